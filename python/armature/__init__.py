@@ -1,0 +1,1 @@
+"""Armature captures Python functions as graphs."""

@@ -1,0 +1,34 @@
+"""Which room may include which: the table of docs/architecture. An edge that isn't here does not build."""
+
+_FOUNDATION = ["core", "bytecode", "sources"]
+_MODEL = _FOUNDATION + ["graph", "shapes", "variables"]
+_ENGINE = _MODEL + ["guards", "interpreter", "codegen"]
+
+ROOMS = {
+    "core": [],
+    "bytecode": ["core"],
+    "sources": ["core", "bytecode"],
+    "graph": _FOUNDATION,
+    "shapes": _FOUNDATION + ["graph"],
+    "variables": _FOUNDATION + ["graph", "shapes"],
+    "guards": _FOUNDATION + ["graph", "shapes"],
+    "interpreter": _MODEL + ["guards"],
+    "codegen": _MODEL + ["guards", "interpreter"],
+    "libraries": _MODEL + ["guards"],
+    "libraries/torch": _MODEL + ["guards", "libraries"],
+    "libraries/numpy": _MODEL + ["guards", "libraries"],
+    "runtime": _ENGINE + ["libraries", "libraries/torch", "libraries/numpy"],
+}
+
+# Not rooms of the engine, but they stand on it.
+_OUTSIDE = ["python", "cli", "tests", "benchmarks"]
+
+def room_label(room):
+    return "//{}:{}".format(room, room.split("/")[-1])
+
+def room_deps(room):
+    return [room_label(below) for below in ROOMS[room]]
+
+def room_visibility(room):
+    users = [user for user, below in ROOMS.items() if room in below] + _OUTSIDE
+    return ["//{}:__subpackages__".format(user) for user in users]
