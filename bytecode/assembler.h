@@ -1,0 +1,63 @@
+// Writes canonical code: instructions with labels that may be bound later, deduplicated constants
+// and names, exception regions. Used by codegen and by tests.
+#pragma once
+
+#include <vector>
+
+#include "bytecode/code.h"
+
+namespace armature {
+
+class Assembler {
+ public:
+  struct Label {
+    int32_t id = -1;
+  };
+
+  // Starts code with the given arguments (all plain positional parameters) and flags
+  // CO_OPTIMIZED | CO_NEWLOCALS.
+  Assembler(BorrowedRef<> name, BorrowedRef<> filename, int32_t firstLine);
+
+  // Adds a local and returns its index. All parameters must come before any other local.
+  int32_t addParameter(BorrowedRef<> name);
+  int32_t addLocal(BorrowedRef<> name);
+  // Adds a local whose name is not taken yet: "name", else "name_1", "name_2", ….
+  int32_t addFreshLocal(const char* name);
+
+  void emit(Opcode opcode, int32_t argument = 0);
+  void emitLoadConst(BorrowedRef<> constant);  // by identity, and by value for equal exact types
+  void emitName(Opcode opcode, BorrowedRef<> name);
+  void emitName(Opcode opcode, const char* name);
+  void emitCall(int32_t arguments, BorrowedRef<> keywordNames = nullptr);
+  void emitJump(Opcode opcode, Label target);
+
+  Label newLabel();
+  void bind(Label label);
+  // Instructions emitted between begin and end are covered by a handler at `target`.
+  void beginRegion(Label target, int32_t depth, bool pushLasti);
+  void endRegion();
+
+  // The position given to the instructions emitted from here on.
+  void setPosition(const Position& position) { position_ = position; }
+
+  int32_t addConstant(BorrowedRef<> constant);
+  int32_t addName(BorrowedRef<> name);
+  size_t size() const { return code_.instructions.size(); }
+
+  // Resolves the labels. The assembler is empty afterwards.
+  CodePtr finish();
+
+ private:
+  struct OpenRegion {
+    int32_t start;
+    Label target;
+    int32_t depth;
+    bool pushLasti;
+  };
+  Code code_;
+  Position position_;
+  std::vector<int32_t> labels_;  // id -> instruction index, -1 while unbound
+  std::vector<OpenRegion> openRegions_;
+};
+
+}  // namespace armature

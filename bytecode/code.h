@@ -1,0 +1,95 @@
+// A code object in canonical form: what the interpreter walks and what codegen writes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bytecode/instruction.h"
+#include "core/ref.h"
+
+namespace armature {
+
+// What a slot of the frame's locals is when the frame starts (CO_FAST_LOCAL, _CELL, _FREE).
+enum class LocalKind : uint8_t {
+  Local,    // an argument or a plain local
+  Cell,     // MAKE_CELL turns it (and the argument that it may hold) into a cell
+  Free,     // COPY_FREE_VARS puts the closure's cell there
+};
+
+// One row of the exception table. An exception raised in [start, end) unwinds the stack to `depth`
+// entries, pushes the index of the raising instruction if `pushLasti`, pushes the exception, and
+// goes on at `target`.
+struct ExceptionRegion {
+  int32_t start = 0;
+  int32_t end = 0;
+  int32_t target = 0;
+  int32_t depth = 0;
+  bool pushLasti = false;
+
+  bool operator==(const ExceptionRegion&) const = default;
+};
+
+struct LocalVariable {
+  Ref<> name;  // str
+  LocalKind kind = LocalKind::Local;
+};
+
+struct Code {
+  std::vector<Instruction> instructions;
+  std::vector<Position> positions;          // one for each instruction
+  std::vector<ExceptionRegion> regions;     // sorted by start, disjoint: the innermost region wins
+  std::vector<int32_t> regionOf;            // one for each instruction: index in regions, or -1
+  std::vector<LocalVariable> locals;        // arguments first, in the order in which they bind
+  std::vector<Ref<>> constants;
+  std::vector<Ref<>> names;                 // str
+
+  int32_t argumentCount = 0;                // co_argcount: positional, positional-only included
+  int32_t positionalOnlyCount = 0;
+  int32_t keywordOnlyCount = 0;
+  int32_t flags = 0;                        // co_flags
+  int32_t firstLine = 0;
+  Ref<> name;
+  Ref<> qualifiedName;
+  Ref<> filename;
+  // The code object that this was lifted from; null for code made by codegen.
+  Ref<PyCodeObject> original;
+
+  bool hasVarPositional() const { return (flags & CO_VARARGS) != 0; }
+  bool hasVarKeyword() const { return (flags & CO_VARKEYWORDS) != 0; }
+  // How many leading locals are bound by a call: positional, keyword-only, *args, **kwargs.
+  int32_t boundCount() const {
+    return argumentCount + keywordOnlyCount + hasVarPositional() + hasVarKeyword();
+  }
+  bool isGenerator() const {
+    return (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+  }
+  // Fills regionOf from regions; call once after instructions and regions are complete.
+  void indexRegions();
+};
+
+using CodePtr = std::shared_ptr<const Code>;
+
+// Lifts a code object of the running CPython version to canonical form. Lifted code is cached by
+// the identity of the code object for as long as that lives (through a weak reference; GIL held).
+// Returns null with a Python exception set if the code object is malformed.
+CodePtr lift(BorrowedRef<PyCodeObject> code);
+
+// Lowers canonical code to a code object of the running version: EXTENDED_ARG, caches, jump
+// directions, exception table, line table (co_positions), co_stacksize. Returns null with a Python
+// exception set (ValueError) if the code is inconsistent (unreachable label, unbalanced stack).
+Ref<PyCodeObject> lower(const Code& code);
+
+// The net effect of an instruction on the depth of the stack; `jump` selects the branch taken.
+int stackEffect(const Code& code, const Instruction& instruction, bool jump);
+
+// Depth of the stack before each instruction, -1 where unreachable. Throws nothing; an
+// inconsistency makes the result empty and `error` say where.
+std::vector<int32_t> stackDepths(const Code& code, std::string* error);
+
+// The textual form, one instruction a line:  `   12  LOAD_FAST  0 (x)   # line 3`.
+std::string toString(const Code& code);
+std::string toString(const Code& code, size_t index);
+
+}  // namespace armature

@@ -1,0 +1,20 @@
+#include "core/trail.h"
+
+namespace armature {
+
+void Trail::rewind() {
+  while (!entries_.empty()) {
+    Entry entry = entries_.back();
+    entries_.pop_back();
+    entry.operation->undo(entry.target, entry.data);
+  }
+}
+
+void Trail::forgetAll() {
+  for (const Entry& entry : entries_) {
+    if (entry.operation->forget) entry.operation->forget(entry.target, entry.data);
+  }
+  entries_.clear();
+}
+
+}  // namespace armature

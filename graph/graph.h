@@ -1,0 +1,134 @@
+// The graph of array operations that a trace recorded: FX's data model, in C++.
+//
+// Nodes are appended in program order and never reordered; a trace that rewinds truncates. Names
+// are given at the end (Graph::finish), so that they depend only on what stayed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/ref.h"
+#include "shapes/tensor_metadata.h"
+#include "sources/source.h"
+
+namespace armature {
+
+class Node;
+
+// An argument of a node: a node, a constant, or a tuple, list, dict or slice of arguments.
+class Argument {
+ public:
+  enum class Kind : uint8_t { Constant, Node, Tuple, List, Dict, Slice };
+
+  Argument(Node* node) : kind_(Kind::Node), node_(node) {}
+  static Argument constant(BorrowedRef<> object) {
+    Argument result(Kind::Constant);
+    result.constant_ = Ref<>::create(object);
+    return result;
+  }
+  // Slice: three elements (start, stop, step). Dict: values, with `keys` a tuple of constants.
+  static Argument aggregate(Kind kind, std::vector<Argument> elements, Ref<> keys = nullptr) {
+    Argument result(kind);
+    result.elements_ = std::move(elements);
+    result.constant_ = std::move(keys);
+    return result;
+  }
+
+  Kind kind() const { return kind_; }
+  Node* node() const { return node_; }
+  BorrowedRef<> object() const { return constant_; }  // constant, or the keys of a dict
+  const std::vector<Argument>& elements() const { return elements_; }
+
+ private:
+  explicit Argument(Kind kind) : kind_(kind) {}
+  Kind kind_;
+  Node* node_ = nullptr;
+  Ref<> constant_;
+  std::vector<Argument> elements_;
+};
+
+enum class NodeOperation : uint8_t {
+  Placeholder,   // an input; `source` says which
+  CallFunction,  // target is a callable
+  CallMethod,    // target is a str; the first argument is self
+  Output,        // one argument: a tuple of the results
+};
+
+// Where in the traced program a node was made.
+struct ProgramLocation {
+  PyCodeObject* code = nullptr;  // kept alive by Graph
+  int32_t line = -1;
+};
+
+class Node {
+ public:
+  NodeOperation operation;
+  int32_t index;                    // position in the graph
+  Ref<> target;                     // callable, or str
+  const Source* source = nullptr;   // Placeholder only
+  std::vector<Argument> arguments;
+  std::vector<std::pair<Ref<>, Argument>> keywordArguments;  // str, argument
+  ProgramLocation location;
+  // Known when somebody asked; null otherwise. Shared with guards.
+  std::shared_ptr<const TensorMetadata> metadata;
+  // Placeholder only: the object that the traced call passed, for a backend's example inputs.
+  // Dropped when the graph is compiled.
+  Ref<> example;
+  // FX's name (unique within the graph); empty before Graph::finish().
+  std::string name;
+  // Number of arguments (of other nodes) that refer to this node; valid after Graph::finish().
+  int32_t users = 0;
+};
+
+class Graph {
+ public:
+  explicit Graph(std::shared_ptr<SourceTable> sources) : sources_(std::move(sources)) {}
+
+  Node* addPlaceholder(const Source* source, BorrowedRef<> example);
+  Node* addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
+                std::vector<std::pair<Ref<>, Argument>> keywordArguments,
+                ProgramLocation location);
+  // Drops the nodes from `size` on (what a rewind does).
+  void truncate(size_t size);
+
+  // Adds the output node, drops pure nodes that nobody uses and unused placeholders, gives names.
+  // Afterwards the graph does not change. Dropping is allowed only for targets of which the
+  // predicate says that they have no effect besides their result.
+  void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
+
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  size_t size() const { return nodes_.size(); }
+  // In graph order; valid any time.
+  std::vector<Node*> placeholders() const;
+  bool empty() const { return operationCount() == 0; }
+  // Number of CallFunction and CallMethod nodes.
+  size_t operationCount() const;
+  std::shared_ptr<SourceTable> sources() const { return sources_; }
+
+ private:
+  std::shared_ptr<SourceTable> sources_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Ref<PyCodeObject>> codes_;
+};
+
+// The graph as FX prints the code of its GraphModule (print_readable): class GraphModule, forward,
+// annotations "f32[2, 3]" where metadata is known, source lines as comments.
+std::string toString(const Graph& graph);
+
+// How FX writes a call target: "torch.add", "operator.add", "torch._C._nn.linear", "np.where".
+std::string targetName(BorrowedRef<> target);
+
+// A real torch.fx.GraphModule of the finished graph: same nodes, names and targets; placeholders
+// in order; node.meta["example_value"] is not set. Null with an exception set on failure
+// (ImportError where torch is missing).
+Ref<> toTorchGraphModule(const Graph& graph);
+
+// The eager backend: a Python function of the placeholders, positionally, which runs the nodes in
+// order and returns the tuple of outputs; written as bytecode, no text, no exec. Intermediate
+// values are dropped at their last use. Null with an exception set on failure.
+Ref<> toFunction(const Graph& graph);
+
+}  // namespace armature

@@ -1,0 +1,35 @@
+// What guards ask of an array library. Implemented in libraries/, registered once at start-up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/ref.h"
+#include "shapes/tensor_metadata.h"
+
+namespace armature {
+
+class ArrayLibrary {
+ public:
+  virtual ~ArrayLibrary() = default;
+  // Does `object`, whose exact type was checked before, agree with `expected` in what was observed?
+  virtual bool matches(BorrowedRef<> object, const TensorMetadata& expected,
+                       uint32_t observed) const = 0;
+  // Reads all metadata of an array. False, with no exception set, if the array is of a form that is
+  // not modelled (sparse, nested, byte-swapped, …); `why` then says so.
+  virtual bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const = 0;
+
+  // A library's global state on which traces depend (grad mode, autocast, default dtype, …).
+  // `captureGlobalState` returns the state now, as an opaque value; `globalStateMatches` compares
+  // without running Python code.
+  virtual std::string captureGlobalState() const = 0;
+  virtual bool globalStateMatches(const std::string& state) const = 0;
+  // Which settings differ from `state` now: "grad_mode: expected True, found False".
+  virtual std::string explainGlobalState(const std::string& state) const = 0;
+};
+
+// The library's implementation, or null while the library is not imported.
+const ArrayLibrary* arrayLibrary(ArrayLibraryKind kind);
+void registerArrayLibrary(ArrayLibraryKind kind, const ArrayLibrary* library);
+
+}  // namespace armature

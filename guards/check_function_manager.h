@@ -1,0 +1,60 @@
+// Compiles the guards of one cache entry into a GuardProgram, runs it, explains it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guards/frame_locals_mapping.h"
+#include "guards/guard.h"
+
+namespace armature {
+
+class GuardProgram;
+
+// One failed guard, for logs and for recompile reasons.
+struct GuardFailure {
+  std::string text;    // the guard as Python-like text: "L['n'] == 3"
+  std::string actual;  // what was found: "4"
+};
+
+class CheckFunctionManager {
+ public:
+  // `captures`: sources whose objects the generated code wants as inputs, in that order; each is
+  // loaded on the same walk that checks the guards. `example` must be the call that was traced: it
+  // passes all the guards, or the constructor throws std::runtime_error naming the guard (an
+  // internal error: the trace assumed what was not so).
+  // Objects tested by identity are held weakly; when one dies, valid() turns false for good.
+  CheckFunctionManager(std::shared_ptr<SourceTable> sources, std::vector<Guard> guards,
+                       std::vector<const Source*> captures, const FrameLocalsMapping& example);
+  ~CheckFunctionManager();
+  CheckFunctionManager(const CheckFunctionManager&) = delete;
+  CheckFunctionManager& operator=(const CheckFunctionManager&) = delete;
+
+  // The hit path: true if every guard holds; then captures[i] is the object of captures()[i].
+  // The references are borrowed from the arguments, or owned by this manager until the next
+  // check or releaseCaptures(). Runs no Python code, allocates no Python object except where a
+  // Descriptor source demands it. Sets no exception.
+  bool check(const FrameLocalsMapping& locals, PyObject** captures);
+  void releaseCaptures();
+  size_t captureCount() const { return captures_.size(); }
+
+  // The same program in explaining mode. Returns false and fills `failure` with the first guard
+  // that fails; can never return true where check() returned false.
+  bool checkVerbose(const FrameLocalsMapping& locals, GuardFailure& failure);
+
+  bool valid() const;
+  const std::vector<Guard>& guards() const { return guards_; }
+  // One guard a line, in evaluation order.
+  std::string toString() const;
+  // The instructions of the compiled program, one a line.
+  std::string programText() const;
+
+ private:
+  std::shared_ptr<SourceTable> sources_;
+  std::vector<Guard> guards_;
+  std::vector<const Source*> captures_;
+  std::unique_ptr<GuardProgram> program_;
+};
+
+}  // namespace armature

@@ -1,0 +1,74 @@
+// What is known of an array without its data: dtype, device, shape, strides and the rest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <llvm/ADT/SmallVector.h>
+
+#include "core/ref.h"
+
+namespace armature {
+
+// A size or stride, in elements. One type for all of them, so that symbols have one place to go.
+using SymInt = int64_t;
+using SymIntVector = llvm::SmallVector<SymInt, 5>;
+
+// Which library an array belongs to, and thereby what `dtype` and `device` mean.
+enum class ArrayLibraryKind : uint8_t { Torch, NumPy };
+
+// c10::ScalarType numbers for torch; NPY_TYPES numbers for NumPy (native byte order only).
+using DType = int8_t;
+
+struct Device {
+  int8_t type = 0;    // c10::DeviceType; 0 is the CPU, and always so for NumPy
+  int8_t index = -1;  // -1: the type has no index
+  bool operator==(const Device&) const = default;
+};
+
+struct TensorMetadata {
+  ArrayLibraryKind library = ArrayLibraryKind::Torch;
+  DType dtype = 0;
+  Device device;
+  bool requiresGrad = false;
+  bool isLeaf = true;
+  bool isInference = false;
+  // torch.strided; any other layout is read through the library's own attributes and not modelled.
+  bool isStrided = true;
+  bool isConjugate = false;
+  bool isNegative = false;
+  uint64_t dispatchKeys = 0;     // torch._C._dispatch_keys(t).raw_repr(); 0 for traced results
+  SymIntVector sizes;
+  SymIntVector strides;          // in elements, for NumPy too
+  SymInt storageOffset = 0;
+
+  int64_t dimension() const { return static_cast<int64_t>(sizes.size()); }
+  SymInt numel() const {
+    SymInt n = 1;
+    for (SymInt size : sizes) n *= size;
+    return n;
+  }
+  bool isContiguous() const;
+  bool operator==(const TensorMetadata&) const = default;
+};
+
+// Fills strides for a dense row-major array of the sizes it holds.
+void setContiguousStrides(TensorMetadata& metadata);
+
+// "f32[2, 3]" as FX prints annotations (f32, i64, b8, …); NumPy alike.
+std::string toString(const TensorMetadata& metadata);
+
+// The parts of the metadata that somebody looked at, and that a guard must therefore hold.
+enum Observed : uint32_t {
+  ObservedNothing = 0,            // the Python type alone, always guarded
+  ObservedDispatchKeys = 1 << 0,  // backend, layout, conjugation, autograd: always with torch
+  ObservedDType = 1 << 1,
+  ObservedDevice = 1 << 2,
+  ObservedDimension = 1 << 3,
+  ObservedSizes = 1 << 4,
+  ObservedStrides = 1 << 5,
+  ObservedRequiresGrad = 1 << 6,
+  ObservedEverything = (1 << 7) - 1,
+};
+
+}  // namespace armature

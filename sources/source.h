@@ -1,0 +1,119 @@
+// Where an input of the trace came from: how to find the same object in the next call.
+//
+// Sources are hash-consed: within one SourceTable, equal sources are one object, so equality and
+// hash are those of the pointer. What a source means for guards and for codegen is decided in those
+// rooms; here it is only a path.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ref.h"
+
+namespace armature {
+
+enum class SourceKind : uint8_t {
+  // Roots.
+  Local,           // L['x']: the frame's local `index`; a cell's content where the slot is a cell
+  LocalCell,       // the cell object itself in the frame's slot `index`
+  GlobalsDict,     // the globals of a traced function (G[…] for the root's); `object` is the dict
+  BuiltinsDict,    // builtins.__dict__
+  ModulesDict,     // sys.modules
+  // Paths from `base`. None of them runs Python code.
+  Type,            // type(base)
+  InstanceDict,    // base.__dict__, by _PyObject_GetDictPtr
+  DictItem,        // dict.__getitem__(base, object)
+  DictKey,         // list(dict.keys(base))[index]
+  ListItem,        // list.__getitem__(base, index)
+  TupleItem,       // tuple.__getitem__(base, index)
+  Slot,            // the member descriptor `object` (__slots__) read from base
+  TypeAttribute,   // _PyType_Lookup(base, object): base is a type, object a str
+  CellContents,    // base.cell_contents
+  FunctionCode,    // base.__code__
+  FunctionDefaults,     // base.__defaults__ (tuple or None)
+  FunctionKwDefaults,   // base.__kwdefaults__ (dict or None)
+  FunctionClosure,      // base.__closure__ (tuple or None)
+  MethodFunction,  // base.__func__ of a bound method
+  MethodSelf,      // base.__self__ of a bound method or builtin
+  TypeMro,         // base.__mro__
+  PartialFunction, PartialArguments, PartialKeywords,  // functools.partial's C struct
+  // A path that calls the getset or member descriptor `object` of a C type (tensor.grad, slice
+  // members …): runs C code of that type only. The result is a new reference.
+  Descriptor,
+};
+
+class Source {
+ public:
+  SourceKind kind() const { return kind_; }
+  const Source* base() const { return base_; }
+  int64_t index() const { return index_; }
+  BorrowedRef<> object() const { return object_; }
+
+  // The one textual form: L['x'], G['torch'], L['self'].fc1 (instance dict items whose key is an
+  // identifier print as attributes), L['xs'][0], type(L['x']), ….
+  const std::string& name() const;
+  // True if the path starts in the globals, builtins or sys.modules.
+  bool isGlobal() const;
+  // Number of steps from the root.
+  int depth() const { return base_ ? base_->depth() + 1 : 0; }
+
+ private:
+  friend class SourceTable;
+  Source() = default;
+
+  SourceKind kind_ = SourceKind::Local;
+  const Source* base_ = nullptr;
+  int64_t index_ = 0;
+  Ref<> object_;        // key, name, dict or descriptor, by kind
+  std::string text_;    // name of a local, of a module of globals; empty for others
+  mutable std::string name_;
+};
+
+// Owns the sources of one compiled entry; shared by its graph, its guards and its explanation.
+class SourceTable {
+ public:
+  SourceTable();
+  ~SourceTable();
+  SourceTable(const SourceTable&) = delete;
+  SourceTable& operator=(const SourceTable&) = delete;
+
+  const Source* local(int64_t index, BorrowedRef<> name);
+  const Source* localCell(int64_t index, BorrowedRef<> name);
+  // `isRoot`: the globals of the function being compiled, which print as G.
+  const Source* globalsDict(BorrowedRef<> dict, bool isRoot);
+  const Source* builtinsDict();
+  const Source* modulesDict();
+  // Paths without operand.
+  const Source* path(SourceKind kind, const Source* base);
+  // Paths with an index (DictKey, ListItem, TupleItem).
+  const Source* item(SourceKind kind, const Source* base, int64_t index);
+  // Paths with an object (DictItem, Slot, TypeAttribute, Descriptor). DictItem keys are compared by
+  // identity, or by type and value where they are str or int.
+  const Source* item(SourceKind kind, const Source* base, BorrowedRef<> object);
+  // base.__dict__[name]
+  const Source* instanceAttribute(const Source* base, BorrowedRef<> name) {
+    return item(SourceKind::DictItem, path(SourceKind::InstanceDict, base), name);
+  }
+
+ private:
+  struct Key {
+    SourceKind kind;
+    const Source* base;
+    int64_t index;
+    PyObject* object;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  const Source* intern(SourceKind kind, const Source* base, int64_t index, BorrowedRef<> object,
+                       std::string text);
+
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::unordered_map<Key, const Source*, KeyHash> table_;
+};
+
+}  // namespace armature

@@ -1,0 +1,80 @@
+// What the variables ask of an array library: which calls are graph operations, and what comes out.
+//
+// Implemented in libraries/ (one class a library) and registered at start-up; the variables know
+// libraries only through this interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/ref.h"
+#include "graph/graph.h"
+#include "shapes/tensor_metadata.h"
+
+namespace armature {
+
+enum class CallKind : uint8_t {
+  NotOurs,           // not a callable of this library
+  GraphOperation,    // becomes a node when called
+  ConstantFoldable,  // pure on constants: called at once; no node
+  Inline,            // a Python function to trace through
+  Unsupported,       // a graph break, for `reason`
+};
+
+// What a library says of one callable (or method name).
+struct CallRule {
+  CallKind kind = CallKind::NotOurs;
+  // GraphOperation: the result is one array whatever the arguments, so nobody has to ask.
+  bool returnsOneArray = false;
+  // GraphOperation: the operation mutates its first argument (or `out`) and returns it.
+  bool mutates = false;
+  // Unsupported: why, for the graph break; a constant string.
+  const char* reason = "";
+};
+
+// The structure of what an operation returned, when it is not known to be one array.
+struct ResultStructure {
+  enum class Kind : uint8_t { Array, Constant, Tuple, List };
+  Kind kind = Kind::Array;
+  std::shared_ptr<const TensorMetadata> metadata;  // Array
+  Ref<> constant;                                  // Constant: int, bool, None, dtype, …
+  Ref<> type;                                      // Tuple: tuple, torch.Size or a structseq type
+  std::vector<ResultStructure> elements;           // Tuple, List
+};
+
+// Told of every input whose metadata an answer depended on; the translator turns it into guards.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void observe(Node* placeholder, uint32_t observed) = 0;
+};
+
+class Library {
+ public:
+  virtual ~Library() = default;
+  virtual ArrayLibraryKind kind() const = 0;
+
+  // `callable` is a real object; classification is by its identity, type and module, and cached.
+  virtual CallRule classify(BorrowedRef<> callable) const = 0;
+  // A method of the library's array type, by name (str).
+  virtual CallRule classifyMethod(BorrowedRef<> name) const = 0;
+
+  // The metadata of a node that is one array; computes and stores what is missing on the way,
+  // through the library's rules or by asking the library itself (meta tensors), and observes the
+  // placeholders it depended on. Null if the operation raises: the Python exception is then set.
+  // Throws GraphBreak where the result cannot be known without data.
+  virtual const TensorMetadata* metadata(Node* node, Observer& observer) const = 0;
+  // The structure of the result of any node. On failure as `metadata`, with kind Constant and a
+  // null constant. Stores node->metadata where the result is one array.
+  virtual ResultStructure evaluate(Node* node, Observer& observer) const = 0;
+  // True if the node has no effect besides its result, so that an unused one may be dropped.
+  virtual bool isPure(const Node& node) const = 0;
+};
+
+// Registered libraries; at most one of each kind. Null while the library is not imported.
+const Library* findLibrary(ArrayLibraryKind kind);
+void registerLibrary(const Library* library);
+
+}  // namespace armature

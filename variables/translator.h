@@ -1,0 +1,142 @@
+// What the variables see of the interpreter: the state of the trace and the few things that only
+// the interpreter can do. This is the only door from variables/ to interpreter/.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include "core/graph_break.h"
+#include "core/trail.h"
+#include "graph/graph.h"
+#include "guards/guard.h"
+#include "sources/source.h"
+#include "variables/library.h"
+#include "variables/value.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+class DictVariable;
+class GeneratorVariable;
+class NewCellVariable;
+class UserFunctionVariable;
+
+// The arguments of a call, as a vectorcall has them: positional ones, then the values of the
+// keywords named by `keywordNames` (a tuple of str, or null).
+struct CallArguments {
+  llvm::SmallVector<Value, 6> values;
+  PyObject* keywordNames = nullptr;  // borrowed
+  // The call is the last thing its instruction does: a Python function may push its frame and
+  // return Value::framePushed(). Kinds that only forward a call keep it; all others clear it.
+  bool tail = false;
+
+  size_t keywordCount() const { return keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0; }
+  size_t positionalCount() const { return values.size() - keywordCount(); }
+  llvm::ArrayRef<Value> positional() const {
+    return llvm::ArrayRef<Value>(values).take_front(positionalCount());
+  }
+  PyObject* keywordName(size_t i) const { return PyTuple_GET_ITEM(keywordNames, i); }
+  const Value& keywordValue(size_t i) const { return values[positionalCount() + i]; }
+  // The value of a keyword, or null.
+  const Value* keyword(const char* name) const;
+};
+
+class Translator : public Observer {
+ public:
+  ~Translator() override;
+
+  // --- State of the trace. All changes go through the trail.
+  Trail trail;
+  VariableArena arena;
+  std::shared_ptr<SourceTable> sources;
+  std::unique_ptr<Graph> graph;
+
+  template <class Kind, class... Arguments>
+  Kind* make(Arguments&&... arguments) {
+    return arena.make<Kind>(std::forward<Arguments>(arguments)...);
+  }
+
+  // --- Exceptions: a slot that fails calls one of these and returns null.
+  bool exceptionPending() const { return !exception_.isNull(); }
+  const Value& exception() const { return exception_; }
+  Value takeException() { return std::move(exception_); }
+  // Raises an instance. Returns null, so that `return translator.raise(...)` reads as in CPython.
+  Value raiseValue(Value exception);
+  Value raise(PyObject* type, const char* format, ...);  // PyErr_Format's language
+  Value raiseWithArguments(PyObject* type, std::vector<Value> arguments);
+  // Turns the exception that a CPython call set into a pending traced exception.
+  Value raiseFromPython();
+  // The result of a CPython call on constants: a constant, or null with the exception pending.
+  Value fromPython(PyObject* result) {
+    return result ? Value::steal(result) : raiseFromPython();
+  }
+
+  // --- Inputs.
+  // The variable of an existing object found at `source`: lazy, unless it is a constant that
+  // nothing can tell from others of its kind (None, bool: guarded when looked at, too).
+  Value wrap(const Source* source, BorrowedRef<> object);
+  // Looks at a lazy value: installs its guards, replaces `value` by what it is.
+  void realize(Value& value) {
+    if (value.isTracker() && value.tracker()->kind() == VariableKind::Lazy) realizeLazy(value);
+  }
+  Value realized(Value value) {
+    realize(value);
+    return value;
+  }
+  void addGuard(Guard guard);
+  void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
+                int64_t number = 0);
+  const std::vector<Guard>& guards() const { return guards_; }
+  void observe(Node* placeholder, uint32_t observed) override;
+
+  // --- Graph.
+  // Adds a call and returns its result as variables (one tensor, or a structure of them).
+  Value callGraphOperation(const Library& library, NodeOperation operation, BorrowedRef<> target,
+                           const CallRule& rule, llvm::ArrayRef<Value> arguments,
+                           PyObject* keywordNames);
+  bool gradEnabled() const { return gradEnabled_; }
+  // Emits torch._C._set_grad_enabled and remembers it (trailed).
+  void setGradEnabled(bool enabled);
+
+  // --- Effects on objects that existed before the trace. A tracker calls this before its first
+  // change of each kind; the interpreter replays its final state after the graph call.
+  virtual void recordMutation(VariableTracker* tracker) = 0;
+
+  // --- What only the interpreter can do.
+  // Calls a Python function: pushes its frame (tail), or runs it to its end.
+  virtual Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) = 0;
+  // Resumes a suspended generator with a value sent (null Value: next()). As tp_iternext.
+  virtual Value resumeGenerator(GeneratorVariable* generator, const Value& sent) = 0;
+  // The local named `name` of the running frame's cell or first argument, for zero-argument super.
+  virtual Value runningFirstArgument() = 0;
+  virtual NewCellVariable* runningClassCell() = 0;
+  virtual ProgramLocation location() const = 0;
+  virtual DictVariable* runningGlobals() = 0;
+
+  // Bounds C++ recursion (slots that call Python functions that call slots …): RecursionError as
+  // CPython would raise; false with the exception pending.
+  bool enterRecursion();
+  void leaveRecursion() { --recursionDepth_; }
+
+ protected:
+  Translator();
+  void setException(Value exception) { exception_ = std::move(exception); }
+
+  // The identity of real objects: object -> variable (law 6).
+  llvm::DenseMap<PyObject*, Value> identities_;
+  std::vector<Guard> guards_;
+
+ private:
+  friend class VariableBuilder;
+  void realizeLazy(Value& value);
+
+  Value exception_;
+  bool gradEnabled_ = true;
+  int recursionDepth_ = 0;
+};
+
+}  // namespace armature
