@@ -1,0 +1,87 @@
+// CPython's abstract object protocol over Values: the generic algorithms, written once, in the
+// order of Objects/abstract.c, object.c and typeobject.c. They consult only slots.
+//
+// All of them return null (or false, or -1) with the exception pending in the translator. They
+// take lazy values and realize them.
+#pragma once
+
+#include "variables/translator.h"
+#include "variables/type_slots.h"
+#include "variables/value.h"
+
+namespace armature {
+
+// The slots of any value: of its kind, or those of constants.
+const TypeSlots& slotsOf(const Value& value);
+// Py_TYPE of what the value stands for.
+PyTypeObject* typeOf(const Value& value);
+// type(value) as a value: a constant for static types, the class's variable otherwise.
+Value typeValue(Translator& translator, const Value& value);
+
+Value unaryOperation(Translator& translator, UnarySlot slot, Value operand);
+// binary_op1 and binary_iop1 of abstract.c: subclass priority, in-place falling back to plain,
+// sq_concat and sq_repeat, and the TypeError.
+Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right);
+// do_richcompare of object.c.
+Value richCompare(Translator& translator, Value left, Value right, int op);
+// 1, 0, or -1 with the exception pending. Breaks where the answer depends on data.
+int isTrue(Translator& translator, Value value);
+// Identity; records what must hold for the answer to stay true.
+bool isSame(Translator& translator, Value left, Value right);
+// 1, 0, -1. PySequence_Contains.
+int contains(Translator& translator, Value container, Value item);
+
+Value getItem(Translator& translator, Value container, Value key);
+bool setItem(Translator& translator, Value container, Value key, Value value);
+bool deleteItem(Translator& translator, Value container, Value key);
+// -1 with the exception pending.
+int64_t length(Translator& translator, Value container);
+// operator.index: a constant int, or null.
+Value toIndex(Translator& translator, Value value);
+
+Value getIterator(Translator& translator, Value iterable);
+// Null without a pending exception at the end.
+Value iteratorNext(Translator& translator, const Value& iterator);
+// list(iterable): appends all items to `items`.
+bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
+
+// PyObject_GetAttr. `name` is an interned str.
+Value getAttribute(Translator& translator, Value object, PyObject* name);
+bool setAttribute(Translator& translator, Value object, PyObject* name, Value value);  // null: del
+// As getAttribute, but an AttributeError becomes null without a pending exception.
+Value getOptionalAttribute(Translator& translator, Value object, PyObject* name);
+// PyObject_GenericGetAttr and PyObject_GenericSetAttr, over the real type's MRO.
+Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name);
+bool genericSetAttribute(Translator& translator, const Value& object, PyObject* name,
+                         const Value& value);
+// What LOAD_METHOD does: true if `function` is to be called with the object as first argument.
+// Null `function`: the exception is pending.
+bool loadMethod(Translator& translator, Value object, PyObject* name, Value& function);
+// _PyObject_LookupSpecial: on the type only, bound; null without exception if absent.
+Value lookupSpecial(Translator& translator, Value object, PyObject* name);
+// The raw attribute found in the MRO of `type`, after `start` if given; null if absent. The value
+// has the source through which a guard can hold it.
+Value lookupOnType(Translator& translator, const Value& typeValueOrNull, PyTypeObject* type,
+                   PyObject* name, PyTypeObject* after = nullptr);
+// Binds what was found on a type to an instance (null for class access), as __get__ does.
+Value bindDescriptor(Translator& translator, Value found, const Value& instance, PyTypeObject* type);
+
+Value call(Translator& translator, const Value& callable, CallArguments& arguments);
+// Calls with positional arguments only, not as a tail call.
+Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments);
+Value callMethod(Translator& translator, Value object, const char* name,
+                 llvm::ArrayRef<Value> arguments);
+
+// str(), repr(), format(): constants, or null. Break where the text is not known (tensors).
+Value toStr(Translator& translator, Value value);
+Value toRepr(Translator& translator, Value value);
+Value formatValue(Translator& translator, Value value, Value specification);
+// 1, 0, -1. isinstance and issubclass with types and tuples of types; breaks for __instancecheck__
+// written in Python.
+int isInstance(Translator& translator, Value object, Value classInfo);
+int isSubclass(Translator& translator, Value derived, Value classInfo);
+
+// A short description for messages and breaks: "TensorVariable (L['x'])", "constant int 3".
+std::string describe(const Value& value);
+
+}  // namespace armature

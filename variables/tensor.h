@@ -1,0 +1,29 @@
+// A torch tensor or a NumPy array (or NumPy scalar), as a node of the graph.
+#pragma once
+
+#include "variables/library.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+class TensorVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(Tensor)
+  TensorVariable(PyTypeObject* type, Node* node, const Library* library,
+                 const Source* source = nullptr, BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Tensor, type, source, existing),
+        node(node),
+        library_(library) {}
+
+  const Library& library() const { return *library_; }
+  ArrayLibraryKind libraryKind() const { return library_->kind(); }
+
+  // The node whose result is the present value of this object: an in-place operation makes its own
+  // node the current one, so that every path to the object sees it. Trailed.
+  Node* node;
+
+ private:
+  const Library* library_;
+};
+
+}  // namespace armature
