@@ -55,6 +55,11 @@ class Library {
  public:
   virtual ~Library() = default;
   virtual ArrayLibraryKind kind() const = 0;
+  // The type of the arrays that operations return (torch.Tensor, numpy.ndarray).
+  virtual PyTypeObject* arrayType() const = 0;
+  // True if every result must be evaluated at once, because its Python type depends on values or
+  // shapes (NumPy's functions return arrays or scalars).
+  virtual bool eager() const { return false; }
 
   // `callable` is a real object; classification is by its identity, type and module, and cached.
   virtual CallRule classify(BorrowedRef<> callable) const = 0;
