@@ -45,7 +45,9 @@ if var("Py_ENABLE_SHARED") and find(shared):
     print("-Wl,-rpath," + find(shared))
 elif find(static):
     print("-Wl,--export-dynamic")
+    print("-no-pie") # a static libpython is seldom position independent
     print("-Wl,--whole-archive," + os.path.join(find(static), static) + ",--no-whole-archive")
+    print("\\n".join(var("MODLIBS").split()))
 else:
     raise SystemExit("no %s or %s in %s" % (shared, static, folders))
 print("\\n".join((var("LIBS") + " " + var("SYSLIBS")).split()))
@@ -64,7 +66,7 @@ def _python_repository(ctx):
     answer = ctx.execute([interpreter, "-c", _ASK])
     if answer.return_code != 0:
         fail("%s does not say where its headers and library are: %s" % (interpreter, answer.stderr))
-    lines = answer.stdout.strip().split("\n")
+    lines = [line for line in answer.stdout.split("\n") if line]
     if not ctx.path(lines[0] + "/Python.h").exists:
         fail("no Python.h in %s: on Debian, apt-get install python3.11-dev" % lines[0])
     ctx.symlink(lines[0], "include")
