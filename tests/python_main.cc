@@ -14,7 +14,7 @@ void check(PyStatus status) {
   }
 }
 
-void initialize_python() {
+void initializePython() {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
   config.install_signal_handlers = 0;
@@ -24,11 +24,11 @@ void initialize_python() {
   PyConfig_Clear(&config);
 }
 
-} // namespace
+}  // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  initialize_python();
+  initializePython();
   int result = RUN_ALL_TESTS();
   return Py_FinalizeEx() < 0 ? 1 : result;
 }

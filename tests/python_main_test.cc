@@ -11,13 +11,13 @@
 
 namespace {
 
-std::string evaluate(const char *expression) {
+std::string evaluate(const char* expression) {
   std::string code = std::string("import sys; answer = str(") + expression + ")";
   if (PyRun_SimpleString(code.c_str()) != 0) {
     return "raised";
   }
-  PyObject *main = PyImport_AddModule("__main__");
-  PyObject *answer = PyObject_GetAttrString(main, "answer");
+  PyObject* main = PyImport_AddModule("__main__");
+  PyObject* answer = PyObject_GetAttrString(main, "answer");
   std::string text = PyUnicode_AsUTF8(answer);
   Py_DECREF(answer);
   return text;
@@ -33,4 +33,4 @@ TEST(PythonMain, RunsTheProjectsInterpreter) {
 
 TEST(PythonMain, HasTheStandardLibrary) { EXPECT_NE(evaluate("__import__('json')"), "raised"); }
 
-} // namespace
+}  // namespace

@@ -4,12 +4,12 @@
 
 namespace {
 
-PyModuleDef module_definition = {
+PyModuleDef moduleDefinition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "armature._C",
     .m_size = 0,
 };
 
-} // namespace
+}  // namespace
 
-PyMODINIT_FUNC PyInit__C() { return PyModuleDef_Init(&module_definition); }
+PyMODINIT_FUNC PyInit__C() { return PyModuleDef_Init(&moduleDefinition); }
