@@ -5,6 +5,7 @@
 // cuts the trail wherever it could resume, so whatever is on it is younger than that place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
