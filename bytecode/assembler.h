@@ -2,6 +2,7 @@
 // and names, exception regions. Used by codegen and by tests.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "bytecode/code.h"
@@ -33,7 +34,8 @@ class Assembler {
 
   Label newLabel();
   void bind(Label label);
-  // Instructions emitted between begin and end are covered by a handler at `target`.
+  // Instructions emitted between begin and end are covered by a handler at `target`. Regions nest;
+  // the innermost wins.
   void beginRegion(Label target, int32_t depth, bool pushLasti);
   void endRegion();
 
@@ -44,12 +46,16 @@ class Assembler {
   int32_t addName(BorrowedRef<> name);
   size_t size() const { return code_.instructions.size(); }
 
-  // Resolves the labels. The assembler is empty afterwards.
+  // Resolves the labels; one that was never bound leads nowhere (-1), which lower() refuses. The
+  // assembler is empty afterwards.
   CodePtr finish();
 
  private:
+  // Closes the part of the innermost region that ends here.
+  void interruptRegion();
+
   struct OpenRegion {
-    int32_t start;
+    int32_t start;  // of the part that is not closed yet
     Label target;
     int32_t depth;
     bool pushLasti;
@@ -58,6 +64,8 @@ class Assembler {
   Position position_;
   std::vector<int32_t> labels_;  // id -> instruction index, -1 while unbound
   std::vector<OpenRegion> openRegions_;
+  std::unordered_multimap<size_t, int32_t> constants_;  // hash -> index
+  std::unordered_multimap<size_t, int32_t> names_;      // hash -> index
 };
 
 }  // namespace armature

@@ -13,9 +13,9 @@ namespace armature {
 
 // What a slot of the frame's locals is when the frame starts (CO_FAST_LOCAL, _CELL, _FREE).
 enum class LocalKind : uint8_t {
-  Local,    // an argument or a plain local
-  Cell,     // MAKE_CELL turns it (and the argument that it may hold) into a cell
-  Free,     // COPY_FREE_VARS puts the closure's cell there
+  Local,  // an argument or a plain local
+  Cell,   // MAKE_CELL turns it (and the argument that it may hold) into a cell
+  Free,   // COPY_FREE_VARS puts the closure's cell there
 };
 
 // One row of the exception table. An exception raised in [start, end) unwinds the stack to `depth`
@@ -38,23 +38,24 @@ struct LocalVariable {
 
 struct Code {
   std::vector<Instruction> instructions;
-  std::vector<Position> positions;          // one for each instruction
-  std::vector<ExceptionRegion> regions;     // sorted by start, disjoint: the innermost region wins
-  std::vector<int32_t> regionOf;            // one for each instruction: index in regions, or -1
-  std::vector<LocalVariable> locals;        // arguments first, in the order in which they bind
+  std::vector<Position> positions;       // one for each instruction
+  std::vector<ExceptionRegion> regions;  // sorted by start, disjoint: the innermost region wins
+  std::vector<int32_t> regionOf;         // one for each instruction: index in regions, or -1
+  std::vector<LocalVariable> locals;     // arguments first, in the order in which they bind
   std::vector<Ref<>> constants;
-  std::vector<Ref<>> names;                 // str
+  std::vector<Ref<>> names;  // str
 
-  int32_t argumentCount = 0;                // co_argcount: positional, positional-only included
+  int32_t argumentCount = 0;  // co_argcount: positional, positional-only included
   int32_t positionalOnlyCount = 0;
   int32_t keywordOnlyCount = 0;
-  int32_t flags = 0;                        // co_flags
+  int32_t flags = 0;  // co_flags
   int32_t firstLine = 0;
   Ref<> name;
   Ref<> qualifiedName;
   Ref<> filename;
-  // The code object that this was lifted from; null for code made by codegen.
-  Ref<PyCodeObject> original;
+  // The code object that this was lifted from; null for code made by codegen. Borrowed, because the
+  // code object owns its lifted form; every CodePtr to that keeps the code object alive.
+  BorrowedRef<PyCodeObject> original;
 
   bool hasVarPositional() const { return (flags & CO_VARARGS) != 0; }
   bool hasVarKeyword() const { return (flags & CO_VARKEYWORDS) != 0; }
@@ -71,14 +72,17 @@ struct Code {
 
 using CodePtr = std::shared_ptr<const Code>;
 
-// Lifts a code object of the running CPython version to canonical form. Lifted code is cached by
-// the identity of the code object for as long as that lives (through a weak reference; GIL held).
-// Returns null with a Python exception set if the code object is malformed.
+// Lifts a code object of the running CPython version to canonical form. The code object owns its
+// lifted form (in co_extra): the same code object gives the same Code for as long as it lives.
+// Returns null with a Python exception set (ValueError) if the code object is malformed.
+// The GIL must be held here, and where the last CodePtr dies.
 CodePtr lift(BorrowedRef<PyCodeObject> code);
 
 // Lowers canonical code to a code object of the running version: EXTENDED_ARG, caches, jump
 // directions, exception table, line table (co_positions), co_stacksize. Returns null with a Python
-// exception set (ValueError) if the code is inconsistent (unreachable label, unbalanced stack).
+// exception set (ValueError) if the code is inconsistent (unbound label, unbalanced stack) or the
+// version cannot express it (FOR_ITER, SEND and JUMP_IF_…_OR_POP only jump forward). The constants
+// are the very objects given. Instructions that cannot be reached are kept as they are.
 Ref<PyCodeObject> lower(const Code& code);
 
 // The net effect of an instruction on the depth of the stack; `jump` selects the branch taken.
@@ -88,7 +92,8 @@ int stackEffect(const Code& code, const Instruction& instruction, bool jump);
 // inconsistency makes the result empty and `error` say where.
 std::vector<int32_t> stackDepths(const Code& code, std::string* error);
 
-// The textual form, one instruction a line:  `   12  LOAD_FAST  0 (x)   # line 3`.
+// The textual form, one instruction a line:  `   12  LOAD_FAST  0 (x)   # line 3`. A jump target
+// is marked by `>>`. It is the same in every run, and prints constants without running user code.
 std::string toString(const Code& code);
 std::string toString(const Code& code, size_t index);
 

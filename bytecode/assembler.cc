@@ -1,0 +1,189 @@
+#include "bytecode/assembler.h"
+
+#include <cassert>
+#include <cstring>
+#include <new>
+
+namespace armature {
+namespace {
+
+Ref<> internedString(const char* text) {
+  auto result = Ref<>::steal(PyUnicode_InternFromString(text));
+  if (!result) throw std::bad_alloc();
+  return result;
+}
+
+bool sameString(BorrowedRef<> a, BorrowedRef<> b) {
+  return a.get() == b.get() || PyUnicode_Compare(a.get(), b.get()) == 0;
+}
+
+// Types whose hash and comparison are CPython's own, without user code.
+bool isAtom(BorrowedRef<> object) {
+  return PyLong_CheckExact(object.get()) || PyFloat_CheckExact(object.get()) ||
+         PyComplex_CheckExact(object.get()) || PyUnicode_CheckExact(object.get()) ||
+         PyBytes_CheckExact(object.get());
+}
+
+bool sameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool sameConstant(BorrowedRef<> a, BorrowedRef<> b) {
+  if (a.get() == b.get()) return true;
+  if (Py_TYPE(a.get()) != Py_TYPE(b.get())) return false;
+  if (PyFloat_CheckExact(a.get())) {
+    return sameBits(PyFloat_AS_DOUBLE(a.get()), PyFloat_AS_DOUBLE(b.get()));
+  }
+  if (PyComplex_CheckExact(a.get())) {
+    const Py_complex x = PyComplex_AsCComplex(a.get()), y = PyComplex_AsCComplex(b.get());
+    return sameBits(x.real, y.real) && sameBits(x.imag, y.imag);
+  }
+  if (isAtom(a)) return PyObject_RichCompareBool(a.get(), b.get(), Py_EQ) == 1;
+  if (!PyTuple_CheckExact(a.get()) || PyTuple_GET_SIZE(a.get()) != PyTuple_GET_SIZE(b.get())) {
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a.get()); ++i) {
+    if (!sameConstant(PyTuple_GET_ITEM(a.get(), i), PyTuple_GET_ITEM(b.get(), i))) return false;
+  }
+  return true;
+}
+
+// Equal for constants that are the same; 0.0 and -0.0 may share it.
+size_t constantHash(BorrowedRef<> constant) {
+  const auto type = reinterpret_cast<size_t>(Py_TYPE(constant.get()));
+  if (isAtom(constant)) return type ^ static_cast<size_t>(PyObject_Hash(constant.get()));
+  if (!PyTuple_CheckExact(constant.get())) return reinterpret_cast<size_t>(constant.get());
+  size_t hash = type;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant.get()); ++i) {
+    hash = hash * 1000003 + constantHash(PyTuple_GET_ITEM(constant.get(), i));
+  }
+  return hash;
+}
+
+}  // namespace
+
+Assembler::Assembler(BorrowedRef<> name, BorrowedRef<> filename, int32_t firstLine) {
+  code_.name = code_.qualifiedName = Ref<>::create(name);
+  code_.filename = Ref<>::create(filename);
+  code_.firstLine = firstLine;
+  code_.flags = CO_OPTIMIZED | CO_NEWLOCALS;
+}
+
+int32_t Assembler::addParameter(BorrowedRef<> name) {
+  assert(static_cast<size_t>(code_.argumentCount) == code_.locals.size());
+  ++code_.argumentCount;
+  return addLocal(name);
+}
+
+int32_t Assembler::addLocal(BorrowedRef<> name) {
+  code_.locals.push_back({Ref<>::create(name), LocalKind::Local});
+  return static_cast<int32_t>(code_.locals.size() - 1);
+}
+
+int32_t Assembler::addFreshLocal(const char* name) {
+  const auto isTaken = [&](BorrowedRef<> candidate) {
+    for (const LocalVariable& local : code_.locals) {
+      if (sameString(local.name, candidate)) return true;
+    }
+    return false;
+  };
+  Ref<> candidate = internedString(name);
+  for (int suffix = 1; isTaken(candidate); ++suffix) {
+    candidate = internedString((std::string(name) + "_" + std::to_string(suffix)).c_str());
+  }
+  return addLocal(candidate);
+}
+
+void Assembler::emit(Opcode opcode, int32_t argument) {
+  assert(!isJump(opcode));
+  code_.instructions.push_back({opcode, argument});
+  code_.positions.push_back(position_);
+}
+
+void Assembler::emitLoadConst(BorrowedRef<> constant) {
+  emit(Opcode::LOAD_CONST, addConstant(constant));
+}
+
+void Assembler::emitName(Opcode opcode, BorrowedRef<> name) { emit(opcode, addName(name)); }
+
+void Assembler::emitName(Opcode opcode, const char* name) {
+  emit(opcode, addName(internedString(name)));
+}
+
+void Assembler::emitCall(int32_t arguments, BorrowedRef<> keywordNames) {
+  emit(Opcode::CALL, arguments);
+  if (keywordNames) code_.instructions.back().names = addConstant(keywordNames);
+}
+
+void Assembler::emitJump(Opcode opcode, Label target) {
+  assert(isJump(opcode));
+  code_.instructions.push_back({opcode, target.id});
+  code_.positions.push_back(position_);
+}
+
+Assembler::Label Assembler::newLabel() {
+  labels_.push_back(-1);
+  return {static_cast<int32_t>(labels_.size() - 1)};
+}
+
+void Assembler::bind(Label label) {
+  assert(labels_[label.id] == -1);
+  labels_[label.id] = static_cast<int32_t>(size());
+}
+
+void Assembler::beginRegion(Label target, int32_t depth, bool pushLasti) {
+  interruptRegion();
+  openRegions_.push_back({static_cast<int32_t>(size()), target, depth, pushLasti});
+}
+
+void Assembler::endRegion() {
+  interruptRegion();
+  openRegions_.pop_back();
+  if (!openRegions_.empty()) openRegions_.back().start = static_cast<int32_t>(size());
+}
+
+void Assembler::interruptRegion() {
+  if (openRegions_.empty()) return;
+  const OpenRegion& open = openRegions_.back();
+  const auto end = static_cast<int32_t>(size());
+  if (open.start == end) return;
+  code_.regions.push_back({open.start, end, open.target.id, open.depth, open.pushLasti});
+}
+
+int32_t Assembler::addConstant(BorrowedRef<> constant) {
+  const size_t hash = constantHash(constant);
+  for (auto [found, end] = constants_.equal_range(hash); found != end; ++found) {
+    if (sameConstant(code_.constants[found->second], constant)) return found->second;
+  }
+  const auto index = static_cast<int32_t>(code_.constants.size());
+  code_.constants.push_back(Ref<>::create(constant));
+  constants_.emplace(hash, index);
+  return index;
+}
+
+int32_t Assembler::addName(BorrowedRef<> name) {
+  const auto hash = static_cast<size_t>(PyObject_Hash(name.get()));
+  for (auto [found, end] = names_.equal_range(hash); found != end; ++found) {
+    if (sameString(code_.names[found->second], name)) return found->second;
+  }
+  const auto index = static_cast<int32_t>(code_.names.size());
+  code_.names.push_back(Ref<>::create(name));
+  names_.emplace(hash, index);
+  return index;
+}
+
+CodePtr Assembler::finish() {
+  assert(openRegions_.empty());
+  const auto resolve = [&](int32_t& label) {
+    const bool known = label >= 0 && static_cast<size_t>(label) < labels_.size();
+    label = known ? labels_[label] : -1;
+  };
+  for (Instruction& instruction : code_.instructions) {
+    if (isJump(instruction.opcode)) resolve(instruction.argument);
+  }
+  for (ExceptionRegion& region : code_.regions) resolve(region.target);
+  code_.indexRegions();
+  auto result = std::make_shared<const Code>(std::move(code_));
+  *this = Assembler(nullptr, nullptr, 0);
+  return result;
+}
+
+}  // namespace armature
