@@ -2,12 +2,22 @@
 
 #include <Python.h>
 
+#include "python/binding/bytecode_binding.h"
+
 namespace {
+
+int addFunctions(PyObject* module) { return armature::addBytecodeFunctions(module); }
+
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void*>(addFunctions)},
+    {},
+};
 
 PyModuleDef moduleDefinition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = "armature._C",
     .m_size = 0,
+    .m_slots = slots,
 };
 
 }  // namespace
