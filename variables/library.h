@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/ref.h"
@@ -57,6 +58,11 @@ class Library {
   virtual ArrayLibraryKind kind() const = 0;
   // The type of the arrays that operations return (torch.Tensor, numpy.ndarray).
   virtual PyTypeObject* arrayType() const = 0;
+  // True for types of this library whose instances no operation changes (NumPy's scalars).
+  virtual bool isImmutable(PyTypeObject* type) const {
+    (void)type;
+    return false;
+  }
   // True if every result must be evaluated at once, because its Python type depends on values or
   // shapes (NumPy's functions return arrays or scalars).
   virtual bool eager() const { return false; }
@@ -74,6 +80,12 @@ class Library {
   // The structure of the result of any node. On failure as `metadata`, with kind Constant and a
   // null constant. Stores node->metadata where the result is one array.
   virtual ResultStructure evaluate(Node* node, Observer& observer) const = 0;
+  // An attribute or argument-free method of an array that its metadata answers (shape, dtype,
+  // device, ndim, …) as a constant; null, with no exception set, for any other name.
+  virtual Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const {
+    (void)metadata, (void)name;
+    return nullptr;
+  }
   // True if the node has no effect besides its result, so that an unused one may be dropped.
   virtual bool isPure(const Node& node) const = 0;
 };

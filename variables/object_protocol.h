@@ -59,12 +59,6 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
 bool loadMethod(Translator& translator, Value object, PyObject* name, Value& function);
 // _PyObject_LookupSpecial: on the type only, bound; null without exception if absent.
 Value lookupSpecial(Translator& translator, Value object, PyObject* name);
-// The raw attribute found in the MRO of `type`, after `start` if given; null if absent. The value
-// has the source through which a guard can hold it.
-Value lookupOnType(Translator& translator, const Value& typeValueOrNull, PyTypeObject* type,
-                   PyObject* name, PyTypeObject* after = nullptr);
-// Binds what was found on a type to an instance (null for class access), as __get__ does.
-Value bindDescriptor(Translator& translator, Value found, const Value& instance, PyTypeObject* type);
 
 Value call(Translator& translator, const Value& callable, CallArguments& arguments);
 // Calls with positional arguments only, not as a tail call.

@@ -26,4 +26,11 @@ class TensorVariable : public VariableTracker {
   const Library* library_;
 };
 
+class Translator;
+struct CallArguments;
+
+// Calls the method `name` (a str) of a tensor or array.
+Value callTensorMethod(Translator& translator, const Value& self, PyObject* name,
+                       CallArguments& arguments);
+
 }  // namespace armature

@@ -87,6 +87,17 @@ class Translator : public Observer {
     realize(value);
     return value;
   }
+  // The class as the program has reached it already, else a class variable without a source (for
+  // classes that a library pins: torch.Tensor).
+  Value knownClass(PyTypeObject* type);
+  // The __dict__ of a module or the globals of a function, by its identity: one variable each.
+  DictVariable* moduleDict(BorrowedRef<> dict);
+  // The variable of an existing object that the program has looked at; null if it has not.
+  Value known(PyObject* object) const {
+    auto found = identities_.find(object);
+    return found == identities_.end() ? Value() : found->second;
+  }
+  void remember(PyObject* object, Value variable);
   void addGuard(Guard guard);
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
@@ -94,6 +105,7 @@ class Translator : public Observer {
   void observe(Node* placeholder, uint32_t observed) override;
 
   // --- Graph.
+  Node* addInput(const Source* source, BorrowedRef<> object);
   // Adds a call and returns its result as variables (one tensor, or a structure of them).
   Value callGraphOperation(const Library& library, NodeOperation operation, BorrowedRef<> target,
                            const CallRule& rule, llvm::ArrayRef<Value> arguments,
@@ -129,9 +141,10 @@ class Translator : public Observer {
   // The identity of real objects: object -> variable (law 6).
   llvm::DenseMap<PyObject*, Value> identities_;
   std::vector<Guard> guards_;
+  // The globals of the function being compiled.
+  PyObject* rootGlobals_ = nullptr;
 
  private:
-  friend class VariableBuilder;
   void realizeLazy(Value& value);
 
   Value exception_;

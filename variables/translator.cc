@@ -1,0 +1,342 @@
+#include "variables/translator.h"
+
+#include <cstdarg>
+
+#include "variables/dict.h"
+#include "variables/exception.h"
+#include "variables/lazy.h"
+#include "variables/object_protocol.h"
+#include "variables/tensor.h"
+#include "variables/trailed.h"
+#include "variables/user_defined.h"
+#include "variables/variable_builder.h"
+
+namespace armature {
+
+namespace {
+
+// Undoes what was appended to the graph since it had `size` nodes.
+constexpr Trail::Operation kGraphGrowth = {
+    [](void* graph, uintptr_t size) { static_cast<Graph*>(graph)->truncate(size); }, nullptr};
+
+}  // namespace
+
+const Value* CallArguments::keyword(const char* name) const {
+  for (size_t i = 0; i < keywordCount(); ++i) {
+    if (PyUnicode_CompareWithASCIIString(keywordName(i), name) == 0) return &keywordValue(i);
+  }
+  return nullptr;
+}
+
+Translator::Translator() : sources(std::make_shared<SourceTable>()) {
+  graph = std::make_unique<Graph>(sources);
+}
+
+Translator::~Translator() = default;
+
+// --- Exceptions.
+
+Value Translator::raiseValue(Value exception) {
+  exception_ = std::move(exception);
+  return Value();
+}
+
+Value Translator::raise(PyObject* type, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  Value message = Value::steal(PyUnicode_FromFormatV(format, arguments));
+  va_end(arguments);
+  return raiseWithArguments(type, {std::move(message)});
+}
+
+Value Translator::raiseWithArguments(PyObject* type, std::vector<Value> arguments) {
+  ValueVector values(std::make_move_iterator(arguments.begin()),
+                     std::make_move_iterator(arguments.end()));
+  return raiseValue(make<ExceptionVariable>(reinterpret_cast<PyTypeObject*>(type),
+                                            Value::constant(type), std::move(values)));
+}
+
+Value Translator::raiseFromPython() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref<> ownedType = Ref<>::steal(type), real = Ref<>::steal(value);
+  Py_XDECREF(traceback);
+  // Running out of memory or being interrupted is not the traced program's doing.
+  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError) ||
+      PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt)) {
+    throw GraphBreak("Interrupted constant evaluation",
+                     reinterpret_cast<PyTypeObject*>(type)->tp_name,
+                     "Evaluating an operation on constants was interrupted.");
+  }
+  PyException_SetTraceback(real.get(), Py_None);
+  ValueVector arguments;
+  Ref<> args = Ref<>::steal(PyObject_GetAttrString(real.get(), "args"));
+  if (args && PyTuple_Check(args.get())) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
+      arguments.push_back(Value::constant(PyTuple_GET_ITEM(args.get(), i)));
+    }
+  }
+  PyErr_Clear();
+  auto* exception = make<ExceptionVariable>(Py_TYPE(real.get()),
+                                            Value::constant(ownedType.get()), std::move(arguments));
+  exception->real = std::move(real);
+  return raiseValue(exception);
+}
+
+// --- Inputs.
+
+Value Translator::wrap(const Source* source, BorrowedRef<> object) {
+  return make<LazyVariable>(source, object);
+}
+
+void Translator::realizeLazy(Value& value) {
+  auto* lazy = static_cast<LazyVariable*>(value.tracker());
+  if (!lazy->realized) {
+    Value built = VariableBuilder(*this, lazy->source(), lazy->existing()).build();
+    assignTrailed(trail, lazy->realized, std::move(built));
+  }
+  value = Value(lazy->realized);
+}
+
+void Translator::remember(PyObject* object, Value variable) {
+  identities_[object] = std::move(variable);
+  recordUndo(trail, [this, object] { identities_.erase(object); });
+}
+
+DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
+  if (Value value = known(dict)) return llvm::cast<DictVariable>(value.tracker());
+  auto* variable = make<DictVariable>(sources->globalsDict(dict, dict == rootGlobals_), dict);
+  remember(dict, variable);
+  return variable;
+}
+
+Value Translator::knownClass(PyTypeObject* type) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Value::constant(object);
+  if (Value value = known(object)) return value;
+  Value variable = make<UserClassVariable>(nullptr, object);
+  remember(object, variable);
+  return variable;
+}
+
+Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
+  trail.record(kGraphGrowth, graph.get(), graph->size());
+  return graph->addPlaceholder(source, object);
+}
+
+void Translator::addGuard(Guard guard) {
+  guards_.push_back(std::move(guard));
+  recordUndo(trail, [this, size = guards_.size() - 1] { guards_.resize(size); });
+}
+
+void Translator::addGuard(const Source* source, GuardType type, BorrowedRef<> operand,
+                          int64_t number) {
+  if (!source) return;
+  Guard guard;
+  guard.source = source;
+  guard.type = type;
+  guard.operand = Ref<>::create(operand);
+  guard.number = number;
+  addGuard(std::move(guard));
+}
+
+void Translator::observe(Node* placeholder, uint32_t observed) {
+  Guard guard;
+  guard.source = placeholder->source;
+  guard.type = GuardType::TENSOR_MATCH;
+  guard.number = observed;
+  guard.metadata = placeholder->metadata;
+  if (!guard.metadata) return;
+  // The same observation again adds nothing; the last guards are where it would be.
+  for (size_t i = guards_.size(); i > 0 && i + 16 > guards_.size(); --i) {
+    const Guard& previous = guards_[i - 1];
+    if (previous.source == guard.source && previous.type == guard.type &&
+        (previous.number & guard.number) == guard.number) {
+      return;
+    }
+  }
+  addGuard(std::move(guard));
+}
+
+// --- Graph.
+
+namespace {
+
+// An argument of a graph operation, or a break if the value cannot be one.
+class ArgumentBuilder {
+ public:
+  ArgumentBuilder(Translator& translator, BorrowedRef<> target)
+      : translator_(translator), target_(target) {}
+
+  Argument build(Value value) {
+    translator_.realize(value);
+    if (value.isConstant()) return Argument::constant(value.object());
+    if (auto* tensor = trackerOf<TensorVariable>(value)) return Argument(tensor->node);
+    if (auto* sequence = trackerOf<SequenceVariable>(value)) {
+      if (llvm::isa<NamedTupleVariable>(sequence)) unsupported(value);
+      std::vector<Argument> elements;
+      for (const Value& item : sequence->items()) elements.push_back(build(item));
+      return Argument::aggregate(
+          llvm::isa<ListVariable>(sequence) ? Argument::Kind::List : Argument::Kind::Tuple,
+          std::move(elements));
+    }
+    if (auto* slice = trackerOf<SliceVariable>(value)) {
+      std::vector<Argument> elements;
+      for (const Value* part : {&slice->start, &slice->stop, &slice->step}) {
+        elements.push_back(build(*part));
+      }
+      return Argument::aggregate(Argument::Kind::Slice, std::move(elements));
+    }
+    if (auto* dict = trackerOf<DictVariable>(value)) {
+      std::vector<Argument> elements;
+      Ref<> keys = Ref<>::steal(PyList_New(0));
+      dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
+        if (!entry.key.isConstant()) unsupported(value);
+        PyList_Append(keys.get(), entry.key.object());
+        elements.push_back(build(entry.value));
+      });
+      return Argument::aggregate(Argument::Kind::Dict, std::move(elements),
+                                 Ref<>::steal(PyList_AsTuple(keys.get())));
+    }
+    unsupported(value);
+  }
+
+ private:
+  [[noreturn]] void unsupported(const Value& value) {
+    throw GraphBreak("Graph operation with an unsupported argument",
+                     targetName(target_) + "(" + describe(value) + ")",
+                     "Only tensors, constants, and lists, tuples, slices and dicts of them can be "
+                     "arguments of an operation in the graph.");
+  }
+  Translator& translator_;
+  BorrowedRef<> target_;
+};
+
+Value structureToValue(Translator& translator, const Library& library, Node* node,
+                       const ResultStructure& structure);
+
+Value elementsToValue(Translator& translator, const Library& library, Node* node,
+                      const ResultStructure& structure) {
+  static PyObject* const getitem = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+    return PyObject_GetAttrString(module.get(), "getitem");
+  }();
+  ValueVector items;
+  for (size_t i = 0; i < structure.elements.size(); ++i) {
+    const ResultStructure& element = structure.elements[i];
+    if (element.kind == ResultStructure::Kind::Constant) {
+      items.push_back(Value::constant(element.constant));
+      continue;
+    }
+    std::vector<Argument> arguments;
+    arguments.push_back(Argument(node));
+    Ref<> index = Ref<>::steal(PyLong_FromSize_t(i));
+    arguments.push_back(Argument::constant(index));
+    Node* item = translator.graph->addCall(NodeOperation::CallFunction, getitem,
+                                           std::move(arguments), {}, translator.location());
+    item->metadata = element.metadata;
+    items.push_back(structureToValue(translator, library, item, element));
+  }
+  if (structure.kind == ResultStructure::Kind::List) {
+    return translator.make<ListVariable>(std::move(items));
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(structure.type.get());
+  if (type && type != &PyTuple_Type) {
+    return translator.make<NamedTupleVariable>(type, std::move(items));
+  }
+  return makeTuple(translator, std::move(items));
+}
+
+Value structureToValue(Translator& translator, const Library& library, Node* node,
+                       const ResultStructure& structure) {
+  switch (structure.kind) {
+    case ResultStructure::Kind::Array:
+      node->metadata = structure.metadata;
+      return translator.make<TensorVariable>(library.arrayType(), node, &library);
+    case ResultStructure::Kind::Constant:
+      if (!structure.constant) return translator.raiseFromPython();
+      return Value::constant(structure.constant);
+    default:
+      return elementsToValue(translator, library, node, structure);
+  }
+}
+
+}  // namespace
+
+Value Translator::callGraphOperation(const Library& library, NodeOperation operation,
+                                     BorrowedRef<> target, const CallRule& rule,
+                                     llvm::ArrayRef<Value> arguments, PyObject* keywordNames) {
+  ArgumentBuilder builder(*this, target);
+  size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
+  size_t positionalCount = arguments.size() - keywordCount;
+  std::vector<Argument> positional;
+  positional.reserve(positionalCount);
+  for (const Value& argument : arguments.take_front(positionalCount)) {
+    positional.push_back(builder.build(argument));
+  }
+  std::vector<std::pair<Ref<>, Argument>> keywords;
+  const Value* out = nullptr;
+  for (size_t i = 0; i < keywordCount; ++i) {
+    PyObject* name = PyTuple_GET_ITEM(keywordNames, i);
+    const Value& value = arguments[positionalCount + i];
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && !value.is(Py_None)) out = &value;
+    keywords.emplace_back(Ref<>::create(name), builder.build(value));
+  }
+
+  trail.record(kGraphGrowth, graph.get(), graph->size());
+  Node* node = graph->addCall(operation, target, std::move(positional), std::move(keywords),
+                              location());
+  Value result;
+  if (rule.returnsOneArray && !library.eager()) {
+    result = make<TensorVariable>(library.arrayType(), node, &library);
+  } else {
+    result = structureToValue(*this, library, node, library.evaluate(node, *this));
+    if (!result) return result;
+  }
+
+  // An operation that mutates makes its node the present value of the object that it mutated, and
+  // returns that very object.
+  const Value* mutated = out;
+  if (!mutated && rule.mutates && !arguments.empty()) mutated = &arguments[0];
+  if (!mutated) return result;
+  Value target_ = realized(*mutated);
+  auto* tensor = trackerOf<TensorVariable>(target_);
+  auto* resultTensor = trackerOf<TensorVariable>(result);
+  if (!tensor || !resultTensor) {
+    throw GraphBreak("Mutation of several tensors at once", targetName(target),
+                     "An operation with more than one mutated tensor (out= with a tuple) is not "
+                     "modelled.");
+  }
+  if (tensor->source()) recordMutation(tensor);
+  assignTrailed(trail, tensor->node, resultTensor->node);
+  return target_;
+}
+
+void Translator::setGradEnabled(bool enabled) {
+  static PyObject* target = nullptr;
+  if (!target) {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
+    target = module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
+    if (!target) throw std::runtime_error("torch._C._set_grad_enabled is missing");
+  }
+  trail.record(kGraphGrowth, graph.get(), graph->size());
+  std::vector<Argument> arguments;
+  arguments.push_back(Argument::constant(enabled ? Py_True : Py_False));
+  graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
+  assignTrailed(trail, gradEnabled_, enabled);
+}
+
+bool Translator::enterRecursion() {
+  // The C++ stack is the limit here, as the C stack is CPython's.
+  constexpr int kLimit = 400;
+  if (recursionDepth_ >= kLimit) {
+    throw GraphBreak("Deep recursion through special methods", "",
+                     "Python functions called from within operations (keys of sorted, special "
+                     "methods, properties) are nested too deep to trace.");
+  }
+  ++recursionDepth_;
+  return true;
+}
+
+}  // namespace armature

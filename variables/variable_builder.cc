@@ -1,0 +1,321 @@
+#include "variables/variable_builder.h"
+
+#include "bytecode/code.h"
+#include "guards/array_library.h"
+#include "variables/constant.h"
+#include "variables/dict.h"
+#include "variables/functions.h"
+#include "variables/module_attributes.h"
+#include "variables/object_protocol.h"
+#include "variables/sequence.h"
+#include "variables/tensor.h"
+#include "variables/trailed.h"
+#include "variables/user_defined.h"
+
+namespace armature {
+
+namespace {
+
+// The nearest base that is not a heap type: the layout that the instances have.
+PyTypeObject* staticBase(PyTypeObject* type) {
+  while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
+  return type;
+}
+
+bool hasTypeName(PyObject* object, const char* module, const char* name) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (std::strcmp(type->tp_name, name) != 0 || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  Ref<> actual = Ref<>::steal(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  bool same = actual && PyUnicode_Check(actual.get()) &&
+              PyUnicode_CompareWithASCIIString(actual.get(), module) == 0;
+  PyErr_Clear();
+  return same;
+}
+
+bool isNamedTupleType(PyTypeObject* type) {
+  if (type->tp_base != &PyTuple_Type || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  PyObject* fields = PyDict_GetItemString(type->tp_dict, "_fields");
+  return fields && PyTuple_CheckExact(fields);
+}
+
+// Which library the array belongs to, by its exact type; nothing for subclasses, which may
+// override anything.
+bool arrayKind(PyObject* object, ArrayLibraryKind& kind) {
+  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0) {
+    kind = ArrayLibraryKind::NumPy;
+    return true;
+  }
+  if (hasTypeName(object, "torch", "Tensor") ||
+      hasTypeName(object, "torch.nn.parameter", "Parameter")) {
+    kind = ArrayLibraryKind::Torch;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const Source* VariableBuilder::path(SourceKind kind) const {
+  return source_ ? translator_.sources->path(kind, source_) : nullptr;
+}
+
+const Source* VariableBuilder::item(SourceKind kind, int64_t index) const {
+  return source_ ? translator_.sources->item(kind, source_, index) : nullptr;
+}
+
+void VariableBuilder::guardType() {
+  guard(GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(object_.get())));
+}
+
+Value VariableBuilder::build() {
+  PyObject* object = object_;
+  if (isConstantObject(object) && !(PyTuple_CheckExact(object) || PySlice_Check(object))) {
+    return buildConstant();
+  }
+  if (PyTuple_CheckExact(object)) return buildTuple();
+  return buildMutableOrShared();
+}
+
+Value VariableBuilder::buildConstant() {
+  PyObject* object = object_;
+  if (object == Py_None) {
+    guard(GuardType::NONE_MATCH);
+  } else if (PyBool_Check(object)) {
+    guard(GuardType::BOOL_MATCH, nullptr, object == Py_True);
+  } else if (isComparedByValue(object)) {
+    guard(GuardType::EQUALS_MATCH, object);
+  } else if (PyModule_Check(object)) {
+    guard(GuardType::MODULE_MATCH, object);
+  } else if (PyCFunction_Check(object)) {
+    guard(GuardType::BUILTIN_MATCH, object);
+  } else {
+    guard(GuardType::ID_MATCH, object);
+  }
+  return Value::constant(object);
+}
+
+Value VariableBuilder::buildMutableOrShared() {
+  PyObject* object = object_;
+  if (Value known = translator_.known(object)) {
+    const Source* first = known.isTracker() ? known.tracker()->source() : nullptr;
+    if (first && source_ && first != source_) {
+      Guard guard;
+      guard.source = source_;
+      guard.other = first;
+      guard.type = GuardType::DUPLICATE_INPUT;
+      guard.number = 1;
+      translator_.addGuard(std::move(guard));
+    } else if (!first && source_) {
+      guard(GuardType::ID_MATCH, object);
+    }
+    return known;
+  }
+  Value built;
+  PyTypeObject* type = Py_TYPE(object);
+  ArrayLibraryKind kind;
+  if (PyList_CheckExact(object)) {
+    built = buildList();
+  } else if (PyDict_CheckExact(object) || type == &PyODict_Type ||
+             std::strcmp(type->tp_name, "collections.defaultdict") == 0) {
+    built = buildDict();
+  } else if (PySet_CheckExact(object) || PyFrozenSet_CheckExact(object)) {
+    built = buildSet();
+  } else if (PyFunction_Check(object)) {
+    built = buildFunction();
+  } else if (PyMethod_Check(object)) {
+    built = buildMethod();
+  } else if (PyCFunction_Check(object)) {
+    built = buildBuiltinMethod();
+  } else if (PyType_Check(object)) {
+    built = buildClass();
+  } else if (PyCell_Check(object)) {
+    built = buildCell();
+  } else if (arrayKind(object, kind)) {
+    built = buildArray(kind);
+  } else if (isNamedTupleType(type)) {
+    built = buildNamedTuple();
+  } else {
+    built = buildInstance();
+  }
+  translator_.remember(object, built);
+  return built;
+}
+
+// --- Containers: their elements stay lazy.
+
+Value VariableBuilder::buildTuple() {
+  guardType();
+  Py_ssize_t count = PyTuple_GET_SIZE(object_.get());
+  guard(GuardType::SEQUENCE_LENGTH, nullptr, count);
+  if (count == 0) return Value::constant(object_);
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    items.push_back(
+        translator_.wrap(item(SourceKind::TupleItem, i), PyTuple_GET_ITEM(object_.get(), i)));
+  }
+  return translator_.make<TupleVariable>(std::move(items), source_, object_);
+}
+
+Value VariableBuilder::buildNamedTuple() {
+  guardType();
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object_.get()); ++i) {
+    items.push_back(
+        translator_.wrap(item(SourceKind::TupleItem, i), PyTuple_GET_ITEM(object_.get(), i)));
+  }
+  guard(GuardType::SEQUENCE_LENGTH, nullptr, items.size());
+  return translator_.make<NamedTupleVariable>(Py_TYPE(object_.get()), std::move(items), source_,
+                                              object_);
+}
+
+Value VariableBuilder::buildList() {
+  guardType();
+  Py_ssize_t count = PyList_GET_SIZE(object_.get());
+  guard(GuardType::SEQUENCE_LENGTH, nullptr, count);
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    items.push_back(
+        translator_.wrap(item(SourceKind::ListItem, i), PyList_GET_ITEM(object_.get(), i)));
+  }
+  return translator_.make<ListVariable>(std::move(items), source_, object_);
+}
+
+Value VariableBuilder::buildDict() {
+  guardType();
+  return translator_.make<DictVariable>(source_, object_);
+}
+
+Value VariableBuilder::buildSet() {
+  // Only sets of constant data: other elements have no path by which they could be found again.
+  PyObject* element;
+  Py_hash_t hash;
+  for (Py_ssize_t i = 0; _PySet_NextEntry(object_, &i, &element, &hash);) {
+    if (!isData(element)) return buildOpaque();
+  }
+  guardType();
+  guard(GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(object_.get()));
+  auto* set = translator_.make<SetVariable>(Py_TYPE(object_.get()), source_, object_);
+  for (Py_ssize_t i = 0; _PySet_NextEntry(object_, &i, &element, &hash);) {
+    guard(GuardType::SET_CONTAINS, element);
+    OrderedValueMap::Entry entry;
+    entry.key = Value::constant(element);
+    entry.value = Value::none();
+    entry.hash = hash;
+    entry.existed = true;
+    set->map_.append(std::move(entry));
+    ++set->live_;
+  }
+  return set;
+}
+
+// --- Functions and classes.
+
+Value VariableBuilder::buildFunction() {
+  auto* function = reinterpret_cast<PyFunctionObject*>(object_.get());
+  CodePtr code = lift(reinterpret_cast<PyCodeObject*>(function->func_code));
+  if (!code) {
+    PyErr_Clear();
+    return buildOpaque();
+  }
+  guard(GuardType::CLOSURE_MATCH, function->func_code);
+  DictVariable* globals = translator_.moduleDict(function->func_globals);
+  auto* variable =
+      translator_.make<UserFunctionVariable>(std::move(code), globals, source_, object_);
+  if (function->func_defaults) {
+    variable->defaults =
+        translator_.wrap(path(SourceKind::FunctionDefaults), function->func_defaults);
+  }
+  if (function->func_kwdefaults) {
+    variable->keywordDefaults =
+        translator_.wrap(path(SourceKind::FunctionKwDefaults), function->func_kwdefaults);
+  }
+  if (PyObject* closure = function->func_closure) {
+    const Source* closureSource = path(SourceKind::FunctionClosure);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
+      const Source* cellSource =
+          closureSource ? translator_.sources->item(SourceKind::TupleItem, closureSource, i)
+                        : nullptr;
+      Value cell = VariableBuilder(translator_, cellSource, PyTuple_GET_ITEM(closure, i)).build();
+      variable->closure.push_back(llvm::cast<NewCellVariable>(cell.tracker()));
+    }
+  }
+  return variable;
+}
+
+Value VariableBuilder::buildCell() {
+  PyObject* contents = PyCell_GET(object_.get());
+  Value inside;
+  if (contents) {
+    inside = translator_.wrap(path(SourceKind::CellContents), contents);
+  }
+  return translator_.make<NewCellVariable>(std::move(inside), source_, object_);
+}
+
+Value VariableBuilder::buildMethod() {
+  guardType();
+  Value function = translator_.wrap(path(SourceKind::MethodFunction),
+                                    PyMethod_GET_FUNCTION(object_.get()));
+  Value self = translator_.wrap(path(SourceKind::MethodSelf), PyMethod_GET_SELF(object_.get()));
+  return translator_.make<BoundMethodVariable>(&PyMethod_Type, std::move(function),
+                                               std::move(self), source_, object_);
+}
+
+Value VariableBuilder::buildBuiltinMethod() {
+  // A C method bound to an object: `xs.append` found in a variable.
+  PyObject* self = PyCFunction_GET_SELF(object_.get());
+  Ref<> name = Ref<>::steal(PyUnicode_FromString(
+      reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml->ml_name));
+  PyObject* descriptor = _PyType_Lookup(Py_TYPE(self), name.get());
+  bool matches =
+      descriptor && Py_TYPE(descriptor) == &PyMethodDescr_Type &&
+      reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method ==
+          reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml;
+  if (!matches) return buildOpaque();
+  guard(GuardType::ID_MATCH, object_);
+  return translator_.make<BoundMethodVariable>(
+      &PyCFunction_Type, Value::constant(descriptor),
+      translator_.wrap(path(SourceKind::MethodSelf), self), source_, object_);
+}
+
+Value VariableBuilder::buildClass() {
+  guard(GuardType::CLASS_MATCH, object_);
+  return translator_.make<UserClassVariable>(source_, object_);
+}
+
+// --- Arrays and instances.
+
+Value VariableBuilder::buildArray(ArrayLibraryKind kind) {
+  const ArrayLibrary* reader = arrayLibrary(kind);
+  const Library* library = findLibrary(kind);
+  auto metadata = std::make_shared<TensorMetadata>();
+  std::string why;
+  if (!source_ || !reader || !library || !reader->read(object_, *metadata, &why)) {
+    return buildOpaque();
+  }
+  guardType();
+  Node* node = translator_.addInput(source_, object_);
+  node->metadata = std::move(metadata);
+  translator_.observe(node, ObservedDispatchKeys);
+  return translator_.make<TensorVariable>(Py_TYPE(object_.get()), node, library, source_, object_);
+}
+
+Value VariableBuilder::buildInstance() {
+  PyTypeObject* type = Py_TYPE(object_.get());
+  bool plainLayout = staticBase(type) == &PyBaseObject_Type;
+  static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
+  bool genericAccess = _PyType_Lookup(type, getattribute) ==
+                       _PyType_Lookup(&PyBaseObject_Type, getattribute);
+  if (!plainLayout || !genericAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    return buildOpaque();
+  }
+  guardType();
+  return translator_.make<UserObjectVariable>(source_, object_);
+}
+
+Value VariableBuilder::buildOpaque() {
+  guardType();
+  return translator_.make<OpaqueVariable>(source_, object_);
+}
+
+}  // namespace armature
