@@ -109,9 +109,11 @@ class SourceTable {
   struct KeyHash {
     size_t operator()(const Key& key) const;
   };
+  Ref<> canonical(BorrowedRef<> object);
   const Source* intern(SourceKind kind, const Source* base, int64_t index, BorrowedRef<> object,
                        std::string text);
 
+  Ref<> integers_;  // dict: the one object for each int that serves as a key
   std::vector<std::unique_ptr<Source>> sources_;
   std::unordered_map<Key, const Source*, KeyHash> table_;
 };

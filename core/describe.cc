@@ -1,0 +1,127 @@
+#include "core/describe.h"
+
+#include <cstddef>
+
+namespace armature {
+namespace {
+
+constexpr Py_ssize_t maximumElements = 16;
+constexpr int maximumDepth = 4;
+constexpr size_t maximumLength = 400;
+
+std::string utf8(BorrowedRef<> text) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
+  if (data) return std::string(data, static_cast<size_t>(size));
+  PyErr_Clear();  // lone surrogates
+  Ref<> escaped = Ref<>::steal(PyUnicode_AsEncodedString(text, "ascii", "backslashreplace"));
+  if (!escaped) {
+    PyErr_Clear();
+    return "?";
+  }
+  return PyBytes_AS_STRING(escaped.get());
+}
+
+std::string shortened(std::string text) {
+  if (text.size() > maximumLength) {
+    text.resize(maximumLength);
+    text += "...";
+  }
+  return text;
+}
+
+// repr() of an object whose exact type is a builtin one, so that it is CPython's own.
+std::string builtinRepr(BorrowedRef<> object) {
+  Ref<> text = Ref<>::steal(PyObject_Repr(object));
+  if (text) return shortened(utf8(text));
+  PyErr_Clear();  // an int beyond sys.get_int_max_str_digits()
+  return "<" + typeName(Py_TYPE(object.get())) + " too long to print>";
+}
+
+bool isPlainConstant(BorrowedRef<> object) {
+  PyObject* o = object;
+  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) ||
+         PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
+         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o);
+}
+
+std::string describeAtDepth(BorrowedRef<> object, int depth);
+
+std::string describeSequence(BorrowedRef<> sequence, const char* open, const char* close,
+                             int depth) {
+  std::string text = open;
+  Py_ssize_t size = PySequence_Fast_GET_SIZE(sequence.get());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (i) text += ", ";
+    if (i == maximumElements) {
+      text += "...";
+      break;
+    }
+    text += describeAtDepth(PySequence_Fast_GET_ITEM(sequence.get(), i), depth + 1);
+  }
+  if (size == 1 && PyTuple_Check(sequence.get())) text += ",";
+  return text + close;
+}
+
+std::string describeDict(BorrowedRef<> dict, int depth) {
+  std::string text = "{";
+  Py_ssize_t position = 0, count = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(dict, &position, &key, &value)) {
+    if (count) text += ", ";
+    if (count++ == maximumElements) {
+      text += "...";
+      break;
+    }
+    text += describeAtDepth(key, depth + 1) + ": " + describeAtDepth(value, depth + 1);
+  }
+  return text + "}";
+}
+
+// A set's order follows hashes, which vary from run to run for strings: only its size is printed.
+std::string describeSet(BorrowedRef<> set) {
+  return "<" + typeName(Py_TYPE(set.get())) + " of " +
+         std::to_string(reinterpret_cast<PySetObject*>(set.get())->used) + ">";
+}
+
+std::string describeAtDepth(BorrowedRef<> object, int depth) {
+  PyObject* o = object;
+  if (!o) return "<nothing>";
+  if (isPlainConstant(o)) return builtinRepr(o);
+  if (depth >= maximumDepth) return "...";
+  if (PyTuple_CheckExact(o)) return describeSequence(o, "(", ")", depth);
+  if (PyList_CheckExact(o)) return describeSequence(o, "[", "]", depth);
+  if (PyDict_CheckExact(o)) return describeDict(o, depth);
+  if (PyAnySet_CheckExact(o)) return describeSet(o);
+  if (PyType_Check(o)) return "<class " + typeName(reinterpret_cast<PyTypeObject*>(o)) + ">";
+  if (PyFunction_Check(o))
+    return "<function " + utf8(reinterpret_cast<PyFunctionObject*>(o)->func_qualname) + ">";
+  if (PyCFunction_Check(o))
+    return std::string("<built-in function ") +
+           reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name + ">";
+  if (PyCode_Check(o))
+    return "<code " + utf8(reinterpret_cast<PyCodeObject*>(o)->co_qualname) + ">";
+  if (PyMethod_Check(o))
+    return "<method " + describeAtDepth(PyMethod_GET_FUNCTION(o), depth + 1) + " of " +
+           describeAtDepth(PyMethod_GET_SELF(o), depth + 1) + ">";
+  if (PyModule_Check(o)) {
+    PyObject* name = PyDict_GetItemString(PyModule_GetDict(o), "__name__");
+    if (name && PyUnicode_CheckExact(name)) return "<module " + builtinRepr(name) + ">";
+  }
+  return "<" + typeName(Py_TYPE(o)) + " object>";
+}
+
+}  // namespace
+
+std::string describe(BorrowedRef<> object) { return describeAtDepth(object, 0); }
+
+std::string typeName(const PyTypeObject* type) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return type->tp_name;
+  std::string name = utf8(reinterpret_cast<const PyHeapTypeObject*>(type)->ht_qualname);
+  PyObject* module = type->tp_dict ? PyDict_GetItemString(type->tp_dict, "__module__") : nullptr;
+  if (!module || !PyUnicode_CheckExact(module)) return name;
+  std::string prefix = utf8(module);
+  return prefix == "builtins" ? name : prefix + "." + name;
+}
+
+}  // namespace armature
