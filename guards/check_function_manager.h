@@ -11,6 +11,7 @@
 namespace armature {
 
 class GuardProgram;
+struct GuardProgramState;
 
 // One failed guard, for logs and for recompile reasons.
 struct GuardFailure {
@@ -51,10 +52,16 @@ class CheckFunctionManager {
   std::string programText() const;
 
  private:
+  void addTensorTypes(const FrameLocalsMapping& example);
+  bool runIn(GuardProgramState& state, const FrameLocalsMapping& locals, PyObject** captures);
+
   std::shared_ptr<SourceTable> sources_;
   std::vector<Guard> guards_;
   std::vector<const Source*> captures_;
   std::unique_ptr<GuardProgram> program_;
+  std::unique_ptr<GuardProgramState> state_;
+  std::vector<Ref<>> pins_;  // what keeps the last captures alive
+  bool running_ = false;
 };
 
 }  // namespace armature

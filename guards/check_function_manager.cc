@@ -1,0 +1,176 @@
+#include "guards/check_function_manager.h"
+
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "core/describe.h"
+#include "guards/guard_compiler.h"
+#include "guards/guard_program.h"
+#include "guards/guard_text.h"
+#include "guards/object_access.h"
+
+namespace armature {
+namespace {
+
+std::unique_ptr<GuardProgram> compile(std::vector<Guard>& guards,
+                                      const std::vector<const Source*>& captures) {
+  GuardTree tree(std::move(guards), captures);
+  std::unique_ptr<GuardProgram> program = compileGuards(tree, captures);
+  guards = std::move(tree.guards());
+  return program;
+}
+
+// How the array at hand differs from the one that was traced.
+std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) {
+  const TensorExpectation& expected = *instruction.tensor;
+  if (Py_TYPE(object.get()) != expected.type) return describe(object);
+  TensorMetadata found;
+  std::string why;
+  if (!expected.library->read(object, found, &why)) return "an array that is not modelled: " + why;
+  std::string text = toString(found);
+  auto list = [](const SymIntVector& values) {
+    std::string text = "[";
+    for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
+    return text + "]";
+  };
+  const TensorMetadata& metadata = expected.metadata;
+  int64_t observed = instruction.number;
+  if (observed & ObservedDevice && found.device != metadata.device)
+    text += ", device type " + std::to_string(found.device.type) + " index " +
+            std::to_string(found.device.index);
+  if (observed & ObservedStrides && found.strides != metadata.strides)
+    text += ", strides " + list(found.strides) + " not " + list(metadata.strides);
+  if (observed & ObservedRequiresGrad && found.requiresGrad != metadata.requiresGrad)
+    text += found.requiresGrad ? ", requires grad" : ", does not require grad";
+  if (observed & ObservedDispatchKeys && found.dispatchKeys != metadata.dispatchKeys)
+    text += ", dispatch keys " + std::to_string(found.dispatchKeys) + " not " +
+            std::to_string(metadata.dispatchKeys);
+  return text;
+}
+
+// Instructions that can fail because of what they have read, not because there was nothing.
+std::string explainActual(const Instruction& instruction, const GuardProgramState& state) {
+  PyObject* input = state.registers[instruction.input].object;
+  switch (instruction.operation) {
+    case Operation::CheckTensor:
+      return explainTensor(instruction, input);
+    case Operation::CheckGlobalState:
+      return instruction.globalState->library->explainGlobalState(instruction.globalState->state);
+    case Operation::CheckLength:
+      return std::to_string(static_cast<long long>(lengthOf(input)));
+    case Operation::CheckSame:
+      return instruction.negated ? "the same object" : "different objects";
+    case Operation::EnterInstance:
+    case Operation::CheckType:
+      return describe(reinterpret_cast<PyObject*>(Py_TYPE(input)));
+    case Operation::EnterDict:
+    case Operation::EnterType:
+      return describe(input);
+    default:
+      return instruction.operation < Operation::CheckIdentity ? "missing" : describe(input);
+  }
+}
+
+}  // namespace
+
+CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
+                                           std::vector<Guard> guards,
+                                           std::vector<const Source*> captures,
+                                           const FrameLocalsMapping& example)
+    : sources_(std::move(sources)), guards_(std::move(guards)), captures_(std::move(captures)) {
+  addTensorTypes(example);
+  program_ = compile(guards_, captures_);
+  state_ = std::make_unique<GuardProgramState>(program_->freshState());
+  GuardFailure failure;
+  if (!checkVerbose(example, failure))
+    throw std::runtime_error("the traced call fails its own guard " + failure.text + ": found " +
+                             failure.actual);
+}
+
+CheckFunctionManager::~CheckFunctionManager() = default;
+
+// A TENSOR_MATCH means the example's exact type too, if it does not name another.
+void CheckFunctionManager::addTensorTypes(const FrameLocalsMapping& example) {
+  std::vector<const Source*> untyped;
+  for (const Guard& guard : guards_)
+    if (guard.type == GuardType::TENSOR_MATCH && !guard.operand) untyped.push_back(guard.source);
+  if (untyped.empty()) return;
+  std::vector<Guard> none;
+  std::unique_ptr<GuardProgram> loads = compile(none, untyped);
+  GuardProgramState state = loads->freshState();
+  size_t failed = loads->run(example, state);
+  if (failed != GuardProgram::passed)
+    throw std::runtime_error("the traced call has no " + loads->origins[failed].source->name());
+  size_t next = 0;
+  for (Guard& guard : guards_)
+    if (guard.type == GuardType::TENSOR_MATCH && !guard.operand) {
+      PyObject* array = state.registers[loads->captures[next++]].object;
+      guard.operand = Ref<>::create(reinterpret_cast<PyObject*>(Py_TYPE(array)));
+    }
+}
+
+bool CheckFunctionManager::check(const FrameLocalsMapping& locals, PyObject** captures) {
+  if (!pins_.empty()) releaseCaptures();
+  if (!program_->identities.valid()) return false;
+  // Foreign code that a descriptor runs may call the same compiled function; the registers of the
+  // suspended run are then left alone.
+  if (running_) {
+    GuardProgramState nested = program_->freshState();
+    return runIn(nested, locals, captures);
+  }
+  running_ = true;
+  bool passed = runIn(*state_, locals, captures);
+  running_ = false;
+  return passed;
+}
+
+bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapping& locals,
+                                 PyObject** captures) {
+  bool passed = program_->run(locals, state) == GuardProgram::passed;
+  if (passed) {
+    const std::vector<uint32_t>& wanted = program_->captures;
+    for (size_t i = 0; i < wanted.size(); ++i) captures[i] = state.registers[wanted[i]].object;
+  }
+  if (!state.pins.empty()) {
+    std::vector<Ref<>> pins = std::exchange(state.pins, {});
+    // On success they serve the captures until the next call; else they go at once, which may run
+    // code, but nothing here is needed any more.
+    if (passed) std::move(pins.begin(), pins.end(), std::back_inserter(pins_));
+  }
+  return passed;
+}
+
+void CheckFunctionManager::releaseCaptures() {
+  std::vector<Ref<>> released = std::exchange(pins_, {});
+  released.clear();
+}
+
+bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardFailure& failure) {
+  if (!program_->identities.valid()) {
+    failure = {"every object that the guards know by identity lives", "one has died"};
+    return false;
+  }
+  GuardProgramState state = program_->freshState();
+  size_t failed = program_->run(locals, state);
+  if (failed == GuardProgram::passed) return true;
+  const Instruction& instruction = program_->instructions[failed];
+  const GuardProgram::Origin& origin = program_->origins[failed];
+  failure.text = origin.guard >= 0 ? guardText(guards_[static_cast<size_t>(origin.guard)])
+                                   : origin.source->name() + " exists";
+  failure.actual = explainActual(instruction, state);
+  return false;
+}
+
+bool CheckFunctionManager::valid() const { return program_->identities.valid(); }
+
+std::string CheckFunctionManager::toString() const {
+  std::string text;
+  for (const Guard& guard : guards_)
+    text += std::string(guardTypeName(guard.type)) + ": " + guardText(guard) + "\n";
+  return text;
+}
+
+std::string CheckFunctionManager::programText() const { return program_->text(); }
+
+}  // namespace armature

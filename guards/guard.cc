@@ -1,0 +1,84 @@
+#include "guards/guard.h"
+
+#include "core/describe.h"
+#include "guards/guard_text.h"
+
+namespace armature {
+
+std::string_view guardTypeName(GuardType type) {
+  switch (type) {
+#define GUARD_TYPE(name) \
+  case GuardType::name:  \
+    return #name;
+#include "guards/guard_types.def"
+  }
+  return "?";
+}
+
+namespace {
+
+std::string observedNames(int64_t observed) {
+  static constexpr std::pair<uint32_t, const char*> names[] = {
+      {ObservedDispatchKeys, "dispatch keys"},
+      {ObservedDType, "dtype"},
+      {ObservedDevice, "device"},
+      {ObservedDimension, "dimension"},
+      {ObservedSizes, "sizes"},
+      {ObservedStrides, "strides"},
+      {ObservedRequiresGrad, "requires_grad"}};
+  std::string text;
+  for (auto [bit, name] : names)
+    if (observed & bit) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text.empty() ? "type" : text;
+}
+
+}  // namespace
+
+std::string guardText(const Guard& guard) {
+  std::string name = guard.source ? guard.source->name() : "";
+  std::string operand = guard.operand ? describe(guard.operand) : "";
+  switch (guard.type) {
+    case GuardType::TYPE_MATCH:
+      return "type(" + name + ") is " + operand;
+    case GuardType::ID_MATCH:
+    case GuardType::FUNCTION_MATCH:
+    case GuardType::CLASS_MATCH:
+    case GuardType::MODULE_MATCH:
+    case GuardType::BUILTIN_MATCH:
+      return name + " is " + operand;
+    case GuardType::EQUALS_MATCH:
+    case GuardType::CONSTANT_MATCH:
+      return name + " == " + operand;
+    case GuardType::BOOL_MATCH:
+      return name + (guard.number ? " is True" : " is False");
+    case GuardType::NONE_MATCH:
+      return name + " is None";
+    case GuardType::NOT_NONE_MATCH:
+      return name + " is not None";
+    case GuardType::CLOSURE_MATCH:
+      return name + ".__code__ is " + operand;
+    case GuardType::SEQUENCE_LENGTH:
+      return "len(" + name + ") == " + std::to_string(guard.number);
+    case GuardType::DICT_CONTAINS:
+    case GuardType::SET_CONTAINS:
+      return operand + " in " + name;
+    case GuardType::DICT_NOT_CONTAINS:
+    case GuardType::SET_NOT_CONTAINS:
+      return operand + " not in " + name;
+    case GuardType::DICT_KEYS_MATCH:
+      return "list(dict.keys(" + name + ")) == " + operand;
+    case GuardType::HASATTR:
+      return (guard.number ? "hasattr(" : "not hasattr(") + name + ", " + operand + ")";
+    case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
+      return "not " + name;
+    case GuardType::TENSOR_MATCH:
+      return name + " is like " + toString(*guard.metadata) + " in " + observedNames(guard.number);
+    case GuardType::DUPLICATE_INPUT:
+      return name + (guard.number ? " is " : " is not ") + guard.other->name();
+    case GuardType::GLOBAL_STATE:
+      return "global state is unchanged";
+  }
+  return "?";
+}
+
+}  // namespace armature

@@ -1,0 +1,579 @@
+#include "guards/guard_compiler.h"
+
+#include <cstddef>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include <llvm/ADT/STLExtras.h>
+
+#include "guards/constant.h"
+#include "guards/object_access.h"
+
+namespace armature {
+namespace {
+
+// May an instance of the type get another type? CPython allows an assignment to __class__ only
+// between heap types that are not immutable, and between kinds of modules
+// (Objects/typeobject.c, object_set_class).
+bool keepsInstances(PyTypeObject* type) {
+  return type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE && !PyType_IsSubtype(type, &PyModule_Type);
+}
+
+bool hasFixedLength(PyTypeObject* type) {
+  return type == &PyTuple_Type || type == &PyUnicode_Type || type == &PyBytes_Type ||
+         type == &PyFrozenSet_Type || type == &PyRange_Type;
+}
+
+// Guards on what a dict holds: answered by its version.
+bool isAboutDictContent(const Guard& guard, const GuardNode& node) {
+  switch (guard.type) {
+    case GuardType::DICT_CONTAINS:
+    case GuardType::DICT_NOT_CONTAINS:
+    case GuardType::DICT_KEYS_MATCH:
+      return true;
+    case GuardType::SEQUENCE_LENGTH:
+    case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
+      return node.exactType && PyType_IsSubtype(node.exactType, &PyDict_Type);
+    default:
+      return false;
+  }
+}
+
+// Guards whose outcome for one object never changes.
+bool isAboutIdentity(const Guard& guard, const GuardNode& node) {
+  switch (guard.type) {
+    case GuardType::ID_MATCH:
+    case GuardType::FUNCTION_MATCH:
+    case GuardType::CLASS_MATCH:
+    case GuardType::MODULE_MATCH:
+    case GuardType::BUILTIN_MATCH:
+    case GuardType::BOOL_MATCH:
+    case GuardType::NONE_MATCH:
+    case GuardType::NOT_NONE_MATCH:
+    case GuardType::EQUALS_MATCH:  // operands are constants: only a constant can equal them
+    case GuardType::CONSTANT_MATCH:
+      return true;
+    case GuardType::TYPE_MATCH:
+      return keepsInstances(reinterpret_cast<PyTypeObject*>(guard.operand.get()));
+    case GuardType::SEQUENCE_LENGTH:
+      return node.exactType && hasFixedLength(node.exactType);
+    default:
+      return false;
+  }
+}
+
+// Paths that always lead from one object to the same other one.
+bool leadsToTheSame(const Source& source) {
+  switch (source.kind()) {
+    case SourceKind::TupleItem:
+    case SourceKind::FunctionClosure:
+    case SourceKind::MethodFunction:
+    case SourceKind::MethodSelf:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool isDictEntry(const Source& source) {
+  return source.kind() == SourceKind::DictItem || source.kind() == SourceKind::DictKey;
+}
+
+// The child through which only named attributes are looked at, so that the dict itself need not
+// exist.
+GuardNode* instanceAttributesOf(const GuardNode& node) {
+  for (GuardNode* child : node.children) {
+    if (child->source->kind() != SourceKind::InstanceDict || child->captured ||
+        !child->guards.empty())
+      continue;
+    bool onlyNames = llvm::all_of(child->children, [](const GuardNode* attribute) {
+      return attribute->source->kind() == SourceKind::DictItem &&
+             PyUnicode_CheckExact(attribute->source->object().get());
+    });
+    if (onlyNames && !child->children.empty()) return child;
+  }
+  return nullptr;
+}
+
+// The descriptor by which functools.partial shows a field of its C structure.
+Ref<> partialMember(const char* name) {
+  Ref<> functools = Ref<>::steal(PyImport_ImportModule("functools"));
+  Ref<> partial =
+      Ref<>::steal(functools ? PyObject_GetAttrString(functools.get(), "partial") : nullptr);
+  Ref<> member = Ref<>::steal(partial ? PyObject_GetAttrString(partial.get(), name) : nullptr);
+  if (!member) {
+    PyErr_Clear();
+    throw std::invalid_argument("functools.partial is not as known");
+  }
+  return member;
+}
+
+class Compiler {
+ public:
+  explicit Compiler(GuardTree& tree)
+      : tree_(tree), program_(std::make_unique<GuardProgram>()), done_(tree.guards().size()) {}
+
+  std::unique_ptr<GuardProgram> compile(const std::vector<const Source*>& captures) {
+    for (const GuardTree::Step& step : tree_.steps()) {
+      if (!step.root) {
+        emitCheck(step.guard, nullptr);
+        continue;
+      }
+      emitLoad(step.root);
+      emitNode(step.root);
+    }
+    emitRelations();
+    emitDeferred(captures);
+    emitRelations();
+    for (const Source* source : captures)
+      program_->captures.push_back(registerOf(tree_.node(source)));
+    renumberGuards();
+    return std::move(program_);
+  }
+
+ private:
+  // --- Instructions
+
+  Instruction& emit(Operation operation, const Source* source, int64_t guard = -1) {
+    program_->instructions.push_back({.operation = operation});
+    program_->origins.push_back({source, guard});
+    return program_->instructions.back();
+  }
+
+  uint32_t newRegister() { return program_->registerCount++; }
+
+  uint32_t registerOf(const GuardNode* node) { return registers_.at(node); }
+
+  PyObject* own(BorrowedRef<> object) {
+    program_->objects.push_back(Ref<>::create(object.get()));
+    return object;
+  }
+
+  static int64_t hashOf(BorrowedRef<> key) {
+    Py_hash_t hash = hashWithoutCode(key);
+    if (hash == -1)
+      throw std::invalid_argument("a key whose hash is computed by the program: " +
+                                  std::string(Py_TYPE(key.get())->tp_name));
+    return hash;
+  }
+
+  // --- Loads
+
+  // Gives the node a register, and the instruction that fills it from its parent's.
+  Instruction& emitLoadAs(GuardNode* node, Operation operation) {
+    Instruction& instruction = emit(operation, node->source);
+    instruction.input = node->parent ? registerOf(node->parent) : 0;
+    instruction.output = newRegister();
+    registers_.emplace(node, instruction.output);
+    return instruction;
+  }
+
+  void emitLoad(GuardNode* node) {
+    const Source& source = *node->source;
+    if (node->constantType) {
+      emitLoadAs(node, Operation::LoadConstant).object =
+          reinterpret_cast<PyObject*>(node->constantType);
+      return;
+    }
+    switch (source.kind()) {
+      case SourceKind::Local:
+        emitLoadAs(node, Operation::LoadLocal).number = source.index();
+        break;
+      case SourceKind::LocalCell:
+        emitLoadAs(node, Operation::LoadCell).number = source.index();
+        break;
+      case SourceKind::GlobalsDict:
+      case SourceKind::BuiltinsDict:
+      case SourceKind::ModulesDict:
+        emitLoadAs(node, Operation::LoadConstant).object = source.object();
+        break;
+      case SourceKind::Type:
+        emitLoadAs(node, Operation::LoadType);
+        break;
+      case SourceKind::InstanceDict:
+        emitLoadAs(node, Operation::LoadInstanceDict);
+        break;
+      case SourceKind::DictItem:
+        emitLoadWithKey(node, Operation::LoadDictItem);
+        break;
+      case SourceKind::DictKey:
+        emitLoadAs(node, Operation::LoadDictKey).number = source.index();
+        break;
+      case SourceKind::ListItem:
+        emitLoadAs(node, Operation::LoadListItem).number = indexOf(source);
+        break;
+      case SourceKind::TupleItem:
+        emitLoadAs(node, Operation::LoadTupleItem).number = indexOf(source);
+        break;
+      case SourceKind::Slot:
+        emitMember(node, source.object());
+        break;
+      case SourceKind::TypeAttribute:
+        emitLoadAs(node, Operation::LoadTypeAttribute).object = source.object();
+        break;
+      case SourceKind::CellContents:
+        emitLoadAs(node, Operation::LoadCellContents);
+        break;
+      case SourceKind::FunctionCode:
+        emitFunctionField(node, offsetof(PyFunctionObject, func_code));
+        break;
+      case SourceKind::FunctionDefaults:
+        emitFunctionField(node, offsetof(PyFunctionObject, func_defaults));
+        break;
+      case SourceKind::FunctionKwDefaults:
+        emitFunctionField(node, offsetof(PyFunctionObject, func_kwdefaults));
+        break;
+      case SourceKind::FunctionClosure:
+        emitFunctionField(node, offsetof(PyFunctionObject, func_closure));
+        break;
+      case SourceKind::MethodFunction:
+        emitLoadAs(node, Operation::LoadMethodFunction);
+        break;
+      case SourceKind::MethodSelf:
+        emitLoadAs(node, Operation::LoadMethodSelf);
+        break;
+      case SourceKind::TypeMro:
+        emitLoadAs(node, Operation::LoadMro);
+        break;
+      case SourceKind::PartialFunction:
+        emitMember(node, partialMember("func"));
+        break;
+      case SourceKind::PartialArguments:
+        emitMember(node, partialMember("args"));
+        break;
+      case SourceKind::PartialKeywords:
+        emitMember(node, partialMember("keywords"));
+        break;
+      case SourceKind::Descriptor:
+        emitLoadAs(node, Operation::LoadDescriptor).object = source.object();
+        break;
+    }
+    if (pinning_) emitPin(node);
+  }
+
+  static int64_t indexOf(const Source& source) {
+    if (source.index() < 0) throw std::invalid_argument("a negative index: " + source.name());
+    return source.index();
+  }
+
+  void emitLoadWithKey(GuardNode* node, Operation operation) {
+    Instruction& instruction = emitLoadAs(node, operation);
+    instruction.object = node->source->object();
+    instruction.number = hashOf(instruction.object);
+  }
+
+  void emitMember(GuardNode* node, BorrowedRef<> descriptor) {
+    if (!isObjectMember(descriptor))
+      throw std::invalid_argument("not a member that holds an object: " + node->source->name());
+    emitLoadAs(node, Operation::LoadMember).object = own(descriptor);
+  }
+
+  void emitFunctionField(GuardNode* node, size_t offset) {
+    emitLoadAs(node, Operation::LoadFunctionField).number = static_cast<int64_t>(offset);
+  }
+
+  void emitPin(const GuardNode* node) {
+    emit(Operation::Pin, node->source).input = registerOf(node);
+  }
+
+  // --- Nodes
+
+  // Everything that there is to check at a loaded node and below it.
+  void emitNode(GuardNode* node) {
+    GuardNode* attributes = instanceAttributesOf(*node);
+    if (attributes && !registers_.count(attributes)) emitInstanceSection(node, attributes);
+    for (size_t guard : node->guards)
+      if (!isAboutDictContent(tree_.guards()[guard], *node)) emitCheck(guard, node);
+    emitDictSection(node);
+    emitTypeSection(node);
+    for (GuardNode* child : node->children) {
+      if (child == attributes) {
+        for (GuardNode* attribute : child->children) emitNode(attribute);
+      } else if (child->source->kind() == SourceKind::Descriptor && !pinning_) {
+        deferred_.push_back(child);
+      } else {
+        if (!registers_.count(child)) emitLoad(child);
+        emitNode(child);
+      }
+    }
+  }
+
+  void emitInstanceSection(GuardNode* node, GuardNode* attributes) {
+    // The dict's node stands for the object itself: its children are looked up through it.
+    registers_.emplace(attributes, registerOf(node));
+    size_t typeGuard = node->guards.size();
+    for (size_t i = 0; i < node->guards.size(); ++i)
+      if (tree_.guards()[node->guards[i]].type == GuardType::TYPE_MATCH && !done_[node->guards[i]])
+        typeGuard = i;
+    uint32_t version = newRegister();
+    size_t enter = program_->instructions.size();
+    int64_t offset = 0;
+    Instruction& instruction = emit(Operation::EnterInstance, node->source);
+    instruction.input = registerOf(node);
+    instruction.output = version;
+    if (typeGuard < node->guards.size()) {
+      size_t guard = node->guards[typeGuard];
+      auto* type = reinterpret_cast<PyTypeObject*>(tree_.guards()[guard].operand.get());
+      instruction.object = tree_.guards()[guard].operand.get();
+      instruction.number = offset = instanceDictOffset(type);
+      program_->identities.watch(instruction.object);
+      program_->origins.back().guard = markDone(guard);
+    }
+    for (GuardNode* attribute : attributes->children)
+      emitLoadWithKey(attribute, Operation::LoadInstanceItem);
+    for (GuardNode* attribute : attributes->children) emitStable(attribute);
+    emitCommit(enter, Operation::CommitInstance);
+    program_->instructions.back().number = offset;
+    pinAll(attributes->children);
+  }
+
+  void emitDictSection(GuardNode* node) {
+    std::vector<GuardNode*> entries;
+    for (GuardNode* child : node->children)
+      if (isDictEntry(*child->source)) entries.push_back(child);
+    std::vector<size_t> contents;
+    for (size_t guard : node->guards)
+      if (isAboutDictContent(tree_.guards()[guard], *node)) contents.push_back(guard);
+    if (entries.empty() && contents.empty()) return;
+    size_t enter = emitEnter(Operation::EnterDict, node);
+    for (GuardNode* entry : entries) {
+      if (entry->source->kind() == SourceKind::DictItem)
+        emitLoadWithKey(entry, Operation::LoadDictItem);
+      else
+        emitLoadAs(entry, Operation::LoadDictKey).number = entry->source->index();
+    }
+    for (size_t guard : contents) emitCheck(guard, node);
+    for (GuardNode* entry : entries) emitStable(entry);
+    emitCommit(enter, Operation::CommitDict);
+    pinAll(entries);
+  }
+
+  void emitTypeSection(GuardNode* node) {
+    std::vector<GuardNode*> entries;
+    for (GuardNode* child : node->children)
+      if (child->source->kind() == SourceKind::TypeAttribute) entries.push_back(child);
+    if (entries.empty()) return;
+    size_t enter = emitEnter(Operation::EnterType, node);
+    for (GuardNode* entry : entries)
+      emitLoadAs(entry, Operation::LoadTypeAttribute).object = entry->source->object();
+    for (GuardNode* entry : entries) emitStable(entry);
+    emitCommit(enter, Operation::CommitType);
+    pinAll(entries);
+  }
+
+  size_t emitEnter(Operation operation, GuardNode* node) {
+    uint32_t version = newRegister();
+    Instruction& instruction = emit(operation, node->source);
+    instruction.input = registerOf(node);
+    instruction.output = version;
+    return program_->instructions.size() - 1;
+  }
+
+  void emitCommit(size_t enter, Operation operation) {
+    Instruction& commit = emit(operation, nullptr);
+    Instruction& opening = program_->instructions[enter];
+    commit.input = opening.input;
+    commit.output = opening.output;
+    opening.skip = static_cast<uint32_t>(program_->instructions.size() - 1 - enter);
+  }
+
+  // Within a section: what follows from the identity of the node's object alone.
+  void emitStable(GuardNode* node) {
+    for (size_t guard : node->guards)
+      if (isAboutIdentity(tree_.guards()[guard], *node)) emitCheck(guard, node);
+    for (GuardNode* child : node->children) {
+      if (!leadsToTheSame(*child->source)) continue;
+      bool pinning = std::exchange(pinning_, false);  // pinned after the section
+      emitLoad(child);
+      pinning_ = pinning;
+      emitStable(child);
+    }
+  }
+
+  void pinAll(const std::vector<GuardNode*>& nodes) {
+    if (!pinning_) return;
+    for (GuardNode* node : nodes) {
+      emitPin(node);
+      std::vector<GuardNode*> loaded;
+      for (GuardNode* child : node->children)
+        if (registers_.count(child)) loaded.push_back(child);
+      pinAll(loaded);
+    }
+  }
+
+  // --- Checks
+
+  int64_t markDone(size_t guard) {
+    done_[guard] = true;
+    order_.push_back(guard);
+    return static_cast<int64_t>(guard);
+  }
+
+  void emitCheck(size_t index, GuardNode* node) {
+    const Guard& guard = tree_.guards()[index];
+    if (done_[index] || guard.type == GuardType::DUPLICATE_INPUT) return;
+    markDone(index);
+    auto check = [&](Operation operation) -> Instruction& {
+      Instruction& instruction = emit(operation, guard.source, static_cast<int64_t>(index));
+      instruction.input = node ? registerOf(node) : 0;
+      return instruction;
+    };
+    auto checkIdentity = [&](Operation operation, PyObject* object) {
+      check(operation).object = object;
+      program_->identities.watch(object);
+    };
+    auto checkContains = [&](Operation operation, bool negated) {
+      Instruction& instruction = check(operation);
+      instruction.object = own(guard.operand);
+      instruction.number = hashOf(guard.operand);
+      instruction.negated = negated;
+    };
+    switch (guard.type) {
+      case GuardType::TYPE_MATCH:
+        checkIdentity(Operation::CheckType, guard.operand.get());
+        break;
+      case GuardType::ID_MATCH:
+      case GuardType::FUNCTION_MATCH:
+      case GuardType::CLASS_MATCH:
+      case GuardType::MODULE_MATCH:
+      case GuardType::BUILTIN_MATCH:
+        checkIdentity(Operation::CheckIdentity, guard.operand.get());
+        break;
+      case GuardType::EQUALS_MATCH:
+      case GuardType::CONSTANT_MATCH:
+        // Other objects have no equality that could be asked without running code.
+        if (isConstant(guard.operand))
+          check(Operation::CheckConstant).object = own(guard.operand);
+        else
+          checkIdentity(Operation::CheckIdentity, guard.operand.get());
+        break;
+      case GuardType::BOOL_MATCH:
+        checkIdentity(Operation::CheckIdentity, guard.number ? Py_True : Py_False);
+        break;
+      case GuardType::NONE_MATCH:
+        checkIdentity(Operation::CheckIdentity, Py_None);
+        break;
+      case GuardType::NOT_NONE_MATCH:
+        checkIdentity(Operation::CheckNotIdentity, Py_None);
+        break;
+      case GuardType::CLOSURE_MATCH:
+        checkIdentity(Operation::CheckFunctionCode, guard.operand.get());
+        break;
+      case GuardType::SEQUENCE_LENGTH:
+        check(Operation::CheckLength).number = guard.number;
+        break;
+      case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
+        check(Operation::CheckLength).number = 0;
+        break;
+      case GuardType::DICT_CONTAINS:
+      case GuardType::DICT_NOT_CONTAINS:
+        checkContains(Operation::CheckDictContains, guard.type == GuardType::DICT_NOT_CONTAINS);
+        break;
+      case GuardType::SET_CONTAINS:
+      case GuardType::SET_NOT_CONTAINS:
+        checkContains(Operation::CheckSetContains, guard.type == GuardType::SET_NOT_CONTAINS);
+        break;
+      case GuardType::DICT_KEYS_MATCH:
+        check(Operation::CheckDictKeys).object = own(guard.operand);
+        break;
+      case GuardType::HASATTR: {
+        Instruction& instruction = check(Operation::CheckAttribute);
+        instruction.object = own(guard.operand);
+        instruction.negated = guard.number == 0;
+        break;
+      }
+      case GuardType::TENSOR_MATCH: {
+        const ArrayLibrary* library = arrayLibrary(guard.metadata->library);
+        if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");
+        auto* type = reinterpret_cast<PyTypeObject*>(guard.operand.get());
+        program_->tensors.push_back({library, type, *guard.metadata});
+        program_->identities.watch(guard.operand.get());
+        Instruction& instruction = check(Operation::CheckTensor);
+        instruction.tensor = &program_->tensors.back();
+        instruction.number = guard.number;
+        break;
+      }
+      case GuardType::GLOBAL_STATE:
+        // A library that is imported later cannot have been part of the trace.
+        for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
+          const ArrayLibrary* library = arrayLibrary(kind);
+          if (!library) continue;
+          program_->globalStates.push_back({library, library->captureGlobalState()});
+          check(Operation::CheckGlobalState).globalState = &program_->globalStates.back();
+        }
+        break;
+      case GuardType::DUPLICATE_INPUT:
+        break;
+    }
+  }
+
+  // Guards on two objects, once both are loaded.
+  void emitRelations() {
+    for (size_t index : tree_.relations()) {
+      const Guard& guard = tree_.guards()[index];
+      auto first = registers_.find(tree_.node(guard.source));
+      auto second = registers_.find(tree_.node(guard.other));
+      if (done_[index] || first == registers_.end() || second == registers_.end()) continue;
+      markDone(index);
+      Instruction& instruction =
+          emit(Operation::CheckSame, guard.source, static_cast<int64_t>(index));
+      instruction.input = first->second;
+      instruction.output = second->second;
+      instruction.negated = guard.number == 0;
+    }
+  }
+
+  // Descriptors run foreign code, which may do anything to the objects at hand. So they come last,
+  // after everything that is still needed has been given references; and what they lead to gets
+  // references at once.
+  void emitDeferred(const std::vector<const Source*>& captures) {
+    if (deferred_.empty()) return;
+    auto pinIfLoaded = [&](const Source* source) {
+      const GuardNode* node = tree_.node(source);
+      if (registers_.count(node)) emitPin(node);
+    };
+    for (const Source* source : captures) pinIfLoaded(source);
+    for (size_t index : tree_.relations())
+      if (!done_[index]) {
+        pinIfLoaded(tree_.guards()[index].source);
+        pinIfLoaded(tree_.guards()[index].other);
+      }
+    for (GuardNode* node : deferred_) emitPin(node->parent);
+    pinning_ = true;
+    for (GuardNode* node : deferred_) {
+      emitLoad(node);
+      emitNode(node);
+    }
+  }
+
+  // Lets the guards be numbered in the order of evaluation.
+  void renumberGuards() {
+    std::vector<Guard> ordered;
+    std::vector<int64_t> numbers(order_.size());
+    for (size_t guard : order_) {
+      numbers[guard] = static_cast<int64_t>(ordered.size());
+      ordered.push_back(std::move(tree_.guards()[guard]));
+    }
+    tree_.guards() = std::move(ordered);
+    for (GuardProgram::Origin& origin : program_->origins)
+      if (origin.guard >= 0) origin.guard = numbers[static_cast<size_t>(origin.guard)];
+  }
+
+  GuardTree& tree_;
+  std::unique_ptr<GuardProgram> program_;
+  std::unordered_map<const GuardNode*, uint32_t> registers_;
+  std::vector<bool> done_;
+  std::vector<size_t> order_;
+  std::vector<GuardNode*> deferred_;
+  bool pinning_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<GuardProgram> compileGuards(GuardTree& tree,
+                                            const std::vector<const Source*>& captures) {
+  return Compiler(tree).compile(captures);
+}
+
+}  // namespace armature

@@ -1,0 +1,17 @@
+// From a tree of guards to the program that checks them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "guards/guard_program.h"
+#include "guards/guard_tree.h"
+
+namespace armature {
+
+// `captures`: as given to the tree. On return `tree.guards()` are in the order of evaluation.
+// Throws std::invalid_argument for guards and sources that cannot be compiled.
+std::unique_ptr<GuardProgram> compileGuards(GuardTree& tree,
+                                            const std::vector<const Source*>& captures);
+
+}  // namespace armature

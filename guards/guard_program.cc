@@ -1,0 +1,268 @@
+#include "guards/guard_program.h"
+
+#include "core/describe.h"
+#include "guards/constant.h"
+#include "guards/object_access.h"
+#include "guards/version_tags.h"
+
+namespace armature {
+namespace {
+
+template <class T>
+T* as(PyObject* object) {
+  return reinterpret_cast<T*>(object);
+}
+
+PyDictObject* instanceDict(PyObject* object, int64_t offset) {
+  PyObject** place = offset ? reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset)
+                            : instanceDictPlace(object);
+  return place && *place && PyDict_Check(*place) ? as<PyDictObject>(*place) : nullptr;
+}
+
+// Where a guard looks at the dict itself, it must exist; the object keeps what is created here.
+PyObject* materializedDict(PyObject* object) {
+  PyObject** place = _PyObject_GetDictPtr(object);
+  if (place && !*place) {
+    Ref<> created = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
+    if (!created) PyErr_Clear();
+  }
+  return place ? *place : nullptr;
+}
+
+PyObject* orNone(PyObject* object) { return object ? object : Py_None; }
+
+PyObject* methodSelf(PyObject* object) {
+  if (PyMethod_Check(object)) return PyMethod_GET_SELF(object);
+  return PyCFunction_Check(object) ? orNone(PyCFunction_GET_SELF(object)) : nullptr;
+}
+
+PyObject* callDescriptor(PyObject* descriptor, PyObject* object) {
+  if (!PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) return nullptr;
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  PyObject* value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, type);
+  if (!value) PyErr_Clear();
+  return value;
+}
+
+}  // namespace
+
+const char* operationName(Operation operation) {
+  switch (operation) {
+#define OPERATION(name) \
+  case Operation::name: \
+    return #name;
+#include "guards/operations.def"
+  }
+  return "?";
+}
+
+size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& state) const {
+  GuardProgramState::Register* registers = state.registers.data();
+  const Instruction* begin = instructions.data();
+  const Instruction* end = begin + instructions.size();
+
+  for (const Instruction* at = begin; at != end; ++at) {
+    const Instruction& instruction = *at;
+    PyObject* input = registers[instruction.input].object;
+    PyObject* loaded;
+    bool holds;
+
+    switch (instruction.operation) {
+      case Operation::LoadLocal:
+        loaded = locals.get(static_cast<size_t>(instruction.number));
+        goto load;
+      case Operation::LoadCell:
+        loaded = locals.cell(static_cast<size_t>(instruction.number));
+        goto load;
+      case Operation::LoadConstant:
+        loaded = instruction.object;
+        goto load;
+      case Operation::LoadType:
+        loaded = reinterpret_cast<PyObject*>(Py_TYPE(input));
+        goto load;
+      case Operation::LoadInstanceDict:
+        loaded = materializedDict(input);
+        goto load;
+      case Operation::LoadInstanceItem:
+        loaded = instanceAttribute(input, instruction.object, instruction.number);
+        goto load;
+      case Operation::LoadDictItem:
+        loaded = lookUp(as<PyDictObject>(input), instruction.object, instruction.number).value;
+        goto load;
+      case Operation::LoadDictKey:
+        loaded = keyAt(as<PyDictObject>(input), instruction.number);
+        goto load;
+      case Operation::LoadListItem:
+        loaded = PyList_Check(input) && instruction.number < PyList_GET_SIZE(input)
+                     ? PyList_GET_ITEM(input, instruction.number)
+                     : nullptr;
+        goto load;
+      case Operation::LoadTupleItem:
+        loaded = PyTuple_Check(input) && instruction.number < PyTuple_GET_SIZE(input)
+                     ? PyTuple_GET_ITEM(input, instruction.number)
+                     : nullptr;
+        goto load;
+      case Operation::LoadMember:
+        loaded = memberValue(input, instruction.object);
+        goto load;
+      case Operation::LoadTypeAttribute:
+        loaded = _PyType_Lookup(as<PyTypeObject>(input), instruction.object);
+        goto load;
+      case Operation::LoadMro:
+        loaded = PyType_Check(input) ? as<PyTypeObject>(input)->tp_mro : nullptr;
+        goto load;
+      case Operation::LoadCellContents:
+        loaded = PyCell_Check(input) ? PyCell_GET(input) : nullptr;
+        goto load;
+      case Operation::LoadFunctionField:
+        loaded = PyFunction_Check(input)
+                     ? orNone(*reinterpret_cast<PyObject**>(as<char>(input) + instruction.number))
+                     : nullptr;
+        goto load;
+      case Operation::LoadMethodFunction:
+        loaded = PyMethod_Check(input) ? PyMethod_GET_FUNCTION(input) : nullptr;
+        goto load;
+      case Operation::LoadMethodSelf:
+        loaded = methodSelf(input);
+        goto load;
+      case Operation::LoadDescriptor:
+        loaded = callDescriptor(instruction.object, input);
+        if (loaded) state.pins.push_back(Ref<>::steal(loaded));
+        goto load;
+      case Operation::Pin:
+        state.pins.push_back(Ref<>::create(input));
+        continue;
+
+      load:
+        if (!loaded) return static_cast<size_t>(at - begin);
+        registers[instruction.output].object = loaded;
+        continue;
+
+      // A section whose version is unknown (0) always runs. Until its Commit nothing in its
+      // registers may be trusted: it could fail half-way.
+      case Operation::EnterInstance: {
+        if (instruction.object && Py_TYPE(input) != as<PyTypeObject>(instruction.object))
+          return static_cast<size_t>(at - begin);
+        PyDictObject* dict = instanceDict(input, instruction.number);
+        uint64_t& known = registers[instruction.output].version;
+        if (dict && known == contentVersion(dict) && known) {
+          at += instruction.skip;
+          continue;
+        }
+        known = 0;
+        continue;
+      }
+      case Operation::EnterDict: {
+        if (!PyDict_Check(input)) return static_cast<size_t>(at - begin);
+        uint64_t& known = registers[instruction.output].version;
+        if (known == contentVersion(as<PyDictObject>(input)) && known) {
+          at += instruction.skip;
+          continue;
+        }
+        known = 0;
+        continue;
+      }
+      case Operation::EnterType: {
+        if (!PyType_Check(input)) return static_cast<size_t>(at - begin);
+        uint64_t& known = registers[instruction.output].version;
+        if (known == contentVersion(as<PyTypeObject>(input)) && known) {
+          at += instruction.skip;
+          continue;
+        }
+        known = 0;
+        continue;
+      }
+      case Operation::CommitInstance: {
+        PyDictObject* dict = instanceDict(input, instruction.number);
+        registers[instruction.output].version = dict ? contentVersion(dict) : 0;
+        continue;
+      }
+      case Operation::CommitDict:
+        registers[instruction.output].version = contentVersion(as<PyDictObject>(input));
+        continue;
+      case Operation::CommitType:
+        registers[instruction.output].version = contentVersion(as<PyTypeObject>(input));
+        continue;
+
+      case Operation::CheckIdentity:
+        holds = input == instruction.object;
+        break;
+      case Operation::CheckNotIdentity:
+        holds = input != instruction.object;
+        break;
+      case Operation::CheckType:
+        holds = Py_TYPE(input) == as<PyTypeObject>(instruction.object);
+        break;
+      case Operation::CheckConstant:
+        holds = input == instruction.object || sameConstant(input, instruction.object);
+        break;
+      case Operation::CheckFunctionCode:
+        holds = PyFunction_Check(input) && PyFunction_GET_CODE(input) == instruction.object;
+        break;
+      case Operation::CheckLength:
+        holds = lengthOf(input) == instruction.number;
+        break;
+      case Operation::CheckDictContains:
+        holds = PyDict_Check(input) &&
+                lookUp(as<PyDictObject>(input), instruction.object, instruction.number).presence ==
+                    (instruction.negated ? Presence::Absent : Presence::Present);
+        break;
+      case Operation::CheckSetContains:
+        holds = PyAnySet_Check(input) &&
+                contains(as<PySetObject>(input), instruction.object, instruction.number) ==
+                    (instruction.negated ? Presence::Absent : Presence::Present);
+        break;
+      case Operation::CheckDictKeys:
+        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), instruction.object);
+        break;
+      case Operation::CheckAttribute:
+        holds = hasAttribute(input, instruction.object) != instruction.negated;
+        break;
+      case Operation::CheckTensor: {
+        const TensorExpectation& tensor = *instruction.tensor;
+        holds = Py_TYPE(input) == tensor.type &&
+                tensor.library->matches(input, tensor.metadata,
+                                        static_cast<uint32_t>(instruction.number));
+        break;
+      }
+      case Operation::CheckSame:
+        holds = (input == registers[instruction.output].object) != instruction.negated;
+        break;
+      case Operation::CheckGlobalState:
+        holds =
+            instruction.globalState->library->globalStateMatches(instruction.globalState->state);
+        break;
+      default:
+        __builtin_unreachable();
+    }
+    if (!holds) return static_cast<size_t>(at - begin);
+  }
+  return passed;
+}
+
+std::string GuardProgram::text() const {
+  std::string result;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& instruction = instructions[i];
+    Operation operation = instruction.operation;
+    auto reg = [](uint32_t index) { return "r" + std::to_string(index); };
+    result += std::to_string(i) + ": " + operationName(operation) + " " + reg(instruction.input);
+    if (operation < Operation::CheckIdentity || operation == Operation::CheckSame)
+      result += ", " + reg(instruction.output);
+    bool hasObject =
+        operation != Operation::CheckTensor && operation != Operation::CheckGlobalState;
+    if (hasObject && instruction.object) result += ", " + describe(instruction.object);
+    // A key's hash varies from run to run.
+    bool isHash =
+        operation == Operation::LoadDictItem || operation == Operation::LoadInstanceItem ||
+        operation == Operation::CheckDictContains || operation == Operation::CheckSetContains;
+    if (instruction.number && !isHash) result += ", " + std::to_string(instruction.number);
+    if (instruction.negated) result += ", not";
+    if (instruction.skip) result += ", skip " + std::to_string(instruction.skip);
+    if (origins[i].source) result += "  # " + origins[i].source->name();
+    result += "\n";
+  }
+  return result;
+}
+
+}  // namespace armature

@@ -1,0 +1,99 @@
+// Guards in executable form: one flat array of instructions over registers that hold borrowed
+// references, run by one loop.
+//
+// The array is the program that check() runs and that explains a failure: a run answers with the
+// instruction that failed, and the registers then say what was found.
+//
+// Registers outlive a run. What a section loads (see operations.def) stays in its registers, and is
+// right as long as the version in the section's own register is that of the dict or type at hand:
+// the dict or type owns what was loaded from it, and has not changed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "guards/array_library.h"
+#include "guards/frame_locals_mapping.h"
+#include "guards/guard.h"
+#include "guards/identity_watch.h"
+
+namespace armature {
+
+enum class Operation : uint8_t {
+#define OPERATION(name) name,
+#include "guards/operations.def"
+};
+const char* operationName(Operation operation);
+
+struct TensorExpectation {
+  const ArrayLibrary* library;
+  PyTypeObject* type;
+  TensorMetadata metadata;
+};
+
+struct GlobalStateExpectation {
+  const ArrayLibrary* library;
+  std::string state;
+};
+
+struct Instruction {
+  Operation operation;
+  bool negated = false;
+  uint32_t input = 0;
+  uint32_t output = 0;
+  uint32_t skip = 0;
+  union {
+    PyObject* object = nullptr;
+    const TensorExpectation* tensor;
+    const GlobalStateExpectation* globalState;
+  };
+  int64_t number = 0;
+};
+static_assert(sizeof(Instruction) <= 32);
+
+// The mutable part of a program: what one run leaves to the next.
+struct GuardProgramState {
+  union Register {
+    PyObject* object;
+    uint64_t version;
+  };
+  std::vector<Register> registers;
+  // What loads created, and what foreign code could otherwise destroy under our hands.
+  std::vector<Ref<>> pins;
+};
+
+class GuardProgram {
+ public:
+  // What an instruction is there for: a guard, or only a source on the way (`guard` is negative).
+  struct Origin {
+    const Source* source;
+    int64_t guard;
+  };
+  static constexpr size_t passed = static_cast<size_t>(-1);
+
+  GuardProgramState freshState() const {
+    return {std::vector<GuardProgramState::Register>(registerCount), {}};
+  }
+
+  // The instruction that failed, or `passed`. Sets no exception. Allocates nothing and runs no
+  // Python code, except that LoadDescriptor calls a C function which may do both.
+  size_t run(const FrameLocalsMapping& locals, GuardProgramState& state) const;
+
+  // The instructions, one a line.
+  std::string text() const;
+
+  std::vector<Instruction> instructions;
+  std::vector<Origin> origins;     // parallel to the instructions
+  std::vector<uint32_t> captures;  // registers
+  uint32_t registerCount = 1;      // operands that an operation has no use for name register 0
+
+  // What the instructions refer to.
+  IdentityWatch identities;
+  std::vector<Ref<>> objects;
+  std::deque<TensorExpectation> tensors;
+  std::deque<GlobalStateExpectation> globalStates;
+};
+
+}  // namespace armature

@@ -1,0 +1,13 @@
+// The one textual form of a guard: Python-like, without addresses.
+#pragma once
+
+#include <string>
+
+#include "guards/guard.h"
+
+namespace armature {
+
+// "L['n'] == 3", "type(L['self']) is <class Linear>", "L['x'] is like f32[2, 3] in dtype, sizes".
+std::string guardText(const Guard& guard);
+
+}  // namespace armature

@@ -1,0 +1,59 @@
+#include "guards/identity_watch.h"
+
+#include <stdexcept>
+
+namespace armature {
+namespace {
+
+struct DeathNotice {
+  PyObject_HEAD bool valid;
+};
+
+PyObject* callDeathNotice(PyObject* self, PyObject*, PyObject*) {
+  reinterpret_cast<DeathNotice*>(self)->valid = false;
+  Py_RETURN_NONE;
+}
+
+PyTypeObject deathNoticeType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature.DeathNotice",
+    .tp_basicsize = sizeof(DeathNotice),
+    .tp_call = callDeathNotice,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "Called when an object dies whose identity a compiled function depends on.",
+};
+
+bool isImmortal(PyObject* object) {
+  return object == Py_None || object == Py_True || object == Py_False || object == Py_Ellipsis ||
+         object == Py_NotImplemented ||
+         (PyType_Check(object) &&
+          !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+}
+
+}  // namespace
+
+IdentityWatch::IdentityWatch() {
+  if (PyType_Ready(&deathNoticeType) < 0)
+    throw std::runtime_error("cannot make the type of death notices");
+  DeathNotice* notice = PyObject_New(DeathNotice, &deathNoticeType);
+  if (!notice) throw std::bad_alloc();
+  notice->valid = true;
+  valid_ = &notice->valid;
+  callback_ = Ref<>::steal(reinterpret_cast<PyObject*>(notice));
+}
+
+// Weak references go first: a dead one calls nobody.
+IdentityWatch::~IdentityWatch() { references_.clear(); }
+
+void IdentityWatch::watch(BorrowedRef<> object) {
+  if (isImmortal(object) || !watched_.insert(object).second) return;
+  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object.get()))) {
+    if (PyObject* reference = PyWeakref_NewRef(object, callback_.get())) {
+      references_.push_back(Ref<>::steal(reference));
+      return;
+    }
+    PyErr_Clear();
+  }
+  references_.push_back(Ref<>::create(object.get()));
+}
+
+}  // namespace armature
