@@ -3,10 +3,13 @@
 #include <Python.h>
 
 #include "python/binding/bytecode_binding.h"
+#include "python/binding/guards_binding.h"
 
 namespace {
 
-int addFunctions(PyObject* module) { return armature::addBytecodeFunctions(module); }
+int addFunctions(PyObject* module) {
+  return armature::addBytecodeFunctions(module) < 0 ? -1 : armature::addGuardsFunctions(module);
+}
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void*>(addFunctions)},
