@@ -10,7 +10,7 @@ ROOMS = {
     "sources": ["core", "bytecode"],
     "graph": _FOUNDATION,
     "shapes": _FOUNDATION + ["graph"],
-    "variables": _FOUNDATION + ["graph", "shapes"],
+    "variables": _FOUNDATION + ["graph", "shapes", "guards"],
     "guards": _FOUNDATION + ["graph", "shapes"],
     "interpreter": _MODEL + ["guards"],
     "codegen": _MODEL + ["guards", "interpreter"],
