@@ -35,6 +35,7 @@ class Validator {
     require(code_.argumentCount >= 0 && code_.keywordOnlyCount >= 0 &&
                 code_.positionalOnlyCount >= 0 && code_.positionalOnlyCount <= code_.argumentCount,
             "the counts of arguments are inconsistent");
+    require(code_.flags >= 0, "the flags are negative");
     require(std::max({code_.instructions.size(), code_.constants.size(), code_.names.size(),
                       code_.locals.size()}) <= maximum,
             "the code is too large");
