@@ -83,7 +83,9 @@ class GeneratorVariable : public VariableTracker {
   explicit GeneratorVariable(std::unique_ptr<SuspendedFrame> frame)
       : VariableTracker(VariableKind::Generator, &PyGen_Type), frame(std::move(frame)) {}
   std::unique_ptr<SuspendedFrame> frame;
-  enum class State : uint8_t { Created, Suspended, Running, Finished } state = State::Created;
+  enum class State : uint8_t { Created, Suspended, Running, Finished };
+  State state = State::Created;  // trailed
+  Value returned;                // what the finished frame returned
 };
 
 class SuperVariable : public VariableTracker {

@@ -1,0 +1,285 @@
+// Calls of Python functions: binding arguments as initialize_locals of CPython's ceval.c does.
+#include "interpreter/instruction_translator.h"
+#include "variables/constant.h"
+#include "variables/dict.h"
+#include "variables/object_protocol.h"
+#include "variables/sequence.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* qualifiedName(const UserFunctionVariable* function) {
+  return function->existing()
+             ? reinterpret_cast<PyFunctionObject*>(function->existing())->func_qualname
+             : function->code->qualifiedName.get();
+}
+
+// The items of a tuple or None found in __defaults__.
+bool tupleItems(Translator& translator, Value value, ValueVector& items) {
+  translator.realize(value);
+  if (!value || value.is(Py_None)) return true;
+  return iterateInto(translator, value, items);
+}
+
+// "'a', 'b', and 'c'" as format_missing writes it.
+std::string nameList(const std::vector<std::string>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) {
+      bool last = i + 1 == names.size();
+      text += names.size() == 2 ? " and " : last ? ", and " : ", ";
+    }
+    text += "'" + names[i] + "'";
+  }
+  return text;
+}
+
+}  // namespace
+
+bool InstructionTranslator::missingArguments(UserFunctionVariable* function, Frame& frame,
+                                             bool keywordOnly) {
+  const Code& code = *function->code;
+  int32_t begin = keywordOnly ? code.argumentCount : 0;
+  int32_t end = keywordOnly ? begin + code.keywordOnlyCount : code.argumentCount;
+  std::vector<std::string> names;
+  for (int32_t i = begin; i < end; ++i) {
+    if (!frame.locals()[i]) names.push_back(PyUnicode_AsUTF8(code.locals[i].name.get()));
+  }
+  if (names.empty()) return false;
+  raise(PyExc_TypeError, "%U() missing %zu required %s argument%s: %s", qualifiedName(function),
+        names.size(), keywordOnly ? "keyword-only" : "positional", names.size() == 1 ? "" : "s",
+        nameList(names).c_str());
+  return true;
+}
+
+bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
+                                          const CallArguments& arguments, Frame& frame) {
+  const Code& code = *function->code;
+  Value* locals = frame.locals();
+  size_t given = arguments.positionalCount();
+  size_t positional = code.argumentCount;
+  size_t total = positional + code.keywordOnlyCount;
+
+  // Positional arguments, the rest into *args.
+  size_t taken = std::min(given, positional);
+  for (size_t i = 0; i < taken; ++i) locals[i] = arguments.values[i];
+  if (code.hasVarPositional()) {
+    ValueVector rest;
+    for (size_t i = taken; i < given; ++i) rest.push_back(arguments.values[i]);
+    locals[total] = makeTuple(*this, std::move(rest));
+  }
+
+  // Keywords.
+  DictVariable* keywords = nullptr;
+  if (code.hasVarKeyword()) {
+    keywords = make<DictVariable>();
+    locals[total + code.hasVarPositional()] = keywords;
+  }
+  for (size_t k = 0; k < arguments.keywordCount(); ++k) {
+    PyObject* name = arguments.keywordName(k);
+    size_t slot = code.positionalOnlyCount;
+    while (slot < total && code.locals[slot].name.get() != name &&
+           PyUnicode_Compare(code.locals[slot].name.get(), name) != 0) {
+      ++slot;
+    }
+    if (slot < total) {
+      if (locals[slot]) {
+        raise(PyExc_TypeError, "%U() got multiple values for argument '%S'",
+              qualifiedName(function), name);
+        return false;
+      }
+      locals[slot] = arguments.keywordValue(k);
+      continue;
+    }
+    if (keywords) {
+      if (!keywords->set(*this, Value::constant(name), arguments.keywordValue(k))) return false;
+      continue;
+    }
+    for (int32_t i = 0; i < code.positionalOnlyCount; ++i) {
+      if (PyUnicode_Compare(code.locals[i].name.get(), name) == 0) {
+        raise(PyExc_TypeError,
+              "%U() got some positional-only arguments passed as keyword arguments: '%U'",
+              qualifiedName(function), name);
+        return false;
+      }
+    }
+    raise(PyExc_TypeError, "%U() got an unexpected keyword argument '%S'",
+          qualifiedName(function), name);
+    return false;
+  }
+
+  // Defaults.
+  ValueVector defaults;
+  bool fewer = given < positional;
+  if ((fewer || given > positional) && !tupleItems(*this, function->defaults, defaults)) {
+    return false;
+  }
+  if (given > positional && !code.hasVarPositional()) {
+    size_t required = positional - defaults.size();
+    size_t keywordOnlyGiven = 0;
+    for (size_t i = positional; i < total; ++i) keywordOnlyGiven += locals[i] ? 1 : 0;
+    std::string takes = defaults.empty()
+                            ? std::to_string(positional)
+                            : "from " + std::to_string(required) + " to " +
+                                  std::to_string(positional);
+    std::string extra;
+    if (keywordOnlyGiven) {
+      extra = " positional argument" + std::string(given == 1 ? "" : "s") + " (and " +
+              std::to_string(keywordOnlyGiven) + " keyword-only argument" +
+              (keywordOnlyGiven == 1 ? "" : "s") + ")";
+    }
+    bool plural = !defaults.empty() || positional != 1;
+    raise(PyExc_TypeError, "%U() takes %s positional argument%s but %zu%s %s given",
+          qualifiedName(function), takes.c_str(), plural ? "s" : "", given, extra.c_str(),
+          given == 1 && !keywordOnlyGiven ? "was" : "were");
+    return false;
+  }
+  if (fewer) {
+    size_t firstDefault = positional - defaults.size();
+    for (size_t i = 0; i < defaults.size(); ++i) {
+      if (!locals[firstDefault + i]) locals[firstDefault + i] = defaults[i];
+    }
+    for (size_t i = given; i < firstDefault; ++i) {
+      if (!locals[i]) {
+        missingArguments(function, frame, false);
+        return false;
+      }
+    }
+  }
+  if (code.keywordOnlyCount) {
+    bool missing = false;
+    Value table = realized(function->keywordDefaults);
+    for (size_t i = positional; i < total; ++i) {
+      if (locals[i]) continue;
+      if (auto* dict = trackerOf<DictVariable>(table)) {
+        locals[i] = dict->get(*this, code.locals[i].name.get());
+      }
+      missing |= !locals[i];
+    }
+    if (missing) {
+      missingArguments(function, frame, true);
+      return false;
+    }
+  }
+
+  // The closure's cells become the free variables.
+  for (size_t i = 0, next = 0; i < code.locals.size(); ++i) {
+    if (code.locals[i].kind == LocalKind::Free) locals[i] = function->closure[next++];
+  }
+  return true;
+}
+
+Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
+                                              CallArguments& arguments) {
+  if (frameCount_ + 1 >= Py_GetRecursionLimit()) {
+    return raise(PyExc_RecursionError, "maximum recursion depth exceeded");
+  }
+  Frame* caller = frame_;
+  bool callerResumable =
+      caller->callersResumable && caller->code->regionOf[caller->pc] < 0 && !handled_;
+  Frame* frame = pushFrame(function->code, function->globals, function);
+  if (!bindArguments(function, arguments, *frame)) {
+    popFrame();
+    return Value();
+  }
+  frame->pushedByInstruction = arguments.tail;
+  frame->callersResumable = arguments.tail && callerResumable;
+  if (arguments.tail) return Value::framePushed();
+  enterRecursion();
+  Value result;
+  try {
+    result = run(frame);
+  } catch (...) {
+    leaveRecursion();
+    throw;
+  }
+  leaveRecursion();
+  return result;
+}
+
+// --- The instructions.
+
+bool InstructionTranslator::finishCall(Frame& frame, Value result, int32_t operandCount,
+                                       bool& pushed) {
+  if (!result) return false;
+  if (result.isFramePushed()) {
+    frame_->operandCount = operandCount;
+    pushed = true;
+    return true;
+  }
+  frame.drop(operandCount);
+  frame.push(std::move(result));
+  return true;
+}
+
+bool InstructionTranslator::callInstruction(Frame& frame, const Instruction& instruction,
+                                            bool& pushed) {
+  int32_t count = instruction.argument;
+  const Value& first = frame.peek(count + 2);
+  bool isMethod = static_cast<bool>(first);
+  CallArguments arguments;
+  for (int32_t i = count + isMethod; i > 0; --i) arguments.values.push_back(frame.peek(i));
+  if (instruction.names >= 0) {
+    arguments.keywordNames = frame.code->constants[instruction.names].get();
+  }
+  arguments.tail = true;
+  Value callable = isMethod ? first : frame.peek(count + 1);
+  return finishCall(frame, call(*this, callable, arguments), count + 2, pushed);
+}
+
+bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& instruction,
+                                           bool& pushed) {
+  bool hasKeywords = instruction.argument & 1;
+  Value callable = frame.peek(hasKeywords ? 3 : 2);
+  CallArguments arguments;
+  if (!iterateInto(*this, frame.peek(hasKeywords ? 2 : 1), arguments.values)) return false;
+  Ref<> names;
+  if (hasKeywords) {
+    realize(frame.peek(1));
+    Ref<> list = Ref<>::steal(PyList_New(0));
+    auto* dict = trackerOf<DictVariable>(frame.peek(1));
+    if (!dict) {
+      throw GraphBreak("** of something that is not a dict", describe(frame.peek(1)),
+                       "Only dicts are unpacked into keyword arguments.");
+    }
+    dict->forEach(*this, [&](const OrderedValueMap::Entry& entry) {
+      if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
+        throw GraphBreak("Keyword that is not a string", describe(entry.key),
+                         "Python raises TypeError.");
+      }
+      PyList_Append(list.get(), entry.key.object());
+      arguments.values.push_back(entry.value);
+    });
+    names = Ref<>::steal(PyList_AsTuple(list.get()));
+    arguments.keywordNames = names.get();
+  }
+  arguments.tail = true;
+  return finishCall(frame, call(*this, callable, arguments), hasKeywords ? 4 : 3, pushed);
+}
+
+bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instruction) {
+  PyObject* object = frame.peek(1).objectOrNull();
+  CodePtr code = lift(reinterpret_cast<PyCodeObject*>(object));
+  if (!code) {
+    raiseFromPython();
+    return false;
+  }
+  auto* function = make<UserFunctionVariable>(std::move(code), frame.globals);
+  int32_t next = 2;
+  if (instruction.argument & 0x08) {
+    ValueVector cells;
+    if (!iterateInto(*this, frame.peek(next++), cells)) return false;
+    for (const Value& cell : cells) {
+      function->closure.push_back(llvm::cast<NewCellVariable>(cell.tracker()));
+    }
+  }
+  if (instruction.argument & 0x04) function->annotations = frame.peek(next++);
+  if (instruction.argument & 0x02) function->keywordDefaults = frame.peek(next++);
+  if (instruction.argument & 0x01) function->defaults = frame.peek(next++);
+  frame.drop(next - 1);
+  frame.push(function);
+  return true;
+}
+
+}  // namespace armature

@@ -1,0 +1,135 @@
+// raise, try, with.
+#include "interpreter/instruction_translator.h"
+#include "variables/builtin_handlers.h"
+#include "variables/context_manager.h"
+#include "variables/exception.h"
+#include "variables/object_protocol.h"
+#include "variables/trailed.h"
+#include "variables/user_defined.h"
+
+namespace armature {
+
+namespace {
+
+// An exception class as a value: calls it; an instance stays what it is.
+Value instantiate(Translator& translator, Value value) {
+  translator.realize(value);
+  if (trackerOf<ExceptionVariable>(value)) return value;
+  PyObject* object = value.objectOrNull();
+  auto* user = trackerOf<UserClassVariable>(value);
+  bool isClass = (object && PyExceptionClass_Check(object)) ||
+                 (user && PyExceptionClass_Check(user->existing()));
+  if (isClass) return call(translator, value, llvm::ArrayRef<Value>());
+  if (!object && PyType_IsSubtype(typeOf(value),
+                                  reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+    throw GraphBreak("Existing exception object", describe(value),
+                     "Exceptions that existed before the trace are not modelled.");
+  }
+  return translator.raise(PyExc_TypeError, "exceptions must derive from BaseException");
+}
+
+}  // namespace
+
+bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& instruction) {
+  if (instruction.opcode == Opcode::RERAISE) {
+    Value exception = frame.peek(1);
+    raiseValue(std::move(exception));
+    return false;
+  }
+  if (instruction.argument == 0) {
+    if (!handled_) {
+      raise(PyExc_RuntimeError, "No active exception to reraise");
+      return false;
+    }
+    raiseValue(handled_);
+    return false;
+  }
+  bool hasCause = instruction.argument == 2;
+  Value exception = instantiate(*this, frame.peek(hasCause ? 2 : 1));
+  if (!exception) return false;
+  if (hasCause) {
+    auto* raised = llvm::cast<ExceptionVariable>(exception.tracker());
+    Value cause = realized(frame.peek(1));
+    if (!cause.is(Py_None)) {
+      cause = instantiate(*this, cause);
+      if (!cause) return false;
+    }
+    assignTrailed(trail, raised->cause, std::move(cause));
+    assignTrailed(trail, raised->suppressContext, true);
+  }
+  raiseValue(std::move(exception));
+  return false;
+}
+
+bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::PUSH_EXC_INFO: {
+      Value exception = frame.pop();
+      frame.push(handled_ ? handled_ : Value::none());
+      frame.push(Value(exception));
+      handled_ = std::move(exception);
+      return true;
+    }
+    case Opcode::POP_EXCEPT: {
+      Value previous = frame.pop();
+      handled_ = previous.is(Py_None) ? Value() : std::move(previous);
+      return true;
+    }
+    case Opcode::LOAD_ASSERTION_ERROR:
+      frame.push(Value::constant(PyExc_AssertionError));
+      return true;
+    default: {  // CHECK_EXC_MATCH
+      int matches = isInstance(*this, frame.peek(2), frame.peek(1));
+      if (matches < 0) return false;
+      frame.peek(1) = Value::boolean(matches);
+      return true;
+    }
+  }
+}
+
+bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& instruction) {
+  static PyObject* const enterName = PyUnicode_InternFromString("__enter__");
+  static PyObject* const exitName = PyUnicode_InternFromString("__exit__");
+  if (instruction.opcode == Opcode::BEFORE_WITH) {
+    realize(frame.peek(1));
+    Value manager = frame.peek(1);
+    if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
+      modelled->enter(*this);
+      frame.push(Value::none());
+      return true;
+    }
+    Value enter = lookupSpecial(*this, manager, enterName);
+    Value exit = enter ? lookupSpecial(*this, manager, exitName) : Value();
+    if (!enter || !exit) {
+      if (!exceptionPending()) {
+        raise(PyExc_TypeError,
+              enter ? "'%.200s' object does not support the context manager protocol (missed "
+                      "__exit__ method)"
+                    : "'%.200s' object does not support the context manager protocol",
+              typeOf(manager)->tp_name);
+      }
+      return false;
+    }
+    Value entered = call(*this, enter, llvm::ArrayRef<Value>());
+    if (!entered) return false;
+    frame.peek(1) = std::move(exit);
+    frame.push(std::move(entered));
+    return true;
+  }
+  // WITH_EXCEPT_START: exit function, lasti, previous exc_info, exception.
+  Value exception = frame.peek(1);
+  if (trackerOf<ContextManagerVariable>(frame.peek(4))) {
+    Value result = call(*this, frame.peek(4), llvm::ArrayRef<Value>());
+    if (!result) return false;
+    frame.push(Value::none());
+    return true;
+  }
+  Value type = typeValue(*this, exception);
+  if (auto* raised = trackerOf<ExceptionVariable>(exception)) type = raised->classVariable;
+  Value result = call(*this, frame.peek(4), {type, exception, Value::none()});
+  if (!result) return false;
+  frame.push(std::move(result));
+  return true;
+}
+
+}  // namespace armature

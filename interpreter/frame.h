@@ -1,0 +1,60 @@
+// One frame of the symbolic interpreter: data, on the translator's own stack.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "bytecode/code.h"
+#include "variables/functions.h"
+#include "variables/value.h"
+
+namespace armature {
+
+class DictVariable;
+
+struct Frame {
+  CodePtr code;
+  DictVariable* globals = nullptr;
+  UserFunctionVariable* function = nullptr;  // null for the root frame of a resume function
+  Frame* back = nullptr;
+  // Index of the instruction that runs, or of the next one between instructions.
+  int32_t pc = 0;
+  // locals, then the stack; `depth` counts the entries of the stack.
+  std::vector<Value> slots;
+  int32_t localCount = 0;
+  int32_t depth = 0;
+  // The frame was pushed by the instruction of its caller that is still at its `pc`, with its
+  // operands on the stack: on return they are popped and the result is pushed. False: a slot
+  // runs this frame from C++ and wants the result itself.
+  bool pushedByInstruction = false;
+  int32_t operandCount = 0;
+  // Every caller is at an instruction at which it can be resumed, so this frame may break on its
+  // own. A break in any other frame belongs to a caller.
+  bool callersResumable = false;
+  GeneratorVariable* generator = nullptr;
+
+  Value* locals() { return slots.data(); }
+  Value* stack() { return slots.data() + localCount; }
+  void push(Value value) { slots[localCount + depth++] = std::move(value); }
+  Value pop() { return std::move(slots[localCount + --depth]); }
+  // peek(1) is the top.
+  Value& peek(int32_t n) { return slots[localCount + depth - n]; }
+  void drop(int32_t n) {
+    while (n-- > 0) slots[localCount + --depth] = Value();
+  }
+  const Instruction& instruction() const { return code->instructions[pc]; }
+};
+
+// What codegen needs of a frame at the place where the trace stopped.
+struct FrameState {
+  CodePtr code;
+  DictVariable* globals = nullptr;
+  UserFunctionVariable* function = nullptr;
+  int32_t pc = 0;
+  std::vector<Value> locals;
+  std::vector<Value> stack;
+  // Callers: how many entries of the stack the pending call consumes.
+  int32_t operandCount = 0;
+};
+
+}  // namespace armature

@@ -1,0 +1,654 @@
+#include "interpreter/instruction_translator.h"
+
+#include "core/pending_python_exception.h"
+#include "variables/builtin_handlers.h"
+#include "variables/dict.h"
+#include "variables/exception.h"
+#include "variables/object_protocol.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+// How often the interpreter looks whether the user pressed Ctrl-C.
+constexpr uint64_t kSignalInterval = 1 << 14;
+
+// Entries that the stack of a frame may have. Traced code was always lifted from a code object; its
+// own bound holds for the canonical form, in which PUSH_NULL stands apart.
+size_t stackSize(const Code& code) { return code.original->co_stacksize + 1; }
+
+}  // namespace
+
+InstructionTranslator::InstructionTranslator(const EntryPoint& entry, BorrowedRef<> globals,
+                                             const FrameLocalsMapping& inputs)
+    : entry_(entry) {
+  runHandlerRegistrations();
+  rootGlobals_ = globals;
+  frame_ = pushFrame(entry_.code, moduleDict(globals), nullptr);
+  frame_->callersResumable = true;
+  frame_->pc = entry_.start;
+  bindInputs(inputs);
+  trail.cut();
+}
+
+InstructionTranslator::~InstructionTranslator() {
+  while (frame_) popFrame();
+}
+
+void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
+  size_t index = 0;
+  for (size_t i = 0; i < entry_.stackIsNull.size(); ++i) {
+    if (entry_.stackIsNull[i]) {
+      frame_->push(Value());
+      continue;
+    }
+    std::string text = "___stack" + std::to_string(i);
+    Ref<> name = Ref<>::steal(PyUnicode_FromString(text.c_str()));
+    frame_->push(wrap(sources->local(index, name), inputs.slots[index]));
+    ++index;
+  }
+  for (size_t i = 0; i < entry_.locals.size(); ++i, ++index) {
+    PyObject* object = inputs.slots[index];
+    if (!object) continue;
+    int32_t slot = entry_.locals[i];
+    Ref<> name = entry_.code->locals[slot].name;
+    if (!entry_.localIsCell[i]) {
+      frame_->locals()[slot] = wrap(sources->local(index, name), object);
+      continue;
+    }
+    Value contents;
+    if (PyObject* inside = PyCell_GET(object)) {
+      contents = wrap(sources->local(index, name), inside);
+    }
+    Value cell = make<NewCellVariable>(std::move(contents), sources->localCell(index, name),
+                                       object);
+    remember(object, cell);
+    frame_->locals()[slot] = std::move(cell);
+  }
+}
+
+// --- Frames.
+
+Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
+                                        UserFunctionVariable* function) {
+  std::unique_ptr<Frame> frame;
+  if (freeFrames_.empty()) {
+    frame = std::make_unique<Frame>();
+  } else {
+    frame = std::move(freeFrames_.back());
+    freeFrames_.pop_back();
+  }
+  frame->localCount = static_cast<int32_t>(code->locals.size());
+  frame->slots.resize(code->locals.size() + stackSize(*code));
+  frame->code = std::move(code);
+  frame->globals = globals;
+  frame->function = function;
+  frame->back = frame_;
+  frame->pc = 0;
+  frame->depth = 0;
+  frame->pushedByInstruction = false;
+  frame->operandCount = 0;
+  frame->callersResumable = false;
+  frame->generator = nullptr;
+  frame_ = frame.release();
+  ++frameCount_;
+  return frame_;
+}
+
+void InstructionTranslator::popFrame() {
+  std::unique_ptr<Frame> frame(frame_);
+  frame_ = frame->back;
+  --frameCount_;
+  frame->slots.clear();
+  frame->code.reset();
+  freeFrames_.push_back(std::move(frame));
+}
+
+FrameState InstructionTranslator::stateOf(const Frame& frame) const {
+  FrameState state;
+  state.code = frame.code;
+  state.globals = frame.globals;
+  state.function = frame.function;
+  state.pc = frame.pc;
+  state.locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
+  state.stack.assign(frame.slots.begin() + frame.localCount,
+                     frame.slots.begin() + frame.localCount + frame.depth);
+  return state;
+}
+
+ProgramLocation InstructionTranslator::location() const {
+  ProgramLocation location;
+  location.code = frame_->code->original.get();
+  location.line = frame_->code->positions[frame_->pc].line;
+  return location;
+}
+
+Value InstructionTranslator::runningFirstArgument() {
+  if (frame_->localCount == 0) return Value();
+  const Value& first = frame_->locals()[0];
+  if (auto* cell = trackerOf<NewCellVariable>(first);
+      cell && frame_->code->locals[0].kind == LocalKind::Cell) {
+    return cell->contents();
+  }
+  return first;
+}
+
+NewCellVariable* InstructionTranslator::runningClassCell() {
+  for (int32_t i = 0; i < frame_->localCount; ++i) {
+    const LocalVariable& local = frame_->code->locals[i];
+    if (local.kind == LocalKind::Free &&
+        PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0) {
+      return trackerOf<NewCellVariable>(frame_->locals()[i]);
+    }
+  }
+  return nullptr;
+}
+
+// --- Marks and breaks.
+
+void InstructionTranslator::markInstruction(Frame& frame) {
+  if (!frame.callersResumable) return;
+  bool resumable = frame.code->regionOf[frame.pc] < 0 && !handled_;
+  if (resumable) {
+    trail.cut();
+    mark_.frame = &frame;
+    mark_.pc = frame.pc;
+    mark_.hasSnapshot = false;
+    return;
+  }
+  if (mark_.frame == &frame && mark_.hasSnapshot) return;
+  // The first instruction of a region: a break inside goes back to here. Nothing after the last
+  // resumable instruction may be undone, so the trail is cut once more.
+  trail.cut();
+  mark_.frame = &frame;
+  mark_.pc = frame.pc;
+  mark_.hasSnapshot = true;
+  mark_.slots.assign(frame.slots.begin(), frame.slots.end());
+  mark_.depth = frame.depth;
+}
+
+Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
+  Outcome outcome;
+  BreakReason& report = outcome.reason.emplace();
+  report.gbType = reason.gbType();
+  report.context = reason.context();
+  report.explanation = reason.explanation();
+  report.hints = reason.hints();
+  report.filename = PyUnicode_AsUTF8(frame_->code->filename.get());
+  report.function = PyUnicode_AsUTF8(frame_->code->name.get());
+  report.line = frame_->code->positions[frame_->pc].line;
+
+  trail.rewind();
+  setException(Value());
+  handled_ = Value();
+  while (frame_ != mark_.frame) popFrame();
+  frame_->pc = mark_.pc;
+  if (mark_.hasSnapshot) {
+    frame_->slots = std::move(mark_.slots);
+    frame_->depth = mark_.depth;
+  }
+  outcome.kind = mark_.hasSnapshot ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
+  for (Frame* frame = frame_; frame; frame = frame->back) {
+    outcome.frames.insert(outcome.frames.begin(), stateOf(*frame));
+    if (frame->back) outcome.frames.front().operandCount = 0;
+  }
+  // Each caller is in the middle of the call that pushed the next frame.
+  Frame* frame = frame_;
+  for (size_t i = outcome.frames.size() - 1; i > 0; --i, frame = frame->back) {
+    outcome.frames[i - 1].operandCount = frame->operandCount;
+  }
+  return outcome;
+}
+
+Outcome InstructionTranslator::translate() {
+  try {
+    Outcome outcome;
+    outcome.result = run(frame_);
+    return outcome;
+  } catch (const GraphBreak& reason) {
+    return breakAt(reason);
+  }
+}
+
+// --- Exceptions.
+
+const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) const {
+  int32_t region = frame.code->regionOf[frame.pc];
+  return region < 0 ? nullptr : &frame.code->regions[region];
+}
+
+bool InstructionTranslator::anyHandler() const {
+  for (const Frame* frame = frame_; frame; frame = frame->back) {
+    if (handlerOf(*frame)) return true;
+    if (!frame->pushedByInstruction) return false;
+  }
+  return false;
+}
+
+bool InstructionTranslator::unwind(Frame* entry) {
+  Value pending = exception();
+  if (auto* raised = trackerOf<ExceptionVariable>(pending);
+      raised && handled_ && !raised->context && !pending.sameAs(handled_)) {
+    assignTrailed(trail, raised->context, handled_);
+  }
+  bool isRoot = !entry->back && !entry->generator;
+  if (isRoot && !anyHandler()) {
+    Value text;
+    std::string message;
+    if (auto* raised = trackerOf<ExceptionVariable>(pending)) {
+      message = raised->type()->tp_name;
+      if (!raised->arguments.empty() && raised->arguments[0].isConstant()) {
+        message += ": " + describe(raised->arguments[0]);
+      }
+    }
+    throw GraphBreak("Observed exception", message,
+                     "The traced code raises an exception that it does not catch; Python raises "
+                     "it where it belongs.");
+  }
+  for (;;) {
+    Frame& frame = *frame_;
+    if (const ExceptionRegion* region = handlerOf(frame)) {
+      frame.drop(frame.depth - region->depth);
+      if (region->pushLasti) frame.push(Value::integer(frame.pc));
+      frame.push(takeException());
+      frame.pc = region->target;
+      return true;
+    }
+    bool last = frame_ == entry;
+    if (frame.generator) frame.generator->state = GeneratorVariable::State::Finished;
+    popFrame();
+    if (last) return false;
+  }
+}
+
+// --- The loop.
+
+bool InstructionTranslator::returnFrom(Frame* entry, Value& result) {
+  Frame* frame = frame_;
+  bool last = frame == entry;
+  int32_t operandCount = frame->operandCount;
+  popFrame();
+  if (last) return true;
+  frame_->drop(operandCount);
+  frame_->push(std::move(result));
+  ++frame_->pc;
+  return false;
+}
+
+Value InstructionTranslator::run(Frame* entry) {
+  for (;;) {
+    Frame& frame = *frame_;
+    const Instruction& instruction = frame.code->instructions[frame.pc];
+    markInstruction(frame);
+    if (++instructionCount_ % kSignalInterval == 0 && PyErr_CheckSignals() < 0) {
+      throw PendingPythonException();
+    }
+    bool ok = true;
+    switch (instruction.opcode) {
+      case Opcode::NOP:
+      case Opcode::RESUME:
+      case Opcode::COPY_FREE_VARS:
+      case Opcode::SETUP_ANNOTATIONS:
+        break;
+      case Opcode::POP_TOP:
+        frame.drop(1);
+        break;
+      case Opcode::COPY:
+        frame.push(Value(frame.peek(instruction.argument)));
+        break;
+      case Opcode::SWAP:
+        std::swap(frame.peek(1), frame.peek(instruction.argument));
+        break;
+      case Opcode::PUSH_NULL:
+        frame.push(Value());
+        break;
+      case Opcode::LOAD_CONST:
+        frame.push(Value::constant(frame.code->constants[instruction.argument]));
+        break;
+      case Opcode::LOAD_FAST: {
+        const Value& value = frame.locals()[instruction.argument];
+        if (!value) {
+          raise(PyExc_UnboundLocalError,
+                "cannot access local variable '%U' where it is not associated with a value",
+                frame.code->locals[instruction.argument].name.get());
+          ok = false;
+          break;
+        }
+        frame.push(Value(value));
+        break;
+      }
+      case Opcode::STORE_FAST:
+        frame.locals()[instruction.argument] = frame.pop();
+        break;
+      case Opcode::DELETE_FAST: {
+        Value& value = frame.locals()[instruction.argument];
+        if (!value) {
+          raise(PyExc_UnboundLocalError,
+                "cannot access local variable '%U' where it is not associated with a value",
+                frame.code->locals[instruction.argument].name.get());
+          ok = false;
+          break;
+        }
+        value = Value();
+        break;
+      }
+      case Opcode::LOAD_GLOBAL:
+        ok = loadGlobal(frame, frame.code->names[instruction.argument].get(), true);
+        break;
+      case Opcode::STORE_GLOBAL:
+      case Opcode::DELETE_GLOBAL:
+      case Opcode::LOAD_NAME:
+      case Opcode::STORE_NAME:
+      case Opcode::DELETE_NAME:
+        ok = storeName(frame, instruction);
+        break;
+      case Opcode::MAKE_CELL:
+      case Opcode::LOAD_CLOSURE:
+      case Opcode::LOAD_DEREF:
+      case Opcode::STORE_DEREF:
+      case Opcode::DELETE_DEREF:
+      case Opcode::LOAD_CLASSDEREF:
+        ok = cellOperation(frame, instruction);
+        break;
+      case Opcode::LOAD_ATTR:
+      case Opcode::STORE_ATTR:
+      case Opcode::DELETE_ATTR:
+      case Opcode::LOAD_METHOD:
+        ok = attributeOperation(frame, instruction);
+        break;
+      case Opcode::BINARY_SUBSCR:
+      case Opcode::STORE_SUBSCR:
+      case Opcode::DELETE_SUBSCR:
+        ok = subscriptOperation(frame, instruction);
+        break;
+      case Opcode::BINARY_OP: {
+        Value& left = frame.peek(2);
+        Value& right = frame.peek(1);
+        Value result =
+            binaryOperation(*this, static_cast<NumberSlot>(instruction.argument), left, right);
+        ok = static_cast<bool>(result);
+        if (ok) {
+          frame.drop(1);
+          frame.peek(1) = std::move(result);
+        }
+        break;
+      }
+      case Opcode::COMPARE_OP: {
+        Value result = richCompare(*this, frame.peek(2), frame.peek(1), instruction.argument);
+        ok = static_cast<bool>(result);
+        if (ok) {
+          frame.drop(1);
+          frame.peek(1) = std::move(result);
+        }
+        break;
+      }
+      case Opcode::UNARY_POSITIVE:
+      case Opcode::UNARY_NEGATIVE:
+      case Opcode::UNARY_NOT:
+      case Opcode::UNARY_INVERT:
+      case Opcode::IS_OP:
+      case Opcode::CONTAINS_OP:
+      case Opcode::GET_LEN:
+        ok = operatorInstruction(frame, instruction);
+        break;
+      case Opcode::BUILD_TUPLE:
+      case Opcode::BUILD_LIST:
+      case Opcode::BUILD_SET:
+      case Opcode::BUILD_MAP:
+      case Opcode::BUILD_CONST_KEY_MAP:
+      case Opcode::BUILD_SLICE:
+      case Opcode::LIST_TO_TUPLE:
+        ok = buildContainer(frame, instruction);
+        break;
+      case Opcode::LIST_APPEND:
+      case Opcode::LIST_EXTEND:
+      case Opcode::SET_ADD:
+      case Opcode::SET_UPDATE:
+      case Opcode::MAP_ADD:
+      case Opcode::DICT_UPDATE:
+      case Opcode::DICT_MERGE:
+        ok = extendContainer(frame, instruction);
+        break;
+      case Opcode::BUILD_STRING:
+      case Opcode::FORMAT_VALUE:
+        ok = formatInstruction(frame, instruction);
+        break;
+      case Opcode::UNPACK_SEQUENCE:
+        ok = unpack(frame, instruction);
+        break;
+      case Opcode::UNPACK_EX:
+        ok = unpackExtended(frame, instruction);
+        break;
+      case Opcode::GET_ITER:
+      case Opcode::GET_YIELD_FROM_ITER: {
+        Value iterator = getIterator(*this, frame.peek(1));
+        ok = static_cast<bool>(iterator);
+        if (ok) frame.peek(1) = std::move(iterator);
+        break;
+      }
+      case Opcode::FOR_ITER: {
+        realize(frame.peek(1));
+        Value item = iteratorNext(*this, frame.peek(1));
+        if (item) {
+          frame.push(std::move(item));
+        } else if (exceptionPending()) {
+          ok = false;
+        } else {
+          frame.drop(1);
+          frame.pc = instruction.argument;
+          continue;
+        }
+        break;
+      }
+      case Opcode::JUMP:
+        frame.pc = instruction.argument;
+        continue;
+      case Opcode::POP_JUMP_IF_TRUE:
+      case Opcode::POP_JUMP_IF_FALSE: {
+        int truth = isTrue(*this, frame.peek(1));
+        if (truth < 0) {
+          ok = false;
+          break;
+        }
+        frame.drop(1);
+        if (truth == (instruction.opcode == Opcode::POP_JUMP_IF_TRUE)) {
+          frame.pc = instruction.argument;
+          continue;
+        }
+        break;
+      }
+      case Opcode::POP_JUMP_IF_NONE:
+      case Opcode::POP_JUMP_IF_NOT_NONE: {
+        realize(frame.peek(1));
+        bool isNone = frame.peek(1).is(Py_None);
+        frame.drop(1);
+        if (isNone == (instruction.opcode == Opcode::POP_JUMP_IF_NONE)) {
+          frame.pc = instruction.argument;
+          continue;
+        }
+        break;
+      }
+      case Opcode::JUMP_IF_TRUE_OR_POP:
+      case Opcode::JUMP_IF_FALSE_OR_POP: {
+        int truth = isTrue(*this, frame.peek(1));
+        if (truth < 0) {
+          ok = false;
+          break;
+        }
+        if (truth == (instruction.opcode == Opcode::JUMP_IF_TRUE_OR_POP)) {
+          frame.pc = instruction.argument;
+          continue;
+        }
+        frame.drop(1);
+        break;
+      }
+      case Opcode::CALL:
+      case Opcode::CALL_FUNCTION_EX: {
+        bool pushed = false;
+        ok = instruction.opcode == Opcode::CALL ? callInstruction(frame, instruction, pushed)
+                                                : callFunctionEx(frame, instruction, pushed);
+        if (ok && pushed) continue;
+        break;
+      }
+      case Opcode::MAKE_FUNCTION:
+        ok = makeFunction(frame, instruction);
+        break;
+      case Opcode::RETURN_VALUE: {
+        Value result = frame.pop();
+        if (frame.generator) {
+          frame.generator->state = GeneratorVariable::State::Finished;
+          frame.generator->returned = std::move(result);
+          result = Value();
+        }
+        if (returnFrom(entry, result)) return result;
+        continue;
+      }
+      case Opcode::RETURN_GENERATOR: {
+        Value result = makeGenerator(frame);
+        if (returnFrom(entry, result)) return result;
+        continue;
+      }
+      case Opcode::YIELD_VALUE: {
+        // A generator's frame is always run by resumeGenerator: it is the entry.
+        Value result = frame.pop();
+        ++frame.pc;
+        frame.generator->state = GeneratorVariable::State::Suspended;
+        frame_ = frame.back;
+        --frameCount_;
+        return result;
+      }
+      case Opcode::SEND: {
+        Value receiver = realized(frame.peek(2));
+        Value sent = frame.peek(1);
+        auto* generator = trackerOf<GeneratorVariable>(receiver);
+        Value item;
+        if (generator) {
+          item = resumeGenerator(generator, sent);
+        } else if (sent.is(Py_None)) {
+          item = iteratorNext(*this, receiver);
+        } else {
+          throw GraphBreak("Value sent to an iterator", describe(receiver),
+                           "Only generators take values by send().");
+        }
+        if (item) {
+          frame.peek(1) = std::move(item);
+        } else if (exceptionPending()) {
+          ok = false;
+        } else {
+          frame.drop(2);
+          frame.push(generator && generator->returned ? generator->returned : Value::none());
+          frame.pc = instruction.argument;
+          continue;
+        }
+        break;
+      }
+      case Opcode::RAISE_VARARGS:
+      case Opcode::RERAISE:
+        ok = raiseInstruction(frame, instruction);
+        break;
+      case Opcode::PUSH_EXC_INFO:
+      case Opcode::POP_EXCEPT:
+      case Opcode::CHECK_EXC_MATCH:
+      case Opcode::LOAD_ASSERTION_ERROR:
+        ok = exceptionInstruction(frame, instruction);
+        break;
+      case Opcode::BEFORE_WITH:
+      case Opcode::WITH_EXCEPT_START:
+        ok = withInstruction(frame, instruction);
+        break;
+      case Opcode::IMPORT_NAME:
+      case Opcode::IMPORT_FROM:
+        ok = importInstruction(frame, instruction);
+        break;
+      default:
+        throw GraphBreak("Unsupported instruction", std::string(opcodeName(instruction.opcode)),
+                         "This instruction is not traced.");
+    }
+    if (ok) {
+      ++frame.pc;
+      continue;
+    }
+    if (!unwind(entry)) return Value();
+  }
+}
+
+// --- Generators.
+
+namespace {
+
+class SuspendedGenerator : public SuspendedFrame {
+ public:
+  std::unique_ptr<Frame> frame;
+};
+
+}  // namespace
+
+Value InstructionTranslator::makeGenerator(Frame& frame) {
+  if (frame.code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+    throw GraphBreak("Coroutine", PyUnicode_AsUTF8(frame.code->name.get()),
+                     "async functions are not traced.");
+  }
+  auto suspended = std::make_unique<SuspendedGenerator>();
+  suspended->frame = std::make_unique<Frame>();
+  Frame& kept = *suspended->frame;
+  kept.code = frame.code;
+  kept.globals = frame.globals;
+  kept.function = frame.function;
+  kept.localCount = frame.localCount;
+  kept.slots = frame.slots;
+  kept.depth = frame.depth;
+  kept.pc = frame.pc + 1;
+  auto* generator = make<GeneratorVariable>(std::move(suspended));
+  kept.generator = generator;
+  return generator;
+}
+
+Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const Value& sent) {
+  using State = GeneratorVariable::State;
+  if (generator->state == State::Running) {
+    return raise(PyExc_ValueError, "generator already executing");
+  }
+  if (generator->state == State::Finished) return Value();
+  bool first = generator->state == State::Created;
+  if (first && sent && !sent.is(Py_None)) {
+    return raise(PyExc_TypeError, "can't send non-None value to a just-started generator");
+  }
+  enterRecursion();
+  // The frame runs as a copy, so that a rewind finds the suspended one as it was.
+  auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
+  Frame* running = new Frame(*suspended->frame);
+  assignTrailed(trail, generator->state, State::Running);
+  running->back = frame_;
+  running->pushedByInstruction = false;
+  running->callersResumable = false;
+  running->push(sent ? sent : Value::none());
+  frame_ = running;
+  ++frameCount_;
+  Value item;
+  try {
+    item = run(running);
+  } catch (...) {
+    leaveRecursion();
+    throw;
+  }
+  leaveRecursion();
+  if (item) {
+    // run() left the frame, suspended again, to us.
+    std::unique_ptr<Frame> previous = std::move(suspended->frame);
+    suspended->frame.reset(running);
+    recordUndo(trail, [suspended, old = std::shared_ptr<Frame>(std::move(previous))]() mutable {
+      suspended->frame = std::make_unique<Frame>(std::move(*old));
+    });
+    return item;
+  }
+  if (exceptionPending() && PyType_IsSubtype(typeOf(exception()),
+                                             reinterpret_cast<PyTypeObject*>(
+                                                 PyExc_StopIteration))) {
+    Value cause = takeException();
+    return raise(PyExc_RuntimeError, "generator raised StopIteration");
+  }
+  return item;
+}
+
+}  // namespace armature

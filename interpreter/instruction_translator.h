@@ -1,0 +1,143 @@
+// Walks canonical bytecode over Values: CPython's evaluation loop, symbolically.
+//
+// One pass. Frames of inlined functions are pushed on the translator's own stack. An instruction
+// leaves its operands on the stack until it is done, so that a break in the middle of it finds the
+// frame as it was before it; everything else that changes goes through the trail.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "guards/frame_locals_mapping.h"
+#include "interpreter/entry_point.h"
+#include "interpreter/frame.h"
+#include "interpreter/side_effects.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+// A graph break as users see it.
+struct BreakReason {
+  std::string gbType;
+  std::string context;
+  std::string explanation;
+  std::vector<std::string> hints;
+  std::string filename;
+  std::string function;
+  int32_t line = -1;
+};
+
+// How a translation ended.
+struct Outcome {
+  enum class Kind : uint8_t {
+    Return,       // the function returned `result`
+    Break,        // the last frame's instruction at `pc` has to be run by Python
+    ResumePlain,  // the last frame has to go on in plain Python from `pc`
+  };
+  Kind kind = Kind::Return;
+  Value result;
+  // Break and ResumePlain: root first, the frame that broke last.
+  std::vector<FrameState> frames;
+  std::optional<BreakReason> reason;
+};
+
+class InstructionTranslator : public Translator {
+ public:
+  // The inputs of the traced call, as the entry point orders them; `function` supplies globals and
+  // is kept alive by the caller.
+  InstructionTranslator(const EntryPoint& entry, BorrowedRef<> globals,
+                        const FrameLocalsMapping& inputs);
+  ~InstructionTranslator() override;
+
+  // Runs the trace to its end. Never throws; catches every GraphBreak.
+  Outcome translate();
+
+  const SideEffects& sideEffects() const { return sideEffects_; }
+  const EntryPoint& entry() const { return entry_; }
+  // Instructions interpreted so far.
+  uint64_t instructionCount() const { return instructionCount_; }
+
+  // --- Translator.
+  void recordMutation(VariableTracker* tracker) override { sideEffects_.record(trail, tracker); }
+  Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
+  Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
+  Value runningFirstArgument() override;
+  NewCellVariable* runningClassCell() override;
+  ProgramLocation location() const override;
+  DictVariable* runningGlobals() override { return frame_->globals; }
+
+ private:
+  // Where a break would take the trace back to.
+  struct Mark {
+    Frame* frame = nullptr;
+    int32_t pc = 0;
+    // The frame has moved on from the mark into a region where it can't be resumed; this is how
+    // it was.
+    bool hasSnapshot = false;
+    std::vector<Value> slots;
+    int32_t depth = 0;
+  };
+
+  void bindInputs(const FrameLocalsMapping& inputs);
+  Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);
+  void popFrame();
+
+  // Runs until `entry` returns. Null with the exception pending if it raised.
+  Value run(Frame* entry);
+  // Goes to the handler of the pending exception within the frames above and including `entry`;
+  // false if there is none: then `entry` and everything above it is gone.
+  bool unwind(Frame* entry);
+  const ExceptionRegion* handlerOf(const Frame& frame) const;
+  bool anyHandler() const;
+  void markInstruction(Frame& frame);
+  // A frame returned: gives the result to its caller's stack. True if `entry` itself returned.
+  bool returnFrom(Frame* entry, Value& result);
+
+  Outcome breakAt(const GraphBreak& reason);
+  FrameState stateOf(const Frame& frame) const;
+
+  // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.
+  bool bindArguments(UserFunctionVariable* function, const CallArguments& arguments,
+                     Frame& frame);
+  bool missingArguments(UserFunctionVariable* function, Frame& frame, bool keywordOnly);
+
+  // One function for each opcode, or for a family; false with the exception pending. They find
+  // their frame in frame_ and do not advance pc.
+  bool loadName(Frame& frame, const Instruction& instruction);
+  bool loadGlobal(Frame& frame, PyObject* name, bool push);
+  bool storeName(Frame& frame, const Instruction& instruction);
+  bool cellOperation(Frame& frame, const Instruction& instruction);
+  bool attributeOperation(Frame& frame, const Instruction& instruction);
+  bool subscriptOperation(Frame& frame, const Instruction& instruction);
+  bool operatorInstruction(Frame& frame, const Instruction& instruction);
+  bool buildContainer(Frame& frame, const Instruction& instruction);
+  bool extendContainer(Frame& frame, const Instruction& instruction);
+  bool formatInstruction(Frame& frame, const Instruction& instruction);
+  bool unpack(Frame& frame, const Instruction& instruction);
+  bool unpackExtended(Frame& frame, const Instruction& instruction);
+  // Calls set `pushed` if a frame was pushed instead of a result.
+  bool callInstruction(Frame& frame, const Instruction& instruction, bool& pushed);
+  bool callFunctionEx(Frame& frame, const Instruction& instruction, bool& pushed);
+  bool finishCall(Frame& frame, Value result, int32_t operandCount, bool& pushed);
+  bool makeFunction(Frame& frame, const Instruction& instruction);
+  bool importInstruction(Frame& frame, const Instruction& instruction);
+  bool raiseInstruction(Frame& frame, const Instruction& instruction);
+  bool exceptionInstruction(Frame& frame, const Instruction& instruction);
+  bool withInstruction(Frame& frame, const Instruction& instruction);
+  bool matchInstruction(Frame& frame, const Instruction& instruction);
+  Value makeGenerator(Frame& frame);
+
+  EntryPoint entry_;
+  SideEffects sideEffects_;
+  Frame* frame_ = nullptr;
+  std::vector<std::unique_ptr<Frame>> freeFrames_;
+  int32_t frameCount_ = 0;
+  Mark mark_;
+  // The exception being handled (exc_info), null if none.
+  Value handled_;
+  uint64_t instructionCount_ = 0;
+};
+
+}  // namespace armature

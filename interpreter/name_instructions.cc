@@ -1,0 +1,184 @@
+// Instructions on names: globals, cells, attributes, subscripts, imports.
+#include "interpreter/instruction_translator.h"
+#include "variables/dict.h"
+#include "variables/object_protocol.h"
+
+namespace armature {
+
+bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) {
+  Value value = frame.globals->get(*this, name);
+  if (!value) {
+    static PyObject* const builtinsName = PyUnicode_InternFromString("__builtins__");
+    // The builtins of a function's globals: a module or its dict; anything else is not modelled.
+    PyObject* builtins = PyDict_GetItemWithError(frame.globals->existing(), builtinsName);
+    if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
+    if (!builtins) builtins = PyEval_GetBuiltins();
+    value = moduleDict(builtins)->get(*this, name);
+  }
+  if (!value) {
+    raise(PyExc_NameError, "name '%U' is not defined", name);
+    return false;
+  }
+  if (push) frame.push(std::move(value));
+  return true;
+}
+
+bool InstructionTranslator::storeName(Frame& frame, const Instruction& instruction) {
+  PyObject* name = frame.code->names[instruction.argument].get();
+  Value key = Value::constant(name);
+  switch (instruction.opcode) {
+    case Opcode::STORE_GLOBAL:
+      if (!frame.globals->set(*this, key, frame.peek(1))) return false;
+      frame.drop(1);
+      return true;
+    case Opcode::DELETE_GLOBAL:
+      if (frame.globals->remove(*this, key)) return true;
+      raise(PyExc_NameError, "name '%U' is not defined", name);
+      return false;
+    default:
+      throw GraphBreak("Name in a class body", PyUnicode_AsUTF8(name),
+                       "Class bodies are not traced; Python runs them.");
+  }
+}
+
+bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instruction) {
+  Value& local = frame.locals()[instruction.argument];
+  if (instruction.opcode == Opcode::MAKE_CELL) {
+    local = make<NewCellVariable>(std::move(local));
+    return true;
+  }
+  if (instruction.opcode == Opcode::LOAD_CLOSURE) {
+    frame.push(Value(local));
+    return true;
+  }
+  auto* cell = llvm::cast<NewCellVariable>(local.tracker());
+  switch (instruction.opcode) {
+    case Opcode::STORE_DEREF:
+      cell->store(*this, frame.peek(1));
+      frame.drop(1);
+      return true;
+    case Opcode::LOAD_DEREF:
+      if (!cell->contents()) break;
+      frame.push(Value(cell->contents()));
+      return true;
+    case Opcode::DELETE_DEREF:
+      if (!cell->contents()) break;
+      cell->store(*this, Value());
+      return true;
+    default:
+      throw GraphBreak("Name in a class body", "LOAD_CLASSDEREF",
+                       "Class bodies are not traced; Python runs them.");
+  }
+  const LocalVariable& variable = frame.code->locals[instruction.argument];
+  if (variable.kind == LocalKind::Free) {
+    raise(PyExc_NameError,
+          "cannot access free variable '%U' where it is not associated with a value in enclosing "
+          "scope",
+          variable.name.get());
+  } else {
+    raise(PyExc_UnboundLocalError,
+          "cannot access local variable '%U' where it is not associated with a value",
+          variable.name.get());
+  }
+  return false;
+}
+
+bool InstructionTranslator::attributeOperation(Frame& frame, const Instruction& instruction) {
+  PyObject* name = frame.code->names[instruction.argument].get();
+  switch (instruction.opcode) {
+    case Opcode::LOAD_ATTR: {
+      Value value = getAttribute(*this, frame.peek(1), name);
+      if (!value) return false;
+      frame.peek(1) = std::move(value);
+      return true;
+    }
+    case Opcode::LOAD_METHOD: {
+      realize(frame.peek(1));
+      Value function;
+      bool isMethod = loadMethod(*this, frame.peek(1), name, function);
+      if (!function) return false;
+      if (isMethod) {
+        Value self = std::move(frame.peek(1));
+        frame.peek(1) = std::move(function);
+        frame.push(std::move(self));
+      } else {
+        frame.peek(1) = Value();
+        frame.push(std::move(function));
+      }
+      return true;
+    }
+    case Opcode::STORE_ATTR:
+      if (!setAttribute(*this, frame.peek(1), name, frame.peek(2))) return false;
+      frame.drop(2);
+      return true;
+    default:
+      if (!setAttribute(*this, frame.peek(1), name, Value())) return false;
+      frame.drop(1);
+      return true;
+  }
+}
+
+bool InstructionTranslator::subscriptOperation(Frame& frame, const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::BINARY_SUBSCR: {
+      Value item = getItem(*this, frame.peek(2), frame.peek(1));
+      if (!item) return false;
+      frame.drop(1);
+      frame.peek(1) = std::move(item);
+      return true;
+    }
+    case Opcode::STORE_SUBSCR:
+      if (!setItem(*this, frame.peek(2), frame.peek(1), frame.peek(3))) return false;
+      frame.drop(3);
+      return true;
+    default:
+      if (!deleteItem(*this, frame.peek(2), frame.peek(1))) return false;
+      frame.drop(2);
+      return true;
+  }
+}
+
+bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& instruction) {
+  PyObject* name = frame.code->names[instruction.argument].get();
+  if (instruction.opcode == Opcode::IMPORT_FROM) {
+    Value value = getOptionalAttribute(*this, frame.peek(1), name);
+    if (!value) {
+      if (exceptionPending()) return false;
+      throw GraphBreak("Import of a submodule", PyUnicode_AsUTF8(name),
+                       "The name is not an attribute of the module yet.");
+    }
+    frame.push(std::move(value));
+    return true;
+  }
+  // Only what is imported already: importing runs module code.
+  PyObject* level = frame.peek(2).objectOrNull();
+  Value fromList = frame.peek(1);
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* module = PyDict_GetItemWithError(modules, name);
+  bool absolute = level && PyLong_CheckExact(level) && Py_SIZE(level) == 0;
+  if (!absolute || !module || !PyModule_CheckExact(module)) {
+    throw GraphBreak("Import inside traced code", PyUnicode_AsUTF8(name),
+                     "The module is not imported yet, or the import is relative.",
+                     {"Import at the top of the file."});
+  }
+  const Source* source =
+      sources->item(SourceKind::DictItem, sources->modulesDict(), name);
+  addGuard(source, GuardType::MODULE_MATCH, module);
+  if (fromList.is(Py_None)) {
+    // `import a.b` binds `a`.
+    Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
+    if (dot >= 0) {
+      Ref<> top = Ref<>::steal(PyUnicode_Substring(name, 0, dot));
+      module = PyDict_GetItemWithError(modules, top.get());
+      if (!module || !PyModule_CheckExact(module)) {
+        throw GraphBreak("Import inside traced code", PyUnicode_AsUTF8(name),
+                         "The parent package is not a plain module.");
+      }
+    }
+  }
+  frame.drop(2);
+  frame.push(Value::constant(module));
+  return true;
+}
+
+}  // namespace armature

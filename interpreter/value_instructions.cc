@@ -1,0 +1,293 @@
+// Instructions that compute, build, take apart and format values.
+#include "interpreter/instruction_translator.h"
+#include "variables/dict.h"
+#include "variables/object_protocol.h"
+#include "variables/sequence.h"
+
+namespace armature {
+
+bool InstructionTranslator::operatorInstruction(Frame& frame, const Instruction& instruction) {
+  Value result;
+  switch (instruction.opcode) {
+    case Opcode::UNARY_POSITIVE:
+    case Opcode::UNARY_NEGATIVE:
+    case Opcode::UNARY_INVERT: {
+      UnarySlot slot = instruction.opcode == Opcode::UNARY_POSITIVE   ? UnarySlot::nb_positive
+                       : instruction.opcode == Opcode::UNARY_NEGATIVE ? UnarySlot::nb_negative
+                                                                      : UnarySlot::nb_invert;
+      result = unaryOperation(*this, slot, frame.peek(1));
+      if (!result) return false;
+      frame.peek(1) = std::move(result);
+      return true;
+    }
+    case Opcode::UNARY_NOT: {
+      int truth = isTrue(*this, frame.peek(1));
+      if (truth < 0) return false;
+      frame.peek(1) = Value::boolean(!truth);
+      return true;
+    }
+    case Opcode::IS_OP: {
+      bool same = isSame(*this, frame.peek(2), frame.peek(1));
+      frame.drop(1);
+      frame.peek(1) = Value::boolean(same != (instruction.argument == 1));
+      return true;
+    }
+    case Opcode::CONTAINS_OP: {
+      int found = contains(*this, frame.peek(1), frame.peek(2));
+      if (found < 0) return false;
+      frame.drop(1);
+      frame.peek(1) = Value::boolean((found == 1) != (instruction.argument == 1));
+      return true;
+    }
+    default: {  // GET_LEN
+      int64_t count = length(*this, frame.peek(1));
+      if (count < 0) return false;
+      frame.push(Value::integer(count));
+      return true;
+    }
+  }
+}
+
+bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& instruction) {
+  int32_t count = instruction.argument;
+  Value result;
+  int32_t consumed = count;
+  auto items = [&] {
+    ValueVector values;
+    for (int32_t i = count; i > 0; --i) values.push_back(frame.peek(i));
+    return values;
+  };
+  switch (instruction.opcode) {
+    case Opcode::BUILD_TUPLE:
+      result = makeTuple(*this, items());
+      break;
+    case Opcode::BUILD_LIST:
+      result = make<ListVariable>(items());
+      break;
+    case Opcode::BUILD_SET: {
+      auto* set = make<SetVariable>(&PySet_Type);
+      for (int32_t i = count; i > 0; --i) {
+        realize(frame.peek(i));
+        if (!set->add(*this, frame.peek(i))) return false;
+      }
+      result = set;
+      break;
+    }
+    case Opcode::BUILD_MAP: {
+      auto* dict = make<DictVariable>();
+      for (int32_t i = count; i > 0; --i) {
+        realize(frame.peek(2 * i));
+        if (!dict->set(*this, frame.peek(2 * i), frame.peek(2 * i - 1))) return false;
+      }
+      result = dict;
+      consumed = 2 * count;
+      break;
+    }
+    case Opcode::BUILD_CONST_KEY_MAP: {
+      PyObject* keys = frame.peek(1).object();
+      auto* dict = make<DictVariable>();
+      for (int32_t i = 0; i < count; ++i) {
+        Value key = Value::constant(PyTuple_GET_ITEM(keys, i));
+        if (!dict->set(*this, key, frame.peek(count + 1 - i))) return false;
+      }
+      result = dict;
+      consumed = count + 1;
+      break;
+    }
+    case Opcode::BUILD_SLICE: {
+      Value step = count == 3 ? frame.peek(1) : Value::none();
+      result = makeSlice(*this, frame.peek(count), frame.peek(count - 1), step);
+      break;
+    }
+    default: {  // LIST_TO_TUPLE
+      auto* list = llvm::cast<ListVariable>(frame.peek(1).tracker());
+      result = makeTuple(*this, list->items());
+      consumed = 1;
+      break;
+    }
+  }
+  if (!result) return false;
+  frame.drop(consumed);
+  frame.push(std::move(result));
+  return true;
+}
+
+bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& instruction) {
+  int32_t n = instruction.argument;
+  switch (instruction.opcode) {
+    case Opcode::LIST_APPEND:
+      llvm::cast<ListVariable>(frame.peek(n + 1).tracker())->append(*this, frame.peek(1));
+      frame.drop(1);
+      return true;
+    case Opcode::LIST_EXTEND: {
+      auto* list = llvm::cast<ListVariable>(frame.peek(n + 1).tracker());
+      ValueVector items;
+      if (!iterateInto(*this, frame.peek(1), items)) {
+        // CPython names the construct where the iterable has no __iter__ at all.
+        bool notIterable =
+            !slotsOf(realized(frame.peek(1))).tp_iter && exceptionPending();
+        if (notIterable) {
+          raise(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
+                typeOf(frame.peek(1))->tp_name);
+        }
+        return false;
+      }
+      for (Value& item : items) list->append(*this, std::move(item));
+      frame.drop(1);
+      return true;
+    }
+    case Opcode::SET_ADD: {
+      auto* set = llvm::cast<SetVariable>(frame.peek(n + 1).tracker());
+      realize(frame.peek(1));
+      if (!set->add(*this, frame.peek(1))) return false;
+      frame.drop(1);
+      return true;
+    }
+    case Opcode::SET_UPDATE: {
+      auto* set = llvm::cast<SetVariable>(frame.peek(n + 1).tracker());
+      ValueVector items;
+      if (!iterateInto(*this, frame.peek(1), items)) return false;
+      for (Value& item : items) {
+        realize(item);
+        if (!set->add(*this, item)) return false;
+      }
+      frame.drop(1);
+      return true;
+    }
+    case Opcode::MAP_ADD: {
+      auto* dict = llvm::cast<DictVariable>(frame.peek(n + 2).tracker());
+      realize(frame.peek(2));
+      if (!dict->set(*this, frame.peek(2), frame.peek(1))) return false;
+      frame.drop(2);
+      return true;
+    }
+    default: {  // DICT_UPDATE, DICT_MERGE
+      auto* dict = llvm::cast<DictVariable>(frame.peek(n + 1).tracker());
+      realize(frame.peek(1));
+      auto* other = trackerOf<DictVariable>(frame.peek(1));
+      if (!other) {
+        throw GraphBreak("** of something that is not a dict", describe(frame.peek(1)),
+                         "Only dicts are unpacked with **.");
+      }
+      bool merge = instruction.opcode == Opcode::DICT_MERGE;
+      bool ok = true;
+      other->forEach(*this, [&](const OrderedValueMap::Entry& entry) {
+        if (!ok) return;
+        if (merge && dict->has(*this, entry.key)) {
+          throw GraphBreak("Keyword given twice", describe(entry.key), "Python raises TypeError.");
+        }
+        ok = dict->set(*this, entry.key, entry.value);
+      });
+      if (!ok) return false;
+      frame.drop(1);
+      return true;
+    }
+  }
+}
+
+bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& instruction) {
+  if (instruction.opcode == Opcode::BUILD_STRING) {
+    int32_t count = instruction.argument;
+    Ref<> pieces = Ref<>::steal(PyTuple_New(count));
+    for (int32_t i = 0; i < count; ++i) {
+      PyObject* piece = frame.peek(count - i).object();
+      Py_INCREF(piece);
+      PyTuple_SET_ITEM(pieces.get(), i, piece);
+    }
+    static PyObject* const empty = PyUnicode_InternFromString("");
+    Value text = fromPython(PyUnicode_Join(empty, pieces.get()));
+    if (!text) return false;
+    frame.drop(count);
+    frame.push(std::move(text));
+    return true;
+  }
+  bool hasSpecification = (instruction.argument & 4) != 0;
+  Value value = frame.peek(hasSpecification ? 2 : 1);
+  switch (instruction.argument & 3) {
+    case 1:
+      value = toStr(*this, value);
+      break;
+    case 2:
+      value = toRepr(*this, value);
+      break;
+    case 3: {
+      Value repr = toRepr(*this, value);
+      value = repr ? fromPython(PyObject_ASCII(repr.object())) : repr;
+      if (value && !isConstantData(frame.peek(hasSpecification ? 2 : 1))) {
+        throw GraphBreak("ascii() of a traced object", "!a", "Not modelled.");
+      }
+      if (value) value = fromPython(PyObject_ASCII(frame.peek(hasSpecification ? 2 : 1).object()));
+      break;
+    }
+    default:
+      break;
+  }
+  if (!value) return false;
+  Value text = formatValue(*this, value, hasSpecification ? frame.peek(1) : Value());
+  if (!text) return false;
+  frame.drop(hasSpecification ? 2 : 1);
+  frame.push(std::move(text));
+  return true;
+}
+
+bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction) {
+  auto count = static_cast<size_t>(instruction.argument);
+  realize(frame.peek(1));
+  Value sequence = frame.peek(1);
+  ValueVector items;
+  bool isSequence = (sequence.isConstant() && PyTuple_CheckExact(sequence.object())) ||
+                    trackerOf<SequenceVariable>(sequence);
+  bool known = isSequence;
+  if (isSequence) {
+    if (!iterateInto(*this, sequence, items)) return false;
+  } else {
+    Value iterator = getIterator(*this, sequence);
+    if (!iterator) {
+      if (!slotsOf(sequence).tp_iter || typeOf(exception()) ==
+                                            reinterpret_cast<PyTypeObject*>(PyExc_TypeError)) {
+        raise(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
+              typeOf(sequence)->tp_name);
+      }
+      return false;
+    }
+    while (items.size() <= count) {
+      Value item = iteratorNext(*this, iterator);
+      if (!item) break;
+      items.push_back(std::move(item));
+    }
+    if (exceptionPending()) return false;
+  }
+  if (items.size() < count) {
+    raise(PyExc_ValueError, "not enough values to unpack (expected %zu, got %zu)", count,
+          items.size());
+    return false;
+  }
+  if (items.size() > count) {
+    (void)known;
+    raise(PyExc_ValueError, "too many values to unpack (expected %zu)", count);
+    return false;
+  }
+  frame.drop(1);
+  for (size_t i = count; i > 0; --i) frame.push(std::move(items[i - 1]));
+  return true;
+}
+
+bool InstructionTranslator::unpackExtended(Frame& frame, const Instruction& instruction) {
+  size_t before = instruction.argument & 0xff;
+  size_t after = instruction.argument >> 8;
+  ValueVector items;
+  if (!iterateInto(*this, frame.peek(1), items)) return false;
+  if (items.size() < before + after) {
+    raise(PyExc_ValueError, "not enough values to unpack (expected at least %zu, got %zu)",
+          before + after, items.size());
+    return false;
+  }
+  frame.drop(1);
+  for (size_t i = 0; i < after; ++i) frame.push(items[items.size() - 1 - i]);
+  ValueVector middle(items.begin() + before, items.end() - after);
+  frame.push(make<ListVariable>(std::move(middle)));
+  for (size_t i = before; i > 0; --i) frame.push(items[i - 1]);
+  return true;
+}
+
+}  // namespace armature
