@@ -68,28 +68,40 @@ Assembler::Assembler(BorrowedRef<> name, BorrowedRef<> filename, int32_t firstLi
 }
 
 int32_t Assembler::addParameter(BorrowedRef<> name) {
-  assert(static_cast<size_t>(code_.argumentCount) == code_.locals.size());
   ++code_.argumentCount;
-  return addLocal(name);
+  parameters_.push_back(addLocal(name));
+  return parameters_.back();
 }
 
 int32_t Assembler::addLocal(BorrowedRef<> name) {
+  localNames_.try_emplace(PyUnicode_AsUTF8(name.get()), 1);
   code_.locals.push_back({Ref<>::create(name), LocalKind::Local});
   return static_cast<int32_t>(code_.locals.size() - 1);
 }
 
 int32_t Assembler::addFreshLocal(const char* name) {
-  const auto isTaken = [&](BorrowedRef<> candidate) {
-    for (const LocalVariable& local : code_.locals) {
-      if (sameString(local.name, candidate)) return true;
-    }
-    return false;
-  };
-  Ref<> candidate = internedString(name);
-  for (int suffix = 1; isTaken(candidate); ++suffix) {
-    candidate = internedString((std::string(name) + "_" + std::to_string(suffix)).c_str());
+  std::string candidate = name;
+  while (localNames_.count(candidate)) {
+    candidate = std::string(name) + "_" + std::to_string(localNames_[name]++);
   }
-  return addLocal(candidate);
+  return addLocal(internedString(candidate.c_str()));
+}
+
+void Assembler::putParametersFirst() {
+  std::vector<int32_t> newIndex(code_.locals.size(), -1);
+  int32_t next = 0;
+  for (int32_t parameter : parameters_) newIndex[parameter] = next++;
+  for (int32_t& index : newIndex) {
+    if (index < 0) index = next++;
+  }
+  std::vector<LocalVariable> locals(code_.locals.size());
+  for (size_t i = 0; i < newIndex.size(); ++i) locals[newIndex[i]] = std::move(code_.locals[i]);
+  code_.locals = std::move(locals);
+  for (Instruction& instruction : code_.instructions) {
+    if (argumentKind(instruction.opcode) == ArgumentKind::Local) {
+      instruction.argument = newIndex[instruction.argument];
+    }
+  }
 }
 
 void Assembler::emit(Opcode opcode, int32_t argument) {
@@ -180,6 +192,7 @@ CodePtr Assembler::finish() {
     if (isJump(instruction.opcode)) resolve(instruction.argument);
   }
   for (ExceptionRegion& region : code_.regions) resolve(region.target);
+  putParametersFirst();
   code_.indexRegions();
   auto result = std::make_shared<const Code>(std::move(code_));
   *this = Assembler(nullptr, nullptr, 0);

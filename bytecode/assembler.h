@@ -3,6 +3,8 @@
 #pragma once
 
 #include <unordered_map>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bytecode/code.h"
@@ -19,7 +21,8 @@ class Assembler {
   // CO_OPTIMIZED | CO_NEWLOCALS.
   Assembler(BorrowedRef<> name, BorrowedRef<> filename, int32_t firstLine);
 
-  // Adds a local and returns its index. All parameters must come before any other local.
+  // Adds a local and returns its number, which is its index unless a parameter is added after a
+  // plain local: finish() puts the parameters, in the order in which they were added, first.
   int32_t addParameter(BorrowedRef<> name);
   int32_t addLocal(BorrowedRef<> name);
   // Adds a local whose name is not taken yet: "name", else "name_1", "name_2", ….
@@ -51,6 +54,7 @@ class Assembler {
   CodePtr finish();
 
  private:
+  void putParametersFirst();
   // Closes the part of the innermost region that ends here.
   void interruptRegion();
 
@@ -62,6 +66,8 @@ class Assembler {
   };
   Code code_;
   Position position_;
+  std::vector<int32_t> parameters_;
+  std::unordered_map<std::string, int32_t> localNames_;  // name -> next suffix to try
   std::vector<int32_t> labels_;  // id -> instruction index, -1 while unbound
   std::vector<OpenRegion> openRegions_;
   std::unordered_multimap<size_t, int32_t> constants_;  // hash -> index

@@ -90,6 +90,7 @@ class Translator : public Observer {
   // The class as the program has reached it already, else a class variable without a source (for
   // classes that a library pins: torch.Tensor).
   Value knownClass(PyTypeObject* type);
+  PyObject* rootGlobals() const { return rootGlobals_; }
   // The __dict__ of a module or the globals of a function, by its identity: one variable each.
   DictVariable* moduleDict(BorrowedRef<> dict);
   // The variable of an existing object that the program has looked at; null if it has not.
@@ -111,6 +112,8 @@ class Translator : public Observer {
                            const CallRule& rule, llvm::ArrayRef<Value> arguments,
                            PyObject* keywordNames);
   bool gradEnabled() const { return gradEnabled_; }
+  // The mode in which the traced call was made.
+  void startWithGradEnabled(bool enabled) { gradEnabled_ = enabled; }
   // Emits torch._C._set_grad_enabled and remembers it (trailed).
   void setGradEnabled(bool enabled);
 

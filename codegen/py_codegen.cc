@@ -1,0 +1,105 @@
+#include "codegen/py_codegen.h"
+
+#include "codegen/unsupported.h"
+#include "core/pending_python_exception.h"
+#include "variables/object_protocol.h"
+#include "variables/tensor.h"
+
+namespace armature {
+
+namespace {
+
+bool isPure(const Node& node) {
+  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
+    const Library* library = findLibrary(kind);
+    if (library && !library->isPure(node)) return false;
+  }
+  return true;
+}
+
+// Name and place of the function that the generated code stands for.
+Assembler makeAssembler(const Code& code) {
+  return Assembler(code.name, code.filename, code.firstLine);
+}
+
+}  // namespace
+
+PyCodegen::PyCodegen(InstructionTranslator& translator, Outcome& outcome,
+                     CodegenEnvironment& environment)
+    : translator_(translator),
+      outcome_(outcome),
+      environment_(environment),
+      assembler_(makeAssembler(*translator.entry().code)) {
+  const EntryPoint& entry = translator_.entry();
+  inputCount_ = static_cast<int32_t>(entry.inputCount());
+}
+
+GeneratedCode PyCodegen::generate() {
+  GeneratedCode generated;
+  try {
+    bool isBreak = outcome_.kind == Outcome::Kind::Break;
+    bool plain = outcome_.kind == Outcome::Kind::ResumePlain;
+    if (isBreak && !canRunNatively(innermost())) isBreak = false, plain = true;
+    bool nothingDone = translator_.graph->empty() && translator_.sideEffects().empty();
+    if (plain && nothingDone && outcome_.frames.size() == 1) {
+      throw UnsupportedReconstruction("nothing was traced before the break");
+    }
+
+    collectRoots();
+    std::vector<Node*> outputs;
+    for (auto& [node, local] : outputs_) outputs.push_back(node);
+    translator_.graph->finish(outputs, isPure);
+
+    const EntryPoint& entry = translator_.entry();
+    auto addParameter = [&](const std::string& name) {
+      assembler_.addParameter(Ref<>::steal(PyUnicode_FromString(name.c_str())));
+    };
+    for (size_t i = 0; i < entry.stackIsNull.size(); ++i) {
+      if (!entry.stackIsNull[i]) addParameter("___stack" + std::to_string(i));
+    }
+    for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
+
+    assembler_.emit(Opcode::RESUME, 0);
+    callGraph();
+    for (auto& [tracker, count] : references_) {
+      if (isAllocatedFirst(tracker)) allocate(tracker);
+    }
+    for (auto& [tracker, count] : references_) {
+      if (isAllocatedFirst(tracker)) fill(tracker);
+    }
+    if (!isBreak && !plain) {
+      int32_t result = -1;
+      if (!translator_.sideEffects().empty()) {
+        // Loaded before the effects, which may replace what a source leads to.
+        load(outcome_.result);
+        result = freshLocal("result");
+        assembler_.emit(Opcode::STORE_FAST, result);
+        replayEffects();
+        assembler_.emit(Opcode::LOAD_FAST, result);
+      } else {
+        load(outcome_.result);
+      }
+      assembler_.emit(Opcode::RETURN_VALUE);
+    } else {
+      for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
+      replayEffects();
+      if (isBreak) {
+        emitBreak();
+      } else {
+        emitResumePlain();
+      }
+    }
+    generated.canonical = assembler_.finish();
+    generated.code = lower(*generated.canonical);
+    generated.captures = captures_;
+  } catch (const UnsupportedReconstruction& unsupported) {
+    generated.unsupported = unsupported.reason;
+  } catch (const GraphBreak& reason) {
+    generated.unsupported = reason.explanation();
+  } catch (const PendingPythonException&) {
+    generated.code = nullptr;
+  }
+  return generated;
+}
+
+}  // namespace armature
