@@ -66,19 +66,28 @@ struct ProgramLocation {
 class Node {
  public:
   NodeOperation operation;
-  int32_t index;                    // position in the graph
-  Ref<> target;                     // callable, or str
-  const Source* source = nullptr;   // Placeholder only
+  int32_t index;                   // position in the graph
+  Ref<> target;                    // callable, or str
+  const Source* source = nullptr;  // Placeholder only
   std::vector<Argument> arguments;
   std::vector<std::pair<Ref<>, Argument>> keywordArguments;  // str, argument
   ProgramLocation location;
   // Known when somebody asked; null otherwise. Shared with guards.
   std::shared_ptr<const TensorMetadata> metadata;
+  // Calls only. Was autograd's grad mode on where the node was made?
+  bool gradEnabled = true;
+  // Calls only. Evaluated for its metadata without an error: it will not raise when it runs.
+  bool checked = false;
   // Placeholder only: the object that the traced call passed, for a backend's example inputs.
   // Dropped when the graph is compiled.
   Ref<> example;
+  // The variable that the program first stored the result in (str), or null: the node is named
+  // after it, as TorchDynamo does.
+  Ref<> variableName;
   // FX's name (unique within the graph); empty before Graph::finish().
   std::string name;
+  // Placeholder only: the parameter's name ("L_x_"), unique; empty before Graph::finish().
+  std::string parameter;
   // Number of arguments (of other nodes) that refer to this node; valid after Graph::finish().
   int32_t users = 0;
 };
@@ -89,14 +98,14 @@ class Graph {
 
   Node* addPlaceholder(const Source* source, BorrowedRef<> example);
   Node* addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
-                std::vector<std::pair<Ref<>, Argument>> keywordArguments,
-                ProgramLocation location);
+                std::vector<std::pair<Ref<>, Argument>> keywordArguments, ProgramLocation location);
   // Drops the nodes from `size` on (what a rewind does).
   void truncate(size_t size);
 
-  // Adds the output node, drops pure nodes that nobody uses and unused placeholders, gives names.
-  // Afterwards the graph does not change. Dropping is allowed only for targets of which the
-  // predicate says that they have no effect besides their result.
+  // Adds the output node, drops pure nodes that nobody uses and unused placeholders, gives names,
+  // and puts the placeholders first, as FX wants them. Afterwards the graph does not change.
+  // Dropping is allowed only for targets of which the predicate says that they have no effect
+  // besides their result.
   void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -114,11 +123,26 @@ class Graph {
   std::vector<Ref<PyCodeObject>> codes_;
 };
 
+// Calls `visit` with every node among an argument's parts, in order, once for each mention.
+template <class Visitor>
+void forEachInput(const Argument& argument, Visitor&& visit) {
+  if (argument.kind() == Argument::Kind::Node) {
+    visit(argument.node());
+    return;
+  }
+  for (const Argument& element : argument.elements()) forEachInput(element, visit);
+}
+template <class Visitor>
+void forEachInput(const Node& node, Visitor&& visit) {
+  for (const Argument& argument : node.arguments) forEachInput(argument, visit);
+  for (const auto& [name, argument] : node.keywordArguments) forEachInput(argument, visit);
+}
+
 // The graph as FX prints the code of its GraphModule (print_readable): class GraphModule, forward,
 // annotations "f32[2, 3]" where metadata is known, source lines as comments.
 std::string toString(const Graph& graph);
 
-// How FX writes a call target: "torch.add", "operator.add", "torch._C._nn.linear", "np.where".
+// How FX writes a call target: "torch.add", "operator.add", "torch._C._nn.linear", "numpy.where".
 std::string targetName(BorrowedRef<> target);
 
 // A real torch.fx.GraphModule of the finished graph: same nodes, names and targets; placeholders

@@ -1,0 +1,133 @@
+#include "graph/graph.h"
+
+#include <llvm/ADT/StringSet.h>
+
+#include <algorithm>
+
+#include "graph/namespace.h"
+
+namespace armature {
+
+namespace {
+
+// The base of a node's name. FX: a callable's __name__, a method's name without its underscores.
+std::string nameBase(const Node& node) {
+  if (node.operation == NodeOperation::Output) return "output";
+  if (node.operation == NodeOperation::CallMethod) {
+    std::string_view name = PyUnicode_AsUTF8(node.target.get());
+    if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
+      name = name.substr(2, name.size() - 4);
+    }
+    return snakeCase(name);
+  }
+  Ref<> name = Ref<>::steal(PyObject_GetAttrString(node.target.get(), "__name__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (!text) {
+    PyErr_Clear();
+    text = Py_TYPE(node.target.get())->tp_name;
+  }
+  return snakeCase(text);
+}
+
+// The parameter's name: the source's, with everything but letters and digits as underscores.
+std::string parameterName(const Source* source, llvm::StringSet<>& used) {
+  std::string name;
+  for (char c : source->name()) {
+    if (std::isalnum(static_cast<unsigned char>(c))) {
+      name += c;
+    } else if (!name.ends_with('_')) {
+      name += '_';
+    }
+  }
+  std::string unique = name;
+  for (int i = 0; !used.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
+  return unique;
+}
+
+}  // namespace
+
+Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
+  auto node = std::make_unique<Node>();
+  node->operation = NodeOperation::Placeholder;
+  node->index = static_cast<int32_t>(nodes_.size());
+  node->source = source;
+  node->example = Ref<>::create(example);
+  return nodes_.emplace_back(std::move(node)).get();
+}
+
+Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
+                     std::vector<std::pair<Ref<>, Argument>> keywordArguments,
+                     ProgramLocation location) {
+  auto node = std::make_unique<Node>();
+  node->operation = operation;
+  node->index = static_cast<int32_t>(nodes_.size());
+  node->target = Ref<>::create(target);
+  node->arguments = std::move(arguments);
+  node->keywordArguments = std::move(keywordArguments);
+  node->location = location;
+  if (location.code && (codes_.empty() || codes_.back().get() != location.code)) {
+    codes_.push_back(Ref<PyCodeObject>::create(location.code));
+  }
+  return nodes_.emplace_back(std::move(node)).get();
+}
+
+void Graph::truncate(size_t size) { nodes_.resize(size); }
+
+void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&)) {
+  auto output = std::make_unique<Node>();
+  output->operation = NodeOperation::Output;
+  std::vector<Argument> results(outputs.begin(), outputs.end());
+  output->arguments.push_back(Argument::aggregate(Argument::Kind::Tuple, std::move(results)));
+  nodes_.push_back(std::move(output));
+
+  for (const auto& node : nodes_) {
+    forEachInput(*node, [](Node* input) { ++input->users; });
+  }
+  // Users come after what they use, so one pass backwards finds everything that is dead.
+  for (size_t i = nodes_.size(); i-- > 0;) {
+    Node& node = *nodes_[i];
+    if (node.users != 0 || node.operation == NodeOperation::Output) continue;
+    if (node.operation != NodeOperation::Placeholder && !isPure(node)) continue;
+    forEachInput(node, [](Node* input) { --input->users; });
+    nodes_[i] = nullptr;
+  }
+  std::erase(nodes_, nullptr);
+
+  // In the order in which TorchDynamo creates nodes, which is the program's.
+  Namespace names;
+  llvm::StringSet<> parameters;
+  for (const auto& node : nodes_) {
+    if (node->operation == NodeOperation::Placeholder) {
+      node->parameter = parameterName(node->source, parameters);
+      node->name = names.createName(snakeCase(node->parameter));
+    } else {
+      node->name = names.createName(nameBase(*node));
+      if (node->variableName) {
+        const char* variable = PyUnicode_AsUTF8(node->variableName.get());
+        if (variable && node->name != variable) node->name = names.createName(variable);
+      }
+    }
+  }
+
+  std::stable_partition(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return node->operation == NodeOperation::Placeholder;
+  });
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
+}
+
+std::vector<Node*> Graph::placeholders() const {
+  std::vector<Node*> result;
+  for (const auto& node : nodes_) {
+    if (node->operation == NodeOperation::Placeholder) result.push_back(node.get());
+  }
+  return result;
+}
+
+size_t Graph::operationCount() const {
+  return std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return node->operation == NodeOperation::CallFunction ||
+           node->operation == NodeOperation::CallMethod;
+  });
+}
+
+}  // namespace armature

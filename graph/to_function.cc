@@ -1,0 +1,245 @@
+#include <llvm/ADT/DenseMap.h>
+
+#include <algorithm>
+
+#include "bytecode/assembler.h"
+#include "graph/graph.h"
+
+namespace armature {
+
+namespace {
+
+// The instruction that does what a function of the operator module does.
+struct OperatorInstruction {
+  Opcode opcode;
+  int32_t argument;
+  size_t operands;
+};
+
+using OperatorTable = llvm::DenseMap<PyObject*, OperatorInstruction>;
+
+// A function of the operator module; kept for good, as the module is.
+PyObject* findOperator(const char* name) {
+  Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+  PyObject* function = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
+  PyErr_Clear();
+  return function;
+}
+
+OperatorTable makeOperatorTable() {
+  OperatorTable table;
+  // In the order of CPython's NB_* and Py_LT … numbers.
+  int32_t number = 0;
+  for (const char* name : {"add",  "and_",      "floordiv", "lshift",   "matmul",  "mul",  "mod",
+                           "or_",  "pow",       "rshift",   "sub",      "truediv", "xor",  "iadd",
+                           "iand", "ifloordiv", "ilshift",  "imatmul",  "imul",    "imod", "ior",
+                           "ipow", "irshift",   "isub",     "itruediv", "ixor"}) {
+    table[findOperator(name)] = {Opcode::BINARY_OP, number++, 2};
+  }
+  number = 0;
+  for (const char* name : {"lt", "le", "eq", "ne", "gt", "ge"}) {
+    table[findOperator(name)] = {Opcode::COMPARE_OP, number++, 2};
+  }
+  table[findOperator("is_")] = {Opcode::IS_OP, 0, 2};
+  table[findOperator("is_not")] = {Opcode::IS_OP, 1, 2};
+  table[findOperator("getitem")] = {Opcode::BINARY_SUBSCR, 0, 2};
+  table[findOperator("neg")] = {Opcode::UNARY_NEGATIVE, 0, 1};
+  table[findOperator("pos")] = {Opcode::UNARY_POSITIVE, 0, 1};
+  table[findOperator("invert")] = {Opcode::UNARY_INVERT, 0, 1};
+  table[findOperator("not_")] = {Opcode::UNARY_NOT, 0, 1};
+  return table;
+}
+
+const OperatorInstruction* operatorInstruction(const Node& node) {
+  static const OperatorTable* table = new OperatorTable(makeOperatorTable());
+  auto found = table->find(node.target.get());
+  if (found == table->end() || !node.keywordArguments.empty()) return nullptr;
+  return found->second.operands == node.arguments.size() ? &found->second : nullptr;
+}
+
+bool isSetItem(const Node& node) {
+  static PyObject* setitem = findOperator("setitem");
+  return node.target.get() == setitem && node.arguments.size() == 3 &&
+         node.keywordArguments.empty();
+}
+
+// The name where the node is getattr(object, "name"), else null.
+BorrowedRef<> attributeName(const Node& node) {
+  static PyObject* getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  if (node.target.get() != getattr || node.arguments.size() != 2) return nullptr;
+  BorrowedRef<> name = node.arguments[1].object();
+  return name && PyUnicode_CheckExact(name.get()) ? name : nullptr;
+}
+
+class FunctionWriter {
+ public:
+  FunctionWriter(const Graph& graph, Assembler& assembler)
+      : graph_(graph), assembler_(assembler), locals_(graph.size(), -1), uses_(graph.size()) {}
+
+  bool write() {
+    const auto& nodes = graph_.nodes();
+    for (const auto& node : nodes) {
+      uses_[node->index] = node->users;
+      if (node->operation == NodeOperation::Placeholder && !addLocal(*node)) return false;
+    }
+    assembler_.emit(Opcode::RESUME, 0);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      const Node& node = *nodes[i];
+      if (node.operation == NodeOperation::Placeholder) continue;
+      if (node.location.line >= 0) {
+        assembler_.setPosition({node.location.line, node.location.line, -1, -1});
+      }
+      if (node.operation == NodeOperation::Output) {
+        push(node.arguments[0]);
+        assembler_.emit(Opcode::RETURN_VALUE);
+        return true;
+      }
+      writeCall(node);
+      if (node.users == 0) {
+        assembler_.emit(Opcode::POP_TOP);
+      } else if (node.users == 1 && firstOperand(*nodes[i + 1]) == &node) {
+        onStack_ = &node;
+      } else {
+        if (!addLocal(node)) return false;
+        assembler_.emit(Opcode::STORE_FAST, locals_[node.index]);
+      }
+    }
+    return false;  // a graph without output
+  }
+
+ private:
+  bool addLocal(const Node& node) {
+    Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(node.name.data(), node.name.size()));
+    if (!name) return false;
+    bool isParameter = node.operation == NodeOperation::Placeholder;
+    locals_[node.index] = isParameter ? assembler_.addParameter(name) : assembler_.addLocal(name);
+    return true;
+  }
+
+  // The node whose value a node's code wants on the stack before it pushes anything itself.
+  static const Node* firstOperand(const Node& node) {
+    if (node.arguments.empty()) return nullptr;
+    const Argument* first = isSetItem(node) ? &node.arguments[2] : &node.arguments[0];
+    while (node.operation == NodeOperation::Output && first->kind() == Argument::Kind::Tuple &&
+           !first->elements().empty()) {
+      first = &first->elements()[0];
+    }
+    return first->kind() == Argument::Kind::Node ? first->node() : nullptr;
+  }
+
+  void push(const Node* node) {
+    if (node == onStack_) {
+      onStack_ = nullptr;
+      return;
+    }
+    int32_t local = locals_[node->index];
+    assembler_.emit(Opcode::LOAD_FAST, local);
+    // From the last use on, only the stack holds the value, which then dies as early as it can.
+    if (--uses_[node->index] == 0) assembler_.emit(Opcode::DELETE_FAST, local);
+  }
+
+  void push(const Argument& argument) {
+    if (argument.kind() == Argument::Kind::Node) return push(argument.node());
+    if (argument.kind() == Argument::Kind::Constant) {
+      return assembler_.emitLoadConst(argument.object());
+    }
+    for (const Argument& element : argument.elements()) push(element);
+    auto count = static_cast<int32_t>(argument.elements().size());
+    switch (argument.kind()) {
+      case Argument::Kind::Tuple:
+        return assembler_.emit(Opcode::BUILD_TUPLE, count);
+      case Argument::Kind::List:
+        return assembler_.emit(Opcode::BUILD_LIST, count);
+      case Argument::Kind::Slice:
+        return assembler_.emit(Opcode::BUILD_SLICE, count);
+      default:
+        assembler_.emitLoadConst(argument.object());
+        return assembler_.emit(Opcode::BUILD_CONST_KEY_MAP, count);
+    }
+  }
+
+  void writeCall(const Node& node) {
+    if (node.operation == NodeOperation::CallMethod) {
+      push(node.arguments[0]);
+      assembler_.emitName(Opcode::LOAD_METHOD, node.target);
+      return writeArguments(node, 1, 0);
+    }
+    if (const OperatorInstruction* instruction = operatorInstruction(node)) {
+      for (const Argument& argument : node.arguments) push(argument);
+      return assembler_.emit(instruction->opcode, instruction->argument);
+    }
+    if (isSetItem(node)) {
+      push(node.arguments[2]);
+      push(node.arguments[0]);
+      push(node.arguments[1]);
+      assembler_.emit(Opcode::STORE_SUBSCR);
+      return assembler_.emitLoadConst(Py_None);
+    }
+    if (BorrowedRef<> name = attributeName(node)) {
+      push(node.arguments[0]);
+      return assembler_.emitName(Opcode::LOAD_ATTR, name);
+    }
+    if (onStack_) {
+      // The first argument is there already: the callable goes below it, as a method's does.
+      push(node.arguments[0]);
+      assembler_.emitLoadConst(node.target);
+      assembler_.emit(Opcode::SWAP, 2);
+      return writeArguments(node, 1, 0);
+    }
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(node.target);
+    writeArguments(node, 0, 0);
+  }
+
+  // The arguments from `first` on, and the call.
+  void writeArguments(const Node& node, size_t first, int32_t count) {
+    for (size_t i = first; i < node.arguments.size(); ++i, ++count) push(node.arguments[i]);
+    Ref<> names;
+    if (!node.keywordArguments.empty()) {
+      names = Ref<>::steal(PyTuple_New(node.keywordArguments.size()));
+      for (size_t i = 0; i < node.keywordArguments.size(); ++i, ++count) {
+        const auto& [name, argument] = node.keywordArguments[i];
+        PyTuple_SET_ITEM(names.get(), i, Ref<>(name).release());
+        push(argument);
+      }
+    }
+    assembler_.emitCall(count, names);
+  }
+
+  const Graph& graph_;
+  Assembler& assembler_;
+  std::vector<int32_t> locals_;  // the slot of each node, -1 where it has none
+  std::vector<int32_t> uses_;    // how often each node is yet to be loaded
+  // The node just computed whose value stays on the stack, for the next node alone.
+  const Node* onStack_ = nullptr;
+};
+
+}  // namespace
+
+Ref<> toFunction(const Graph& graph) {
+  Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));
+  Ref<> filename = Ref<>::steal(PyUnicode_InternFromString("<armature graph>"));
+  if (!name || !filename) return nullptr;
+  int32_t firstLine = 1;
+  for (const auto& node : graph.nodes()) {
+    if (node->location.line < 0) continue;
+    firstLine = node->location.line;
+    break;
+  }
+  Assembler assembler(name, filename, firstLine);
+  assembler.setPosition({firstLine, firstLine, -1, -1});
+  if (!FunctionWriter(graph, assembler).write()) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the graph is not finished");
+    return nullptr;
+  }
+  CodePtr canonical = assembler.finish();
+  Ref<PyCodeObject> code = lower(*canonical);
+  if (!code) return nullptr;
+  Ref<> globals = Ref<>::steal(PyDict_New());
+  if (!globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) {
+    return nullptr;
+  }
+  return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
+}
+
+}  // namespace armature

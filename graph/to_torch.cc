@@ -1,0 +1,126 @@
+#include "graph/graph.h"
+#include "graph/source_line.h"
+
+namespace armature {
+
+namespace {
+
+// Builds a torch.fx.Graph through its Python interface. Every step returns null or false with the
+// Python exception set.
+class Converter {
+ public:
+  explicit Converter(const Graph& graph) : graph_(graph), nodes_(graph.size()) {}
+
+  Ref<> convert() {
+    Ref<> fx = Ref<>::steal(PyImport_ImportModule("torch.fx"));
+    if (!fx) return nullptr;
+    Ref<> fxGraph = Ref<>::steal(PyObject_CallMethod(fx.get(), "Graph", nullptr));
+    if (!fxGraph) return nullptr;
+    createNode_ = Ref<>::steal(PyObject_GetAttrString(fxGraph.get(), "create_node"));
+    if (!createNode_) return nullptr;
+    for (const auto& node : graph_.nodes()) {
+      if (!convertNode(*node)) return nullptr;
+    }
+    Ref<> root = Ref<>::steal(PyDict_New());
+    if (!root) return nullptr;
+    return Ref<>::steal(
+        PyObject_CallMethod(fx.get(), "GraphModule", "OO", root.get(), fxGraph.get()));
+  }
+
+ private:
+  bool convertNode(const Node& node) {
+    Ref<> arguments = Ref<>::steal(PyTuple_New(node.arguments.size()));
+    Ref<> keywords = Ref<>::steal(PyDict_New());
+    if (!arguments || !keywords) return false;
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      Ref<> value = convertArgument(node.arguments[i]);
+      if (!value) return false;
+      PyTuple_SET_ITEM(arguments.get(), i, value.release());
+    }
+    for (const auto& [name, argument] : node.keywordArguments) {
+      Ref<> value = convertArgument(argument);
+      if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return false;
+    }
+    const char* operation = "call_function";
+    Ref<> target = node.target;
+    switch (node.operation) {
+      case NodeOperation::Placeholder:
+        operation = "placeholder";
+        target = Ref<>::steal(PyUnicode_FromString(node.parameter.c_str()));
+        break;
+      case NodeOperation::CallFunction:
+        break;
+      case NodeOperation::CallMethod:
+        operation = "call_method";
+        break;
+      case NodeOperation::Output:
+        operation = "output";
+        target = Ref<>::steal(PyUnicode_FromString("output"));
+        break;
+    }
+    if (!target) return false;
+    Ref<> created =
+        Ref<>::steal(PyObject_CallFunction(createNode_.get(), "sOOOs", operation, target.get(),
+                                           arguments.get(), keywords.get(), node.name.c_str()));
+    if (!created) return false;
+    if (std::string trace = stackTrace(node.location); !trace.empty()) {
+      Ref<> text = Ref<>::steal(PyUnicode_FromString(trace.c_str()));
+      if (!text || PyObject_SetAttrString(created.get(), "stack_trace", text.get()) < 0) {
+        return false;
+      }
+    }
+    nodes_[node.index] = std::move(created);
+    return true;
+  }
+
+  Ref<> convertArgument(const Argument& argument) {
+    switch (argument.kind()) {
+      case Argument::Kind::Constant:
+        return Ref<>::create(argument.object());
+      case Argument::Kind::Node:
+        return nodes_[argument.node()->index];
+      case Argument::Kind::Dict:
+        return convertDict(argument);
+      default:
+        break;
+    }
+    const auto& elements = argument.elements();
+    bool isList = argument.kind() == Argument::Kind::List;
+    Ref<> sequence =
+        Ref<>::steal(isList ? PyList_New(elements.size()) : PyTuple_New(elements.size()));
+    if (!sequence) return nullptr;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      Ref<> value = convertArgument(elements[i]);
+      if (!value) return nullptr;
+      if (isList) {
+        PyList_SET_ITEM(sequence.get(), i, value.release());
+      } else {
+        PyTuple_SET_ITEM(sequence.get(), i, value.release());
+      }
+    }
+    if (argument.kind() != Argument::Kind::Slice) return sequence;
+    return Ref<>::steal(PySlice_New(PyTuple_GET_ITEM(sequence.get(), 0),
+                                    PyTuple_GET_ITEM(sequence.get(), 1),
+                                    PyTuple_GET_ITEM(sequence.get(), 2)));
+  }
+
+  Ref<> convertDict(const Argument& argument) {
+    Ref<> dict = Ref<>::steal(PyDict_New());
+    for (size_t i = 0; dict && i < argument.elements().size(); ++i) {
+      Ref<> value = convertArgument(argument.elements()[i]);
+      PyObject* key = PyTuple_GET_ITEM(argument.object().get(), i);
+      if (!value || PyDict_SetItem(dict.get(), key, value.get()) < 0) return nullptr;
+    }
+    return dict;
+  }
+
+  const Graph& graph_;
+  Ref<> createNode_;
+  std::vector<Ref<>> nodes_;  // torch's, by the index of ours
+};
+
+}  // namespace
+
+Ref<> toTorchGraphModule(const Graph& graph) { return Converter(graph).convert(); }
+
+}  // namespace armature

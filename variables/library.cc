@@ -1,0 +1,19 @@
+#include "variables/library.h"
+
+#include <array>
+
+namespace armature {
+
+namespace {
+
+std::array<const Library*, 2> libraries = {};
+
+}  // namespace
+
+const Library* findLibrary(ArrayLibraryKind kind) { return libraries[static_cast<size_t>(kind)]; }
+
+void registerLibrary(const Library* library) {
+  libraries[static_cast<size_t>(library->kind())] = library;
+}
+
+}  // namespace armature
