@@ -1,0 +1,150 @@
+#include "libraries/torch/dtypes.h"
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <array>
+#include <iterator>
+#include <string_view>
+
+#include "libraries/torch/torch_module.h"
+
+namespace armature {
+
+namespace {
+
+// By c10::ScalarType (torch/headeronly/core/ScalarType.h).
+constexpr const char* kDTypeNames[] = {"uint8",
+                                       "int8",
+                                       "int16",
+                                       "int32",
+                                       "int64",
+                                       "float16",
+                                       "float32",
+                                       "float64",
+                                       "complex32",
+                                       "complex64",
+                                       "complex128",
+                                       "bool",
+                                       "qint8",
+                                       "quint8",
+                                       "qint32",
+                                       "bfloat16",
+                                       "quint4x2",
+                                       "quint2x4",
+                                       "bits1x8",
+                                       "bits2x4",
+                                       "bits4x2",
+                                       "bits8",
+                                       "bits16",
+                                       "float8_e5m2",
+                                       "float8_e4m3fn",
+                                       "float8_e5m2fnuz",
+                                       "float8_e4m3fnuz",
+                                       "uint16",
+                                       "uint32",
+                                       "uint64",
+                                       "uint1",
+                                       "uint2",
+                                       "uint3",
+                                       "uint4",
+                                       "uint5",
+                                       "uint6",
+                                       "uint7",
+                                       "int1",
+                                       "int2",
+                                       "int3",
+                                       "int4",
+                                       "int5",
+                                       "int6",
+                                       "int7",
+                                       "float8_e8m0fnu",
+                                       "float4_e2m1fn_x2"};
+
+// By c10::DeviceType (torch/headeronly/core/DeviceType.h).
+constexpr const char* kDeviceNames[] = {"cpu", "cuda", "mkldnn",       "opengl", "opencl", "ideep",
+                                        "hip", "fpga", "maia",         "xla",    "vulkan", "metal",
+                                        "xpu", "mps",  "meta",         "hpu",    "ve",     "lazy",
+                                        "ipu", "mtia", "privateuseone"};
+
+Ref<> torchAttribute(const char* name) {
+  const TorchModule* torch = TorchModule::get();
+  return Ref<>::steal(torch ? PyObject_GetAttrString(torch->torch.get(), name) : nullptr);
+}
+
+const llvm::DenseMap<PyObject*, DType>& dtypeNumbers() {
+  static const auto* numbers = [] {
+    auto* table = new llvm::DenseMap<PyObject*, DType>;
+    for (size_t i = 0; i < std::size(kDTypeNames); ++i) {
+      // dtypes live as long as torch does.
+      if (Ref<> object = torchAttribute(kDTypeNames[i])) (*table)[object.get()] = i;
+      PyErr_Clear();
+    }
+    return table;
+  }();
+  return *numbers;
+}
+
+}  // namespace
+
+int64_t itemSize(DType dtype) {
+  switch (dtype) {
+    case UInt8:
+    case Int8:
+    case Bool:
+      return 1;
+    case Int16:
+    case Float16:
+    case BFloat16:
+      return 2;
+    case Int32:
+    case Float32:
+    case Complex32:
+      return 4;
+    case Complex128:
+      return 16;
+    default:
+      return 8;
+  }
+}
+
+Ref<> dtypeObject(DType dtype) {
+  if (dtype < 0 || static_cast<size_t>(dtype) >= std::size(kDTypeNames)) {
+    PyErr_Format(PyExc_ValueError, "no torch dtype has the number %d", dtype);
+    return nullptr;
+  }
+  return torchAttribute(kDTypeNames[dtype]);
+}
+
+DType dtypeNumber(BorrowedRef<> object) {
+  auto found = dtypeNumbers().find(object.get());
+  return found == dtypeNumbers().end() ? -1 : found->second;
+}
+
+Ref<> deviceObject(Device device) {
+  Ref<> type = torchAttribute("device");
+  if (!type) return nullptr;
+  const char* name = kDeviceNames[device.type];
+  if (device.index < 0) return Ref<>::steal(PyObject_CallFunction(type.get(), "s", name));
+  return Ref<>::steal(PyObject_CallFunction(type.get(), "si", name, device.index));
+}
+
+bool readDevice(BorrowedRef<> object, Device& device) {
+  static PyTypeObject* const type =
+      reinterpret_cast<PyTypeObject*>(torchAttribute("device").release());
+  if (Py_TYPE(object.get()) != type) return false;
+  Ref<> name = Ref<>::steal(PyObject_GetAttrString(object.get(), "type"));
+  Ref<> index = Ref<>::steal(PyObject_GetAttrString(object.get(), "index"));
+  PyErr_Clear();
+  std::string_view text = stringView(name);
+  for (size_t i = 0; i < std::size(kDeviceNames); ++i) {
+    if (text != kDeviceNames[i]) continue;
+    device.type = static_cast<int8_t>(i);
+    device.index = index && PyLong_Check(index.get())
+                       ? static_cast<int8_t>(PyLong_AsLong(index.get()))
+                       : int8_t{-1};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace armature

@@ -1,0 +1,398 @@
+#include "libraries/torch/meta_evaluation.h"
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <string>
+
+#include "core/graph_break.h"
+#include "guards/array_library.h"
+#include "libraries/torch/dtypes.h"
+#include "libraries/torch/evaluation_state.h"
+
+namespace armature {
+
+namespace {
+
+// What stands in for the inputs.
+enum class Stand : uint8_t {
+  Meta,  // meta tensors: shapes only, quick; for operations on the CPU
+  Fake,  // fake tensors: shapes and devices, slow
+  Real,  // zeros on the CPU, to hear the very exception that the program would see
+};
+
+// Of real inputs together; an operation on more is not tried.
+constexpr int64_t kMostRealElements = 1 << 20;
+
+const char* operationText(const Node& node, std::string& buffer) {
+  buffer = targetName(node.target);
+  return buffer.c_str();
+}
+
+[[noreturn]] void breakOnData(const Node& node) {
+  std::string name;
+  throw GraphBreak("Data dependent operator", operationText(node, name),
+                   "What the operation returns depends on the data of a tensor, which is not known "
+                   "while tracing.");
+}
+
+ResultStructure failed() {
+  ResultStructure result;
+  result.kind = ResultStructure::Kind::Constant;
+  return result;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const TorchModule& torch, const Node& node, InputStructures inputs)
+      : torch_(torch), node_(node), inputs_(inputs) {}
+
+  ResultStructure run() {
+    lookAtArguments();
+    stand_ = needsFake() ? Stand::Fake : Stand::Meta;
+    {
+      EvaluationState state(torch_);
+      Ref<> result = call(state);
+      if (result) return structure(result);
+    }
+    if (PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
+      PyErr_Clear();
+      breakOnData(node_);
+    }
+    if (stand_ == Stand::Fake) return breakOnFakeFailure();
+    return hearRealException();
+  }
+
+ private:
+  // Notes which devices and how much data the arguments mention.
+  void lookAtArguments() {
+    forEachInput(node_, [&](Node* input) { lookAt(inputs_(*input)); });
+    for (const Argument& argument : node_.arguments) lookAt(argument);
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      lookAt(argument);
+      if (stringView(name) == "device" && argument.kind() == Argument::Kind::Constant) {
+        lookAtDeviceName(argument.object());
+      }
+    }
+    if (node_.operation == NodeOperation::CallMethod && stringView(node_.target) == "to" &&
+        node_.arguments.size() > 1 && node_.arguments[1].kind() == Argument::Kind::Constant) {
+      lookAtDeviceName(node_.arguments[1].object());
+    }
+  }
+
+  void lookAt(const ResultStructure& input) {
+    if (input.metadata) {
+      hasArrays_ = true;
+      elements_ += input.metadata->numel();
+      if (input.metadata->device.type != kCpuDevice) onlyCpu_ = false;
+    }
+    for (const ResultStructure& element : input.elements) lookAt(element);
+  }
+
+  void lookAt(const Argument& argument) {
+    Device device;
+    if (argument.kind() == Argument::Kind::Constant && readDevice(argument.object(), device)) {
+      namesDevice_ = true;
+      if (device.type != kCpuDevice) onlyCpu_ = false;
+    }
+    for (const Argument& element : argument.elements()) lookAt(element);
+  }
+
+  void lookAtDeviceName(BorrowedRef<> object) {
+    if (!PyUnicode_Check(object.get())) return;
+    namesDevice_ = true;
+    if (stringView(object) != "cpu") onlyCpu_ = false;
+  }
+
+  bool needsFake() {
+    if (!onlyCpu_) return true;
+    Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
+    Ref<> autocast = Ref<>::steal(
+        bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
+                 : nullptr);
+    if (autocast && autocast.get() == Py_True) return true;
+    if (!hasArrays_ && !namesDevice_) {
+      Ref<> standard =
+          Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "get_default_device", nullptr));
+      Device device;
+      keepFunctionModes_ = standard && readDevice(standard, device) && device.type != kCpuDevice;
+    }
+    PyErr_Clear();
+    return keepFunctionModes_;
+  }
+
+  // The result of the operation on stand-ins; null with the exception set.
+  Ref<> call(EvaluationState& state) {
+    standIns_.clear();
+    if (!state.leaveModes(keepFunctionModes_)) return nullptr;
+    if (stand_ == Stand::Fake && !state.enter(fakeMode())) return nullptr;
+    if (stand_ == Stand::Meta && !hasArrays_ && !namesDevice_ &&
+        !state.enter(deviceObject({kMetaDevice, -1}))) {
+      return nullptr;
+    }
+    if (stand_ == Stand::Real && !state.keepRandomState()) return nullptr;
+    // An input that is not a leaf needs the grad mode to become one that is not.
+    if (!state.setGradEnabled(true)) return nullptr;
+    Ref<> arguments = Ref<>::steal(PyTuple_New(node_.arguments.size()));
+    Ref<> keywords = Ref<>::steal(PyDict_New());
+    if (!arguments || !keywords) return nullptr;
+    for (size_t i = 0; i < node_.arguments.size(); ++i) {
+      Ref<> value = argument(node_.arguments[i]);
+      if (!value) return nullptr;
+      PyTuple_SET_ITEM(arguments.get(), i, value.release());
+    }
+    for (const auto& [name, keyword] : node_.keywordArguments) {
+      Ref<> value = argument(keyword, stringView(name) == "device");
+      if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
+    }
+    EvaluationState gradMode(torch_);
+    if (!gradMode.setGradEnabled(node_.gradEnabled)) return nullptr;
+    if (node_.operation == NodeOperation::CallFunction) {
+      return Ref<>::steal(PyObject_Call(node_.target.get(), arguments.get(), keywords.get()));
+    }
+    return callMethod(arguments, keywords);
+  }
+
+  Ref<> callMethod(BorrowedRef<> arguments, BorrowedRef<> keywords) {
+    PyObject* self = PyTuple_GET_ITEM(arguments.get(), 0);
+    std::string_view name = stringView(node_.target);
+    if (stand_ == Stand::Meta && name == "cpu") return Ref<>::create(self);
+    Ref<> method = Ref<>::steal(PyObject_GetAttr(self, node_.target.get()));
+    Ref<> rest =
+        Ref<>::steal(PyTuple_GetSlice(arguments.get(), 1, PyTuple_GET_SIZE(arguments.get())));
+    if (!method || !rest) return nullptr;
+    if (stand_ == Stand::Meta && name == "to" && PyTuple_GET_SIZE(rest.get()) > 0 &&
+        stringView(PyTuple_GET_ITEM(rest.get(), 0)) == "cpu") {
+      Ref<> device = deviceObject({kMetaDevice, -1});
+      if (!device || PyTuple_SetItem(rest.get(), 0, device.release()) < 0) return nullptr;
+    }
+    return Ref<>::steal(PyObject_Call(method.get(), rest.get(), keywords.get()));
+  }
+
+  Ref<> fakeMode() {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._subclasses.fake_tensor"));
+    if (!module) return nullptr;
+    return Ref<>::steal(PyObject_CallMethod(module.get(), "FakeTensorMode", nullptr));
+  }
+
+  Ref<> argument(const Argument& argument, bool isDevice = false) {
+    switch (argument.kind()) {
+      case Argument::Kind::Constant:
+        return constant(argument.object(), isDevice);
+      case Argument::Kind::Node:
+        return standIn(*argument.node());
+      default:
+        break;
+    }
+    Ref<> elements = Ref<>::steal(PyTuple_New(argument.elements().size()));
+    for (size_t i = 0; elements && i < argument.elements().size(); ++i) {
+      Ref<> value = this->argument(argument.elements()[i]);
+      if (!value) return nullptr;
+      PyTuple_SET_ITEM(elements.get(), i, value.release());
+    }
+    if (!elements) return nullptr;
+    if (argument.kind() == Argument::Kind::Tuple) return elements;
+    if (argument.kind() == Argument::Kind::List) {
+      return Ref<>::steal(PySequence_List(elements.get()));
+    }
+    auto item = [&](size_t i) { return PyTuple_GET_ITEM(elements.get(), i); };
+    if (argument.kind() == Argument::Kind::Slice) {
+      return Ref<>::steal(PySlice_New(item(0), item(1), item(2)));
+    }
+    Ref<> dict = Ref<>::steal(PyDict_New());
+    for (size_t i = 0; dict && i < argument.elements().size(); ++i) {
+      PyObject* key = PyTuple_GET_ITEM(argument.object().get(), i);
+      if (PyDict_SetItem(dict.get(), key, item(i)) < 0) return nullptr;
+    }
+    return dict;
+  }
+
+  // Where meta tensors stand for those of the CPU, the meta device stands for the CPU.
+  Ref<> constant(BorrowedRef<> object, bool isDevice) {
+    Device device;
+    bool namesDevice = readDevice(object, device) || (isDevice && PyUnicode_Check(object.get()));
+    if (stand_ == Stand::Meta && namesDevice) return deviceObject({kMetaDevice, -1});
+    return Ref<>::create(object);
+  }
+
+  Ref<> standIn(const Node& node) {
+    Ref<>& object = standIns_[&node];
+    if (!object) object = structureObject(inputs_(node));
+    return object;
+  }
+
+  Ref<> structureObject(const ResultStructure& input) {
+    if (input.kind == ResultStructure::Kind::Array) return tensor(*input.metadata);
+    if (input.kind == ResultStructure::Kind::Constant) return input.constant;
+    Ref<> list = Ref<>::steal(PyList_New(0));
+    for (const ResultStructure& element : input.elements) {
+      Ref<> value = structureObject(element);
+      if (!value || PyList_Append(list.get(), value.get()) < 0) return nullptr;
+    }
+    if (input.kind == ResultStructure::Kind::List) return list;
+    PyObject* type = input.type ? input.type.get() : reinterpret_cast<PyObject*>(&PyTuple_Type);
+    return Ref<>::steal(PyObject_CallOneArg(type, list.get()));
+  }
+
+  Ref<> tensor(const TensorMetadata& metadata) {
+    Device device = metadata.device;
+    if (stand_ == Stand::Meta) device = {kMetaDevice, -1};
+    Ref<> function = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "empty_strided"));
+    Ref<> arguments = Ref<>::steal(Py_BuildValue("(NN)", integers(metadata.sizes).release(),
+                                                 integers(metadata.strides).release()));
+    Ref<> dtype = dtypeObject(metadata.dtype);
+    Ref<> where = deviceObject(device);
+    if (!function || !arguments || !dtype || !where) return nullptr;
+    Ref<> keywords =
+        Ref<>::steal(Py_BuildValue("{sOsO}", "dtype", dtype.get(), "device", where.get()));
+    if (!keywords) return nullptr;
+    Ref<> tensor = Ref<>::steal(PyObject_Call(function.get(), arguments.get(), keywords.get()));
+    if (tensor && stand_ == Stand::Real) tensor = method(tensor, "zero_");
+    if (tensor && metadata.isConjugate) tensor = method(tensor, "conj");
+    if (tensor && metadata.isNegative) tensor = method(tensor, "_neg_view");
+    if (tensor && metadata.requiresGrad) {
+      tensor = method(tensor, "requires_grad_");
+      // A view of itself is all that changes.
+      if (tensor && !metadata.isLeaf) {
+        tensor = Ref<>::steal(PyObject_CallMethod(tensor.get(), "view_as", "O", tensor.get()));
+      }
+    }
+    return tensor;
+  }
+
+  static Ref<> method(const Ref<>& object, const char* name) {
+    return Ref<>::steal(PyObject_CallMethod(object.get(), name, nullptr));
+  }
+
+  static Ref<> integers(const SymIntVector& values) {
+    Ref<> tuple = Ref<>::steal(PyTuple_New(values.size()));
+    for (size_t i = 0; tuple && i < values.size(); ++i) {
+      PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i]));
+    }
+    return tuple;
+  }
+
+  ResultStructure structure(BorrowedRef<> object) {
+    ResultStructure result;
+    if (PyObject_TypeCheck(object.get(), torch_.tensorType.get())) {
+      result.metadata = metadata(object);
+      return result;
+    }
+    if (PyTuple_Check(object.get()) || PyList_CheckExact(object.get())) {
+      bool isTuple = PyTuple_Check(object.get());
+      result.kind = isTuple ? ResultStructure::Kind::Tuple : ResultStructure::Kind::List;
+      if (isTuple) result.type = Ref<>::create(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i) {
+        result.elements.push_back(structure(PySequence_Fast_GET_ITEM(object.get(), i)));
+      }
+      return result;
+    }
+    result.kind = ResultStructure::Kind::Constant;
+    Device device;
+    bool isMeta = stand_ == Stand::Meta && readDevice(object, device);
+    result.constant = isMeta ? deviceObject({}) : Ref<>::create(object);
+    return result;
+  }
+
+  std::shared_ptr<const TensorMetadata> metadata(BorrowedRef<> tensor) {
+    auto result = std::make_shared<TensorMetadata>();
+    std::string why = "torch is not registered with the guards";
+    const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
+    bool read = stand_ == Stand::Fake ? readFake(tensor, *result, &why)
+                                      : library && library->read(tensor, *result, &why);
+    if (!read) {
+      PyErr_Clear();
+      std::string name;
+      throw GraphBreak("Result of an unsupported form", operationText(node_, name),
+                       "The operation returns a tensor that is not modelled: " + why + ".");
+    }
+    // Meta tensors stood for the CPU's.
+    if (stand_ == Stand::Meta) result->device = {};
+    result->dispatchKeys = 0;
+    return result;
+  }
+
+  // A fake tensor's own attributes are the truth, not what its implementation holds.
+  static bool readFake(BorrowedRef<> tensor, TensorMetadata& metadata, std::string* why) {
+    auto attribute = [&](const char* name) {
+      return Ref<>::steal(PyObject_GetAttrString(tensor.get(), name));
+    };
+    auto isTrue = [&](const char* name) {
+      Ref<> value = attribute(name);
+      if (value && PyCallable_Check(value.get())) {
+        value = Ref<>::steal(PyObject_CallNoArgs(value.get()));
+      }
+      return value && value.get() == Py_True;
+    };
+    auto readIntegers = [](const Ref<>& sequence, SymIntVector& into) {
+      if (!sequence || !PyTuple_Check(sequence.get())) return false;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence.get()); ++i) {
+        into.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence.get(), i)));
+      }
+      return !PyErr_Occurred();
+    };
+    *why = "its attributes cannot be read";
+    Ref<> dtype = attribute("dtype");
+    Ref<> device = attribute("device");
+    if (!dtype || !device || !readDevice(device, metadata.device)) return false;
+    metadata.dtype = dtypeNumber(dtype);
+    metadata.requiresGrad = isTrue("requires_grad");
+    metadata.isLeaf = isTrue("is_leaf");
+    metadata.isInference = isTrue("is_inference");
+    metadata.isConjugate = isTrue("is_conj");
+    metadata.isNegative = isTrue("is_neg");
+    Ref<> stride = Ref<>::steal(PyObject_CallMethod(tensor.get(), "stride", nullptr));
+    Ref<> offset = Ref<>::steal(PyObject_CallMethod(tensor.get(), "storage_offset", nullptr));
+    if (!offset || !readIntegers(attribute("shape"), metadata.sizes) ||
+        !readIntegers(stride, metadata.strides)) {
+      return false;
+    }
+    metadata.storageOffset = PyLong_AsLongLong(offset.get());
+    return !PyErr_Occurred();
+  }
+
+  // What fake tensors could not do may be the program's error or theirs; nobody can tell.
+  ResultStructure breakOnFakeFailure() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref<> ownedType = Ref<>::steal(type), ownedValue = Ref<>::steal(value);
+    Ref<> ownedTraceback = Ref<>::steal(traceback);
+    Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
+    PyErr_Clear();
+    std::string name;
+    throw GraphBreak("Operator does not support running with fake tensors",
+                     operationText(node_, name), std::string(stringView(text)));
+  }
+
+  // The operation fails on meta tensors: with an error of the program's, whose wording real tensors
+  // know best, or because it needs data.
+  ResultStructure hearRealException() {
+    if (elements_ > kMostRealElements) return failed();
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref<> ownedType = Ref<>::steal(type), ownedValue = Ref<>::steal(value);
+    Ref<> ownedTraceback = Ref<>::steal(traceback);
+    stand_ = Stand::Real;
+    EvaluationState state(torch_);
+    if (call(state)) breakOnData(node_);
+    return failed();
+  }
+
+  const TorchModule& torch_;
+  const Node& node_;
+  InputStructures inputs_;
+  Stand stand_ = Stand::Meta;
+  bool onlyCpu_ = true;
+  bool hasArrays_ = false;
+  bool namesDevice_ = false;
+  bool keepFunctionModes_ = false;
+  int64_t elements_ = 0;
+  llvm::DenseMap<const Node*, Ref<>> standIns_;
+};
+
+}  // namespace
+
+ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs) {
+  return Evaluation(torch, node, inputs).run();
+}
+
+}  // namespace armature

@@ -1,0 +1,22 @@
+// What an operation returns, found by asking torch itself: it runs on tensors without data.
+#pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include "libraries/torch/torch_module.h"
+#include "variables/library.h"
+
+namespace armature {
+
+// What is known of each input of a node.
+using InputStructures = llvm::function_ref<const ResultStructure&(const Node&)>;
+
+// Runs the node's operation on meta tensors, or on fake tensors where meta tensors would not tell
+// the truth (devices other than the CPU, autocast), in the grad mode of the node and outside of any
+// mode of the running program. Changes no state that the program could see.
+//
+// If the operation raises, so does this: a Constant with a null constant, and the exception that
+// the real operation raises on such tensors. Throws GraphBreak where the result depends on data.
+ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs);
+
+}  // namespace armature

@@ -1,0 +1,29 @@
+// What is known of torch's operations by their names alone.
+#pragma once
+
+#include <string_view>
+
+namespace armature {
+
+// add_, __iadd__, …: changes its first argument and returns it.
+bool isInPlaceName(std::string_view name);
+
+// Draws random numbers, or may: which numbers others draw depends on it.
+bool isRandomName(std::string_view name);
+
+// Changes something else than its first argument (running statistics, gradients, …).
+bool hasOtherEffects(std::string_view name);
+
+// Always returns one array, although its schemas do not say so, or it has none.
+bool returnsOneArrayByName(std::string_view name);
+
+// Why an operation breaks the graph; null for those that do not.
+const char* reasonAgainstOperation(std::string_view name);
+
+// The same for methods of torch.Tensor: what does not exist as a function of torch as well.
+const char* reasonAgainstMethod(std::string_view name);
+
+// A method that is answered from metadata: size, dim, ….
+bool isMetadataMethod(std::string_view name);
+
+}  // namespace armature

@@ -1,0 +1,217 @@
+#include "libraries/torch/python_functions.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "libraries/torch/operator_names.h"
+
+namespace armature {
+
+namespace {
+
+struct NamedRule {
+  std::string_view name;
+  CallKind kind;
+  const char* reason = "";
+};
+
+constexpr const char* kGlobalState = "it sets state that outlives the call";
+constexpr const char* kRandomState = "it reads or sets the state of a random number generator";
+constexpr const char* kAutograd = "it runs or changes the autograd graph";
+constexpr const char* kCompiler = "it belongs to a compiler, which is not traced";
+constexpr const char* kInputOutput = "it reads or writes files";
+constexpr const char* kProcesses = "it talks to other processes";
+constexpr const char* kTransforms = "this function transform is not supported";
+constexpr const char* kDevices = "it looks at or changes the state of a device";
+constexpr const char* kReadsData = "its result depends on the data of a tensor";
+
+// Functions that differ from the rest of their module.
+constexpr std::array kFunctions = {
+    // torch
+    NamedRule{"torch.is_tensor", CallKind::ConstantFoldable},
+    NamedRule{"torch.is_storage", CallKind::ConstantFoldable},
+    NamedRule{"torch._assert", CallKind::ConstantFoldable},
+    NamedRule{"torch.compile", CallKind::Unsupported, kCompiler},
+    NamedRule{"torch.cond", CallKind::Unsupported, kTransforms},
+    NamedRule{"torch.while_loop", CallKind::Unsupported, kTransforms},
+    NamedRule{"torch.are_deterministic_algorithms_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.is_deterministic_algorithms_warn_only_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.get_deterministic_debug_mode", CallKind::ConstantFoldable},
+    NamedRule{"torch.get_float32_matmul_precision", CallKind::ConstantFoldable},
+    NamedRule{"torch.is_warn_always_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.get_default_device", CallKind::ConstantFoldable},
+    NamedRule{"torch.compiled_with_cxx11_abi", CallKind::ConstantFoldable},
+    NamedRule{"torch.set_default_device", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.set_default_dtype", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.set_default_tensor_type", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.set_deterministic_debug_mode", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.set_float32_matmul_precision", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.set_warn_always", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.use_deterministic_algorithms", CallKind::Unsupported, kGlobalState},
+    NamedRule{"torch.__future__.get_overwrite_module_params_on_conversion",
+              CallKind::ConstantFoldable},
+    NamedRule{"torch.__future__.get_swap_module_params_on_conversion", CallKind::ConstantFoldable},
+    // Whether somebody traces: as where nobody does. What is true while we trace, the translator
+    // answers itself.
+    NamedRule{"torch._jit_internal.is_scripting", CallKind::ConstantFoldable},
+    NamedRule{"torch.jit._trace.is_tracing", CallKind::ConstantFoldable},
+    NamedRule{"torch.fx._symbolic_trace.is_fx_tracing", CallKind::ConstantFoldable},
+    NamedRule{"torch.fx._symbolic_trace.is_fx_symbolic_tracing", CallKind::ConstantFoldable},
+    NamedRule{"torch.onnx.is_in_onnx_export", CallKind::ConstantFoldable},
+    NamedRule{"torch._utils.is_compiling", CallKind::ConstantFoldable},
+    NamedRule{"torch._dynamo.external_utils.is_compiling", CallKind::ConstantFoldable},
+    NamedRule{"torch.compiler.is_compiling", CallKind::ConstantFoldable},
+    NamedRule{"torch.compiler.is_dynamo_compiling", CallKind::ConstantFoldable},
+    NamedRule{"torch.compiler.is_exporting", CallKind::ConstantFoldable},
+    NamedRule{"torch.nn.modules.activation._is_make_fx_tracing", CallKind::ConstantFoldable},
+    NamedRule{"torch.jit._script._unwrap_optional", CallKind::Inline},
+    NamedRule{"torch.jit.annotate", CallKind::Inline},
+    NamedRule{"torch.overrides.is_tensor_like", CallKind::ConstantFoldable},
+    NamedRule{"torch.nn._reduction.get_enum", CallKind::ConstantFoldable},
+    NamedRule{"torch.nn._reduction.legacy_get_enum", CallKind::ConstantFoldable},
+    NamedRule{"torch.nn._reduction.legacy_get_string", CallKind::ConstantFoldable},
+    // What the machine has.
+    NamedRule{"torch.cuda.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.cuda.is_initialized", CallKind::ConstantFoldable},
+    NamedRule{"torch.cuda.current_device", CallKind::ConstantFoldable},
+    NamedRule{"torch.cuda.device_count", CallKind::ConstantFoldable},
+    NamedRule{"torch.cuda.get_device_properties", CallKind::ConstantFoldable},
+    NamedRule{"torch.cuda.get_device_capability", CallKind::ConstantFoldable},
+    NamedRule{"torch.cuda.is_bf16_supported", CallKind::ConstantFoldable},
+    NamedRule{"torch.xpu.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.accelerator.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.accelerator.current_accelerator", CallKind::ConstantFoldable},
+    NamedRule{"torch.accelerator.device_count", CallKind::ConstantFoldable},
+    NamedRule{"torch.cpu.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.mps.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.mps.is_built", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.mkl.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.mkldnn.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.openmp.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cuda.is_built", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cuda.flash_sdp_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cuda.math_sdp_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cuda.mem_efficient_sdp_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cuda.cudnn_sdp_enabled", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cudnn.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.backends.cudnn.version", CallKind::ConstantFoldable},
+    NamedRule{"torch.distributed.is_available", CallKind::ConstantFoldable},
+    NamedRule{"torch.distributed.distributed_c10d.is_initialized", CallKind::ConstantFoldable},
+    NamedRule{"torch.distributed.distributed_c10d.get_rank", CallKind::ConstantFoldable},
+    NamedRule{"torch.distributed.distributed_c10d.get_world_size", CallKind::ConstantFoldable},
+    // torch.functional
+    NamedRule{"torch.functional.unique", CallKind::Unsupported, kReadsData},
+    NamedRule{"torch.functional.unique_consecutive", CallKind::Unsupported, kReadsData},
+    NamedRule{"torch.functional.handle_torch_function", CallKind::Inline},
+    NamedRule{"torch.functional.broadcast_shapes", CallKind::ConstantFoldable},
+    // torch.nn.functional: TorchDynamo's exceptions.
+    NamedRule{"torch.nn.functional.grouped_mm", CallKind::Inline},
+    NamedRule{"torch.nn.functional.linear_cross_entropy", CallKind::Inline},
+    NamedRule{"torch.nn.functional.lp_pool3d", CallKind::Inline},
+    NamedRule{"torch.nn.functional.pad", CallKind::Inline},
+    NamedRule{"torch.nn.functional.rms_norm", CallKind::Inline},
+    NamedRule{"torch.nn.functional.scaled_grouped_mm", CallKind::Inline},
+    NamedRule{"torch.nn.functional.scaled_mm", CallKind::Inline},
+    NamedRule{"torch.nn.functional.threshold", CallKind::Inline},
+    NamedRule{"torch.nn.functional.triplet_margin_with_distance_loss", CallKind::Inline},
+    NamedRule{"torch.nn.utils.rnn.pack_padded_sequence", CallKind::Unsupported, kReadsData},
+    NamedRule{"torch.nn.utils.rnn.pad_packed_sequence", CallKind::Unsupported, kReadsData},
+    // Methods of torch.Tensor.
+    NamedRule{"torch._tensor.split", CallKind::GraphOperation},
+    NamedRule{"torch._tensor.backward", CallKind::Unsupported, kAutograd},
+};
+
+struct ModuleRule {
+  std::string_view prefix;
+  CallKind kind;
+  const char* reason = "";
+};
+
+// Whole modules and what is below them; the first that fits decides. All others are inlined.
+constexpr std::array kModules = {
+    ModuleRule{"torch.nn.functional", CallKind::GraphOperation},
+    ModuleRule{"torch.functional", CallKind::GraphOperation},
+    ModuleRule{"torch.nn.grad", CallKind::GraphOperation},
+    ModuleRule{"torch.masked", CallKind::GraphOperation},
+    ModuleRule{"torch.signal.windows", CallKind::GraphOperation},
+    ModuleRule{"torch._lowrank", CallKind::GraphOperation},
+    ModuleRule{"torch._linalg_utils", CallKind::GraphOperation},
+    ModuleRule{"torch.random", CallKind::Unsupported, kRandomState},
+    ModuleRule{"torch.cuda.random", CallKind::Unsupported, kRandomState},
+    ModuleRule{"torch.xpu.random", CallKind::Unsupported, kRandomState},
+    ModuleRule{"torch.mps", CallKind::Unsupported, kDevices},
+    ModuleRule{"torch.cuda.amp", CallKind::Inline},
+    ModuleRule{"torch.cuda", CallKind::Unsupported, kDevices},
+    ModuleRule{"torch.xpu", CallKind::Unsupported, kDevices},
+    ModuleRule{"torch.mtia", CallKind::Unsupported, kDevices},
+    ModuleRule{"torch.accelerator", CallKind::Unsupported, kDevices},
+    ModuleRule{"torch.autograd.function", CallKind::Inline},
+    ModuleRule{"torch.autograd.grad_mode", CallKind::Inline},
+    ModuleRule{"torch.autograd", CallKind::Unsupported, kAutograd},
+    ModuleRule{"torch.distributed", CallKind::Unsupported, kProcesses},
+    ModuleRule{"torch.multiprocessing", CallKind::Unsupported, kProcesses},
+    ModuleRule{"torch.nn.parallel", CallKind::Unsupported, kProcesses},
+    ModuleRule{"torch.futures", CallKind::Unsupported, kProcesses},
+    ModuleRule{"torch.serialization", CallKind::Unsupported, kInputOutput},
+    ModuleRule{"torch.hub", CallKind::Unsupported, kInputOutput},
+    ModuleRule{"torch.package", CallKind::Unsupported, kInputOutput},
+    ModuleRule{"torch.utils.data", CallKind::Unsupported, kInputOutput},
+    ModuleRule{"torch.utils.cpp_extension", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.utils.checkpoint", CallKind::Unsupported, kTransforms},
+    ModuleRule{"torch._functorch", CallKind::Unsupported, kTransforms},
+    ModuleRule{"torch.func", CallKind::Unsupported, kTransforms},
+    ModuleRule{"torch._higher_order_ops", CallKind::Unsupported, kTransforms},
+    ModuleRule{"torch.profiler", CallKind::Unsupported, kGlobalState},
+    ModuleRule{"torch._dynamo.polyfills", CallKind::Inline},
+    ModuleRule{"torch._dynamo", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch._inductor", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch._export", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch._compile", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.compiler", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.export", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.jit", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch._jit_internal", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.fx", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.onnx", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch._subclasses", CallKind::Unsupported, kCompiler},
+    ModuleRule{"torch.library", CallKind::Unsupported, kGlobalState},
+    ModuleRule{"torch._library", CallKind::Unsupported, kGlobalState},
+    ModuleRule{"torch.backends", CallKind::Unsupported, kGlobalState},
+    ModuleRule{"torch.nested", CallKind::Unsupported, "nested tensors are not modelled"},
+    ModuleRule{"torch.sparse", CallKind::Unsupported, "sparse tensors are not modelled"},
+};
+
+bool isIn(std::string_view module, std::string_view package) {
+  return module.starts_with(package) &&
+         (module.size() == package.size() || module[package.size()] == '.');
+}
+
+CallRule rule(CallKind kind, const char* reason, std::string_view name) {
+  CallRule result{.kind = kind, .reason = reason};
+  if (kind == CallKind::GraphOperation) {
+    result.returnsOneArray = returnsOneArrayByName(name);
+    result.mutates = isInPlaceName(name);
+  }
+  return result;
+}
+
+}  // namespace
+
+CallRule classifyPythonFunction(std::string_view module, std::string_view name) {
+  if (!isIn(module, "torch")) return {};
+  std::string qualified = std::string(module) + "." + std::string(name);
+  for (const NamedRule& entry : kFunctions) {
+    if (entry.name == qualified) return rule(entry.kind, entry.reason, name);
+  }
+  // Helpers of the functions above, which are reached only where those are looked into.
+  if (isIn(module, "torch.nn.functional") && name.starts_with('_')) {
+    return {.kind = CallKind::Inline};
+  }
+  for (const ModuleRule& entry : kModules) {
+    if (isIn(module, entry.prefix)) return rule(entry.kind, entry.reason, name);
+  }
+  return {.kind = CallKind::Inline};
+}
+
+}  // namespace armature

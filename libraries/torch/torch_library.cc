@@ -1,0 +1,164 @@
+#include "libraries/torch/torch_library.h"
+
+#include <llvm/ADT/DenseSet.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/graph_break.h"
+#include "guards/array_library.h"
+#include "libraries/torch/meta_evaluation.h"
+#include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/operator_names.h"
+#include "libraries/torch/tensor_constants.h"
+
+namespace armature {
+
+namespace {
+
+using Structures = std::unordered_map<const Node*, ResultStructure>;
+
+ResultStructure array(const Node& node) {
+  ResultStructure result;
+  result.metadata = node.metadata;
+  return result;
+}
+
+// The metadata of an input, with everything that a computation on it depends on observed.
+void observePlaceholder(Node& placeholder, Observer& observer) {
+  if (!placeholder.metadata) {
+    auto metadata = std::make_shared<TensorMetadata>();
+    std::string why = "torch is not registered with the guards";
+    const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
+    if (!library || !library->read(placeholder.example, *metadata, &why)) {
+      throw GraphBreak("Input of an unsupported form",
+                       placeholder.source ? placeholder.source->name() : "",
+                       "The tensor is not modelled: " + why + ".");
+    }
+    placeholder.metadata = std::move(metadata);
+  }
+  observer.observe(&placeholder, ObservedEverything);
+}
+
+// The nodes without known result on which `node` depends, and itself, in program order. A loop
+// instead of recursion: chains of operations are long.
+std::vector<Node*> unknownNodes(Node* node) {
+  std::vector<Node*> result = {node};
+  llvm::DenseSet<Node*> seen = {node};
+  for (size_t i = 0; i < result.size(); ++i) {
+    forEachInput(*result[i], [&](Node* input) {
+      bool isKnown = input->metadata && input->operation != NodeOperation::Placeholder;
+      if (!isKnown && seen.insert(input).second) result.push_back(input);
+    });
+  }
+  std::ranges::sort(result, {}, &Node::index);
+  return result;
+}
+
+ResultStructure evaluateNode(const TorchModule& torch, Node& node, Structures& structures) {
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = array(other);
+    return entry->second;
+  };
+  ResultStructure result;
+  if (!applyMetadataRule(node, input, result)) result = evaluateOnMeta(torch, node, input);
+  bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
+  if (!failed) {
+    node.metadata = result.metadata;
+    node.checked = true;
+  }
+  return result;
+}
+
+// F.relu(x, inplace=True) and the like, by keyword or by position.
+bool isInPlaceCall(const Node& node) {
+  for (const auto& [name, argument] : node.keywordArguments) {
+    std::string_view text = stringView(name);
+    if (text == "out" && argument.object().get() != Py_None) return true;
+    if (text == "inplace" && argument.object().get() != Py_False) return true;
+  }
+  if (!PyFunction_Check(node.target.get())) return false;
+  auto* function = reinterpret_cast<PyFunctionObject*>(node.target.get());
+  auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  Ref<> names = Ref<>::steal(PyCode_GetVarnames(code));
+  size_t count = std::min<size_t>(code->co_argcount, node.arguments.size());
+  for (size_t i = 0; names && i < count; ++i) {
+    bool isInPlace = stringView(PyTuple_GET_ITEM(names.get(), i)) == "inplace";
+    if (isInPlace && node.arguments[i].object().get() != Py_False) return true;
+  }
+  PyErr_Clear();
+  return false;
+}
+
+// An in-place function of the operator module, whose names are like those of others: iadd, setitem.
+bool isInPlaceOperator(std::string_view qualifiedName) {
+  constexpr std::string_view kModule = "operator.";
+  if (!qualifiedName.starts_with(kModule)) return false;
+  std::string_view name = qualifiedName.substr(kModule.size());
+  bool isInPlace = name.starts_with('i') && name != "invert" && name != "inv" && name != "index" &&
+                   name != "is_" && name != "is_not" && name != "indexOf" && name != "itemgetter";
+  return isInPlace || name == "setitem" || name == "delitem";
+}
+
+}  // namespace
+
+ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
+  bool isPlaceholder = node->operation == NodeOperation::Placeholder;
+  if (node->metadata && !isPlaceholder) return array(*node);
+  Structures structures;
+  for (Node* unknown : unknownNodes(node)) {
+    if (unknown->operation == NodeOperation::Placeholder) {
+      observePlaceholder(*unknown, observer);
+      continue;
+    }
+    ResultStructure result = evaluateNode(torch_, *unknown, structures);
+    bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
+    if (failed || unknown == node) return result;
+    structures[unknown] = std::move(result);
+  }
+  return array(*node);
+}
+
+const TensorMetadata* TorchLibrary::metadata(Node* node, Observer& observer) const {
+  ResultStructure result = evaluate(node, observer);
+  if (result.kind == ResultStructure::Kind::Constant && !result.constant) return nullptr;
+  if (result.kind != ResultStructure::Kind::Array) {
+    PyErr_Format(PyExc_SystemError, "the result of %s is not one tensor",
+                 targetName(node->target).c_str());
+    return nullptr;
+  }
+  return node->metadata.get();
+}
+
+Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view name) const {
+  return tensorConstant(metadata, name);
+}
+
+bool TorchLibrary::isPure(const Node& node) const {
+  if (node.operation != NodeOperation::CallFunction &&
+      node.operation != NodeOperation::CallMethod) {
+    return false;
+  }
+  // An operation that nobody evaluated may raise, and that is an effect.
+  if (!node.checked && !node.metadata) return false;
+  std::string qualified = targetName(node.target);
+  std::string_view name = qualified;
+  if (size_t dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  // An overload of torch.ops: "torch.ops.aten.add_.Tensor".
+  if (Py_TYPE(node.target.get()) == torch_.opOverload.get()) {
+    return !functions_.classify(node.target).mutates && qualified.find("rand") == std::string::npos;
+  }
+  return !isInPlaceName(name) && !isInPlaceOperator(qualified) && !isInPlaceCall(node) &&
+         !isRandomName(name) && !hasOtherEffects(name);
+}
+
+bool registerTorchLibrary() {
+  if (findLibrary(ArrayLibraryKind::Torch)) return true;
+  const TorchModule* torch = TorchModule::get();
+  if (!torch) return false;
+  registerLibrary(new TorchLibrary(*torch));
+  return true;
+}
+
+}  // namespace armature

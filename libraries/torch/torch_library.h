@@ -1,0 +1,33 @@
+// torch for the variables: which calls become graph operations, and what they return.
+#pragma once
+
+#include "libraries/torch/function_table.h"
+#include "variables/library.h"
+
+namespace armature {
+
+class TorchLibrary : public Library {
+ public:
+  explicit TorchLibrary(const TorchModule& torch) : torch_(torch), functions_(torch) {}
+
+  ArrayLibraryKind kind() const override { return ArrayLibraryKind::Torch; }
+  PyTypeObject* arrayType() const override { return torch_.tensorType.get(); }
+  CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
+  CallRule classifyMethod(BorrowedRef<> name) const override {
+    return functions_.classifyMethod(name);
+  }
+  const TensorMetadata* metadata(Node* node, Observer& observer) const override;
+  ResultStructure evaluate(Node* node, Observer& observer) const override;
+  Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
+  bool isPure(const Node& node) const override;
+
+ private:
+  const TorchModule& torch_;
+  mutable FunctionTable functions_;
+};
+
+// Registers torch with the variables if Python has imported it; true if it is registered. Cheap
+// when there is nothing to do; sets no exception; never imports torch.
+bool registerTorchLibrary();
+
+}  // namespace armature

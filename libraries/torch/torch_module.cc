@@ -1,0 +1,62 @@
+#include "libraries/torch/torch_module.h"
+
+#include <initializer_list>
+
+namespace armature {
+
+namespace {
+
+// root.path[0].path[1]…, or null.
+Ref<> attribute(BorrowedRef<> root, std::initializer_list<const char*> path) {
+  Ref<> object = Ref<>::create(root);
+  for (const char* name : path) {
+    if (!object) break;
+    object = Ref<>::steal(PyObject_GetAttrString(object.get(), name));
+  }
+  PyErr_Clear();
+  return object;
+}
+
+Ref<PyTypeObject> type(BorrowedRef<> root, std::initializer_list<const char*> path) {
+  Ref<> object = attribute(root, path);
+  if (!object || !PyType_Check(object.get())) return nullptr;
+  return Ref<PyTypeObject>::steal(reinterpret_cast<PyTypeObject*>(object.release()));
+}
+
+// Null where torch is not imported to its end.
+const TorchModule* find() {
+  Ref<> name = Ref<>::steal(PyUnicode_FromString("torch"));
+  Ref<> torch = Ref<>::steal(PyImport_GetModule(name.get()));
+  PyErr_Clear();
+  if (!torch) return nullptr;
+  auto found = TorchModule{
+      .torch = torch,
+      .tensorType = type(torch, {"Tensor"}),
+      .variableFunctions = attribute(torch, {"_C", "_VariableFunctions"}),
+      .opOverload = type(torch, {"_ops", "OpOverload"}),
+      .opOverloadPacket = type(torch, {"_ops", "OpOverloadPacket"}),
+      .higherOrderOperator = type(torch, {"_ops", "HigherOrderOperator"}),
+      .schemasForOperator = attribute(torch, {"_C", "_jit_get_schemas_for_operator"}),
+  };
+  bool complete = found.tensorType && found.variableFunctions && found.opOverload &&
+                  found.opOverloadPacket && found.higherOrderOperator && found.schemasForOperator;
+  return complete ? new TorchModule(std::move(found)) : nullptr;
+}
+
+}  // namespace
+
+const TorchModule* TorchModule::get() {
+  static const TorchModule* module = nullptr;
+  if (!module) module = find();
+  return module;
+}
+
+std::string_view stringView(BorrowedRef<> object) {
+  if (!object || !PyUnicode_Check(object.get())) return {};
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(object.get(), &size);
+  if (!text) PyErr_Clear();
+  return text ? std::string_view(text, size) : std::string_view();
+}
+
+}  // namespace armature
