@@ -2,13 +2,20 @@
 
 #include <Python.h>
 
+#include <initializer_list>
+
 #include "python/binding/bytecode_binding.h"
+#include "python/binding/graph_binding.h"
 #include "python/binding/guards_binding.h"
 
 namespace {
 
 int addFunctions(PyObject* module) {
-  return armature::addBytecodeFunctions(module) < 0 ? -1 : armature::addGuardsFunctions(module);
+  for (auto add : {armature::addBytecodeFunctions, armature::addGuardsFunctions,
+                   armature::addGraphFunctions}) {
+    if (add(module) < 0) return -1;
+  }
+  return 0;
 }
 
 PyModuleDef_Slot slots[] = {

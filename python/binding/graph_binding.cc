@@ -1,0 +1,339 @@
+#include "python/binding/graph_binding.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "core/graph_break.h"
+#include "graph/graph.h"
+#include "graph/json.h"
+#include "libraries/torch/dtypes.h"
+#include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/tensor_reader.h"
+#include "libraries/torch/torch_library.h"
+
+namespace armature {
+
+namespace {
+
+// A Python exception is set.
+struct PythonError {};
+
+std::string_view text(BorrowedRef<> object) {
+  const char* characters = PyUnicode_AsUTF8(object.get());
+  if (!characters) throw PythonError();
+  return characters;
+}
+
+PyObject* field(BorrowedRef<> tuple, Py_ssize_t i) {
+  PyObject* item = PyTuple_GetItem(tuple.get(), i);
+  if (!item) throw PythonError();
+  return item;
+}
+
+class IgnoringObserver : public Observer {
+ public:
+  void observe(Node*, uint32_t) override {}
+};
+
+// A graph from a description: a dict of
+//   inputs: [(name, example), …]; a name "a.b[c]" is an item of the attribute b of the local a
+//   nodes: [(operation, target, arguments, keywords[, options]), …]; options: a dict of
+//          variable_name, code, line, grad_enabled
+//   outputs: [reference, …]
+//   evaluate: whether the library evaluates every node
+// A reference to an input or node is the str "%" and its number, inputs first.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(BorrowedRef<> description)
+      : description_(description), graph_(std::make_shared<SourceTable>()) {
+    PyObject* inputs = item("inputs");
+    for (Py_ssize_t i = 0; inputs && i < PyList_GET_SIZE(inputs); ++i) {
+      PyObject* input = PyList_GET_ITEM(inputs, i);
+      nodes_.push_back(graph_.addPlaceholder(source(text(field(input, 0)), i), field(input, 1)));
+    }
+    PyObject* nodes = item("nodes");
+    for (Py_ssize_t i = 0; nodes && i < PyList_GET_SIZE(nodes); ++i) {
+      addCall(PyList_GET_ITEM(nodes, i));
+    }
+    if (item("evaluate") == Py_True) evaluate();
+  }
+
+  void finish(bool (*isPure)(const Node&)) {
+    std::vector<Node*> outputs;
+    PyObject* list = item("outputs");
+    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i) {
+      outputs.push_back(reference(PyList_GET_ITEM(list, i)));
+    }
+    graph_.finish(outputs, isPure);
+  }
+
+  Graph& graph() { return graph_; }
+  Node* last() { return nodes_.back(); }
+
+ private:
+  PyObject* item(const char* name) { return PyDict_GetItemString(description_.get(), name); }
+
+  // The source that a name like "self._modules[fc1].weight" means.
+  const Source* source(std::string_view name, int64_t index) {
+    SourceTable& table = *graph_.sources();
+    const Source* result = nullptr;
+    while (!name.empty()) {
+      bool isItem = name[0] == '[';
+      if (isItem || name[0] == '.') name.remove_prefix(1);
+      size_t end = std::min(name.find_first_of(isItem ? "]" : ".["), name.size());
+      Ref<> part = Ref<>::steal(PyUnicode_FromStringAndSize(name.data(), end));
+      if (!result) {
+        result = table.local(index, part);
+      } else if (isItem) {
+        result = table.item(SourceKind::DictItem, result, part);
+      } else {
+        result = table.instanceAttribute(result, part);
+      }
+      name.remove_prefix(std::min(end + isItem, name.size()));
+    }
+    return result;
+  }
+
+  void addCall(BorrowedRef<> description) {
+    std::string_view operation = text(field(description, 0));
+    PyObject* target = field(description, 1);
+    Argument arguments = argument(field(description, 2));
+    std::vector<std::pair<Ref<>, Argument>> keywords;
+    PyObject *name, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(field(description, 3), &at, &name, &value);) {
+      keywords.emplace_back(Ref<>::create(name), argument(value));
+    }
+    PyObject* options = PyTuple_GET_SIZE(description.get()) > 4 ? field(description, 4) : nullptr;
+    auto option = [&](const char* key) {
+      return options ? PyDict_GetItemString(options, key) : nullptr;
+    };
+    ProgramLocation location;
+    if (PyObject* code = option("code")) location.code = reinterpret_cast<PyCodeObject*>(code);
+    if (PyObject* line = option("line")) location.line = PyLong_AsLong(line);
+    Node* node = graph_.addCall(
+        operation == "call_method" ? NodeOperation::CallMethod : NodeOperation::CallFunction,
+        target, arguments.elements(), std::move(keywords), location);
+    if (PyObject* variable = option("variable_name")) node->variableName = Ref<>::create(variable);
+    if (option("grad_enabled") == Py_False) node->gradEnabled = false;
+    nodes_.push_back(node);
+  }
+
+  Node* reference(BorrowedRef<> object) {
+    return nodes_.at(std::stoi(std::string(text(object).substr(1))));
+  }
+
+  static bool isReference(BorrowedRef<> object) {
+    return PyUnicode_Check(object.get()) && text(object).starts_with('%');
+  }
+
+  Argument argument(BorrowedRef<> object) {
+    if (isReference(object)) return reference(object);
+    std::vector<Argument> elements;
+    if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i) {
+        elements.push_back(argument(PySequence_Fast_GET_ITEM(object.get(), i)));
+      }
+      return Argument::aggregate(
+          PyTuple_CheckExact(object.get()) ? Argument::Kind::Tuple : Argument::Kind::List,
+          std::move(elements));
+    }
+    if (PySlice_Check(object.get())) {
+      auto* slice = reinterpret_cast<PySliceObject*>(object.get());
+      for (PyObject* part : {slice->start, slice->stop, slice->step}) {
+        elements.push_back(argument(part));
+      }
+      return Argument::aggregate(Argument::Kind::Slice, std::move(elements));
+    }
+    if (PyDict_CheckExact(object.get())) {
+      Ref<> keys = Ref<>::steal(PyList_New(0));
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; PyDict_Next(object.get(), &at, &key, &value);) {
+        PyList_Append(keys.get(), key);
+        elements.push_back(argument(value));
+      }
+      return Argument::aggregate(Argument::Kind::Dict, std::move(elements),
+                                 Ref<>::steal(PyList_AsTuple(keys.get())));
+    }
+    return Argument::constant(object);
+  }
+
+  void evaluate() {
+    registerTorch();
+    if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    IgnoringObserver observer;
+    for (Node* node : nodes_) {
+      ResultStructure result = findLibrary(ArrayLibraryKind::Torch)->evaluate(node, observer);
+      if (result.kind == ResultStructure::Kind::Constant && !result.constant) throw PythonError();
+    }
+  }
+
+  BorrowedRef<> description_;
+  Graph graph_;
+  std::vector<Node*> nodes_;
+};
+
+bool isNeverPure(const Node&) { return false; }
+bool isPureForLibrary(const Node& node) {
+  const Library* library = findLibrary(ArrayLibraryKind::Torch);
+  return library && library->isPure(node);
+}
+
+// Runs `function` and turns what it throws into a Python exception.
+template <class Function>
+PyObject* guarded(Function&& function) {
+  try {
+    return function().release();
+  } catch (const PythonError&) {
+  } catch (const GraphBreak& graphBreak) {
+    PyErr_Format(PyExc_NotImplementedError, "%s: %s: %s", graphBreak.gbType().c_str(),
+                 graphBreak.context().c_str(), graphBreak.explanation().c_str());
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_ValueError, error.what());
+  }
+  return nullptr;
+}
+
+template <class Function>
+PyObject* withGraph(PyObject* description, Function&& function) {
+  return guarded([&] {
+    GraphBuilder builder(description);
+    bool prune = PyDict_GetItemString(description, "prune") == Py_True;
+    builder.finish(prune ? isPureForLibrary : isNeverPure);
+    return function(builder.graph());
+  });
+}
+
+Ref<> string(const std::string& value) {
+  return Ref<>::steal(PyUnicode_FromStringAndSize(value.data(), value.size()));
+}
+
+PyObject* graphText(PyObject*, PyObject* description) {
+  return withGraph(description, [](Graph& graph) { return string(toString(graph)); });
+}
+
+PyObject* graphJson(PyObject*, PyObject* description) {
+  return withGraph(description, [](Graph& graph) { return string(toJson(graph).dump()); });
+}
+
+PyObject* graphToTorch(PyObject*, PyObject* description) {
+  return withGraph(description, [](Graph& graph) { return toTorchGraphModule(graph); });
+}
+
+PyObject* graphToFunction(PyObject*, PyObject* description) {
+  return withGraph(description, [](Graph& graph) { return toFunction(graph); });
+}
+
+// --- What is known of torch.
+
+Ref<> integers(const SymIntVector& values) {
+  Ref<> tuple = Ref<>::steal(PyTuple_New(values.size()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i]));
+  }
+  return tuple;
+}
+
+// An array as a dict, a sequence as (type, elements), a constant as ("constant", object).
+Ref<> toPython(const ResultStructure& structure) {
+  if (structure.kind == ResultStructure::Kind::Constant) {
+    return Ref<>::steal(Py_BuildValue("(sO)", "constant", structure.constant.get()));
+  }
+  if (structure.kind == ResultStructure::Kind::Array) {
+    const TensorMetadata& metadata = *structure.metadata;
+    return Ref<>::steal(Py_BuildValue(
+        "{sNsNsNsNsLsNsNsNsNsN}", "sizes", integers(metadata.sizes).release(), "strides",
+        integers(metadata.strides).release(), "dtype", dtypeObject(metadata.dtype).release(),
+        "device", deviceObject(metadata.device).release(), "storage_offset",
+        static_cast<long long>(metadata.storageOffset), "requires_grad",
+        PyBool_FromLong(metadata.requiresGrad), "is_leaf", PyBool_FromLong(metadata.isLeaf),
+        "is_conj", PyBool_FromLong(metadata.isConjugate), "is_neg",
+        PyBool_FromLong(metadata.isNegative), "is_inference",
+        PyBool_FromLong(metadata.isInference)));
+  }
+  Ref<> elements = Ref<>::steal(PyList_New(0));
+  for (const ResultStructure& element : structure.elements) {
+    Ref<> value = toPython(element);
+    if (!value || PyList_Append(elements.get(), value.get()) < 0) throw PythonError();
+  }
+  PyObject* type = structure.kind == ResultStructure::Kind::List
+                       ? reinterpret_cast<PyObject*>(&PyList_Type)
+                       : structure.type.get();
+  return Ref<>::steal(Py_BuildValue("(OO)", type, elements.get()));
+}
+
+// torch_rule(description, use_torch): what the metadata rule of the last node says, None if there
+// is no answer; with use_torch, what torch says when it is asked.
+PyObject* torchRule(PyObject*, PyObject* arguments) {
+  PyObject* description;
+  int useTorch;
+  if (!PyArg_ParseTuple(arguments, "O!p", &PyDict_Type, &description, &useTorch)) return nullptr;
+  return guarded([&]() -> Ref<> {
+    registerTorch();
+    if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    GraphBuilder builder(description);
+    const Library& library = *findLibrary(ArrayLibraryKind::Torch);
+    IgnoringObserver observer;
+    std::vector<ResultStructure> structures(builder.graph().size());
+    for (size_t i = 0; i + 1 < structures.size(); ++i) {
+      structures[i] = library.evaluate(builder.graph().nodes()[i].get(), observer);
+      bool failed =
+          structures[i].kind == ResultStructure::Kind::Constant && !structures[i].constant;
+      if (failed) throw PythonError();
+    }
+    auto inputs = [&](const Node& node) -> const ResultStructure& {
+      return structures[node.index];
+    };
+    ResultStructure result;
+    if (useTorch) {
+      result = evaluateOnMeta(*TorchModule::get(), *builder.last(), inputs);
+      if (result.kind == ResultStructure::Kind::Constant && !result.constant) throw PythonError();
+    } else if (!applyMetadataRule(*builder.last(), inputs, result)) {
+      return Ref<>::create(Py_None);
+    }
+    return toPython(result);
+  });
+}
+
+Ref<> toPython(const CallRule& rule) {
+  static constexpr const char* kKinds[] = {"not ours", "graph operation", "constant foldable",
+                                           "inline", "unsupported"};
+  return Ref<>::steal(Py_BuildValue("{sssOsOss}", "kind", kKinds[static_cast<int>(rule.kind)],
+                                    "returns_one_array", rule.returnsOneArray ? Py_True : Py_False,
+                                    "mutates", rule.mutates ? Py_True : Py_False, "reason",
+                                    rule.reason));
+}
+
+PyObject* torchClassify(PyObject*, PyObject* callable) {
+  return guarded([&] {
+    if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    return toPython(findLibrary(ArrayLibraryKind::Torch)->classify(callable));
+  });
+}
+
+PyObject* torchClassifyMethod(PyObject*, PyObject* name) {
+  return guarded([&] {
+    if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    return toPython(findLibrary(ArrayLibraryKind::Torch)->classifyMethod(name));
+  });
+}
+
+PyMethodDef functions[] = {
+    {"graph_text", graphText, METH_O, "The text of a described graph."},
+    {"graph_json", graphJson, METH_O, "The JSON of a described graph."},
+    {"graph_to_torch", graphToTorch, METH_O, "A described graph as a torch.fx.GraphModule."},
+    {"graph_to_function", graphToFunction, METH_O, "A described graph as a function."},
+    {"torch_rule", torchRule, METH_VARARGS, "What the last node of a described graph returns."},
+    {"torch_classify", torchClassify, METH_O, "What a callable of torch is to a trace."},
+    {"torch_classify_method", torchClassifyMethod, METH_O, "The same for a method's name."},
+    {},
+};
+
+}  // namespace
+
+int addGraphFunctions(PyObject* module) { return PyModule_AddFunctions(module, functions); }
+
+}  // namespace armature
