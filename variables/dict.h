@@ -39,6 +39,8 @@ class DictVariable : public VariableTracker {
   bool set(Translator& translator, const Value& key, Value value);
   // Removes a key; the removed value, or null if it is absent.
   Value remove(Translator& translator, const Value& key);
+  // Puts a key that is there behind all others.
+  void moveToEnd(Translator& translator, const Value& key);
   void clear(Translator& translator);
 
   // Number of live keys. Loads all.
@@ -47,6 +49,9 @@ class DictVariable : public VariableTracker {
   void forEach(Translator& translator, llvm::function_ref<void(const OrderedValueMap::Entry&)>);
   // The next live entry at or after `position`, which is advanced past it; null at the end.
   const OrderedValueMap::Entry* next(Translator& translator, int32_t& position);
+  // The last live entry before `position`, which is moved to it; null at the start. Begin with
+  // entries().entryCount() of a dict whose size() was asked.
+  const OrderedValueMap::Entry* previous(Translator& translator, int32_t& position);
 
   VariableTracker* owner() const { return owner_; }
   bool modified() const { return modified_; }
@@ -55,43 +60,82 @@ class DictVariable : public VariableTracker {
 
  private:
   int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
-  bool hash(Translator& translator, const Value& key, Py_hash_t& result);
   void complete(Translator& translator);
   void noteMutation(Translator& translator);
   void appendTrailed(Translator& translator, OrderedValueMap::Entry entry);
+  Value removeEntry(Translator& translator, int32_t index);
+  void changeSize(Translator& translator, int64_t difference);
 
   OrderedValueMap map_;
   VariableTracker* owner_ = nullptr;
   // False while keys of the existing dict may be missing in map_. Trailed, like all below.
   bool complete_ = true;
   bool modified_ = false;
+  int64_t live_ = 0;  // number of live entries; meaningful once complete
 };
 
-// set and frozenset, by the same means: a map whose values are None. Existing sets are loaded whole.
+// set and frozenset, by the same means: a map whose values are None. Existing sets are loaded
+// whole.
+//
+// The order in which a set is iterated is that of its hash table, which depends on all that
+// happened to it. Where a set of the trace has held data only, that is known: the operations are
+// kept, and done again on a real set.
 class SetVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Set)
   explicit SetVariable(PyTypeObject* type, const Source* source = nullptr,
                        BorrowedRef<> existing = nullptr)
-      : VariableTracker(VariableKind::Set, type, source, existing) {}
+      : VariableTracker(VariableKind::Set, type, source, existing),
+        orderKnown_(source == nullptr) {}
 
+  // Sets a TypeError for an unhashable key, and breaks, as dicts do.
   bool contains(Translator& translator, const Value& key);
   // False with an exception pending (unhashable).
   bool add(Translator& translator, const Value& key);
   // True if it was there.
   bool remove(Translator& translator, const Value& key);
   void clear(Translator& translator);
+  // pop(): breaks where it is not known which item that is. The set must not be empty.
+  Value pop(Translator& translator);
   size_t size() const { return live_; }
+  // In no particular order.
   void forEach(llvm::function_ref<void(const Value&)> visit) const;
   bool modified() const { return modified_; }
 
+  // Does `change` (adds and removals) as one operation of a real set: the method `name` with an
+  // operand; null `operand` if that is not a set of data, so that the order is lost.
+  void changeBy(Translator& translator, const char* name, Ref<> operand,
+                llvm::function_ref<void()> change);
+  // Fills a new set by adds, and says how a real one is made: self.name(operand), or set(self)
+  // where `name` is null. With a null self or operand the order is lost.
+  void makeBy(const char* name, Ref<> self, Ref<> operand, llvm::function_ref<void()> fill);
+  // A fresh real set with the same items in the same order; null where that is not known.
+  Ref<> real() const;
+
  private:
   friend class VariableBuilder;
+  struct Operation {
+    const char* name;  // of a method; null: set(self)
+    Ref<> self;        // null: the set so far
+    Ref<> operand;     // null: none
+  };
   void noteMutation(Translator& translator);
+  void record(Translator& translator, Operation operation);
+  void loseOrder(Translator& translator);
+  void removeEntry(Translator& translator, int32_t index);
+
   OrderedValueMap map_;
   size_t live_ = 0;
+  // What made the set, from the start. Trailed, like all here.
+  std::vector<Operation> operations_;
+  bool orderKnown_;
+  bool recording_ = true;  // false within changeBy
   bool modified_ = false;
 };
+
+// A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;
+// breaks for a key whose hash is not modelled.
+bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash);
 
 enum class DictViewKind : uint8_t { Keys, Values, Items };
 

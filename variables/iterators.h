@@ -11,30 +11,45 @@ namespace armature {
 class SequenceIteratorVariable : public VariableTracker {
  public:
   ARMATURE_KIND(SequenceIterator)
-  SequenceIteratorVariable(PyTypeObject* type, Value sequence, int64_t step = 1, int64_t start = 0)
-      : VariableTracker(VariableKind::SequenceIterator, type),
-        sequence(std::move(sequence)),
-        step(step),
-        index(start) {}
-  Value sequence;   // a constant, a List/Tuple variable or a Tensor; null once exhausted
+  SequenceIteratorVariable(PyTypeObject* type, Value sequence, int64_t step = 1, int64_t start = 0);
+  Value sequence;      // a constant, a List/Tuple variable or a Tensor; null once exhausted
   const int64_t step;  // -1 for reversed()
   int64_t index;
+  // Of a constant or, once asked for, a tensor; -1: not known. Lists change theirs.
+  int64_t length = -1;
+  // A constant range whose items are machine integers: item i is rangeFirst + i * rangeStep.
+  bool machineRange = false;
+  int64_t rangeFirst = 0;
+  int64_t rangeStep = 0;
 };
 
 class DictIteratorVariable : public VariableTracker {
  public:
   ARMATURE_KIND(DictIterator)
+  // `order`: the items of a set, in the order in which it is iterated.
   DictIteratorVariable(PyTypeObject* type, VariableTracker* container, DictViewKind view,
-                       size_t size)
+                       size_t size, ValueVector order = {})
       : VariableTracker(VariableKind::DictIterator, type),
         container(container),
         view(view),
-        expectedSize(size) {}
+        order(std::move(order)),
+        expectedSize(size),
+        remaining(size) {}
   VariableTracker* const container;  // a Dict or Set variable
   const DictViewKind view;
-  const size_t expectedSize;  // a change during iteration is a RuntimeError
+  const ValueVector order;
+  bool reversed = false;
+  int32_t entryCount = 0;  // of the dict when the iterator was made
+  // All trailed.
+  size_t expectedSize;  // a change during iteration is a RuntimeError
+  size_t remaining;
   int32_t position = 0;
+  bool exhausted = false;
 };
+
+// iter() and reversed() of a dict or of a view of it.
+Value makeDictIterator(Translator& translator, DictVariable* dict, DictViewKind view,
+                       bool reversed);
 
 class EnumerateVariable : public VariableTracker {
  public:

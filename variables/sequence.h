@@ -54,6 +54,8 @@ class ListVariable : public SequenceVariable {
 
   void append(Translator& translator, Value item);
   void setItem(Translator& translator, size_t index, Value item);
+  // Takes out the item at `index`.
+  Value pop(Translator& translator, size_t index);
   // Replaces all items at once (what sort, insert, slice assignment … do).
   void replace(Translator& translator, ValueVector items);
 

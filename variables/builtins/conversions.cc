@@ -1,0 +1,201 @@
+// int, float, complex, bool, str, bytes, repr, format, hash, and the pure functions of numbers and
+// characters.
+#include "variables/builtin_handlers.h"
+#include "variables/equality.h"
+#include "variables/indexing.h"
+#include "variables/object_protocol.h"
+#include "variables/tensor.h"
+
+namespace armature {
+
+namespace {
+
+// The forms with more arguments (a base, an encoding, keywords) are for constants.
+void requireOneArgument(const char* name, const CallArguments& arguments) {
+  if (!arguments.keywordCount() && arguments.values.size() == 1) return;
+  throw GraphBreak("Call of a builtin with traced arguments", name,
+                   "With more than one argument this function is traced for constants only.");
+}
+
+// PyNumber_Long for what is not a constant: __int__, then __index__.
+Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.values.empty() && !arguments.keywordCount()) return Value::integer(0);
+  requireOneArgument("int", arguments);
+  Value value = translator.realized(arguments.values[0]);
+  const TypeSlots& slots = slotsOf(value);
+  PyNumberMethods* methods = typeOf(value)->tp_as_number;
+  if (methods && methods->nb_int && slots.nb_int) return slots.nb_int(translator, value);
+  if (hasIndex(value)) return toIndex(translator, value);
+  static PyObject* const trunc = PyUnicode_InternFromString("__trunc__");
+  if (_PyType_Lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
+    throw GraphBreak("int() of an object", describe(value),
+                     "The conversion runs code that is not traced.");
+  }
+  return translator.raise(PyExc_TypeError,
+                          "int() argument must be a string, a bytes-like object or a real number, "
+                          "not '%.200s'",
+                          typeOf(value)->tp_name);
+}
+
+Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "float() takes no keyword arguments");
+  }
+  if (arguments.values.size() > 1) {
+    return translator.raise(PyExc_TypeError, "float expected at most 1 argument, got %zu",
+                            arguments.values.size());
+  }
+  if (arguments.values.empty()) return Value::steal(PyFloat_FromDouble(0.0));
+  Value value = translator.realized(arguments.values[0]);
+  const TypeSlots& slots = slotsOf(value);
+  PyNumberMethods* methods = typeOf(value)->tp_as_number;
+  if (methods && methods->nb_float) {
+    return slots.nb_float ? slots.nb_float(translator, value)
+                          : unimplemented::unary(translator, value);
+  }
+  if (hasIndex(value)) {
+    Value index = toIndex(translator, value);
+    return index ? translator.fromPython(PyNumber_Float(index.object())) : index;
+  }
+  return translator.raise(PyExc_TypeError,
+                          "float() argument must be a string or a real number, not '%.200s'",
+                          typeOf(value)->tp_name);
+}
+
+Value toBool(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "bool() takes no keyword arguments");
+  }
+  if (arguments.values.size() > 1) {
+    return translator.raise(PyExc_TypeError, "bool expected at most 1 argument, got %zu",
+                            arguments.values.size());
+  }
+  if (arguments.values.empty()) return Value::boolean(false);
+  int truth = isTrue(translator, arguments.values[0]);
+  return truth < 0 ? Value() : Value::boolean(truth);
+}
+
+Value str(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.values.empty()) return Value::string("");
+  requireOneArgument("str", arguments);
+  return toStr(translator, arguments.values[0]);
+}
+
+Value repr(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "repr", arguments, 1, 1)) return Value();
+  return toRepr(translator, arguments.values[0]);
+}
+
+Value format(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "format", arguments, 1, 2)) return Value();
+  Value specification =
+      arguments.values.size() == 2 ? translator.realized(arguments.values[1]) : Value::string("");
+  PyObject* text = specification.objectOrNull();
+  if (!text || !PyUnicode_Check(text)) {
+    return translator.raise(PyExc_TypeError, "format() argument 2 must be str, not %.200s",
+                            typeOf(specification)->tp_name);
+  }
+  return formatValue(translator, arguments.values[0], std::move(specification));
+}
+
+Value hash(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "hash", arguments, 1, 1)) return Value();
+  Py_hash_t result;
+  return hashValue(translator, arguments.values[0], result) ? Value::integer(result) : Value();
+}
+
+Value abs(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "abs", arguments, 1, 1)) return Value();
+  return unaryOperation(translator, UnarySlot::nb_absolute, arguments.values[0]);
+}
+
+Value pow(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount() || arguments.values.size() != 2) {
+    throw GraphBreak("pow() with traced arguments", "",
+                     "pow() with a modulus or keywords is traced for constants only.");
+  }
+  return binaryOperation(translator, nb_power, arguments.values[0], arguments.values[1]);
+}
+
+// A special method of the object's class, where there is one that Python would call.
+Value callSpecial(Translator& translator, const Value& object, const char* name,
+                  llvm::ArrayRef<Value> arguments, bool& found) {
+  Ref<> interned = Ref<>::steal(PyUnicode_InternFromString(name));
+  Value method = lookupSpecial(translator, object, interned.get());
+  found = static_cast<bool>(method) || translator.exceptionPending();
+  return method ? call(translator, method, arguments) : method;
+}
+
+Value round(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount() || arguments.values.empty() || arguments.values.size() > 2) {
+    throw GraphBreak("round() with traced arguments", "",
+                     "round() with keywords is traced for constants only.");
+  }
+  Value number = translator.realized(arguments.values[0]);
+  llvm::ArrayRef<Value> digits(arguments.values);
+  digits = digits.drop_front();
+  if (!digits.empty() && translator.realized(digits[0]).is(Py_None)) digits = {};
+  bool found;
+  Value result = callSpecial(translator, number, "__round__", digits, found);
+  if (found) return result;
+  return translator.raise(PyExc_TypeError, "type %.100s doesn't define __round__ method",
+                          typeOf(number)->tp_name);
+}
+
+Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "divmod", arguments, 2, 2)) return Value();
+  Value left = translator.realized(arguments.values[0]);
+  Value right = translator.realized(arguments.values[1]);
+  for (bool reflected : {false, true}) {
+    const Value& self = reflected ? right : left;
+    const Value& other = reflected ? left : right;
+    if (self.isConstant()) continue;
+    bool found;
+    Value result =
+        callSpecial(translator, self, reflected ? "__rdivmod__" : "__divmod__", {other}, found);
+    if (found && !result.is(Py_NotImplemented)) return result;
+  }
+  return translator.raise(PyExc_TypeError,
+                          "unsupported operand type(s) for divmod(): '%.100s' and '%.100s'",
+                          typeOf(left)->tp_name, typeOf(right)->tp_name);
+}
+
+// Functions whose argument is one integer, which an object may say by __index__.
+template <PyObject* (*function)(PyObject*)>
+Value ofIndex(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "function", arguments, 1, 1)) return Value();
+  Value index = toIndex(translator, arguments.values[0]);
+  return index ? translator.fromPython(function(index.object())) : index;
+}
+
+PyObject* toBinary(PyObject* number) { return PyNumber_ToBase(number, 2); }
+PyObject* toOctal(PyObject* number) { return PyNumber_ToBase(number, 8); }
+PyObject* toHexadecimal(PyObject* number) { return PyNumber_ToBase(number, 16); }
+
+void registerAll() {
+  registerFunctionHandler("builtins", "int", toInt);
+  registerFunctionHandler("builtins", "float", toFloat);
+  registerFunctionHandler("builtins", "bool", toBool);
+  registerFunctionHandler("builtins", "str", str);
+  registerFunctionHandler("builtins", "repr", repr);
+  registerFunctionHandler("builtins", "format", format);
+  registerFunctionHandler("builtins", "hash", hash);
+  registerFunctionHandler("builtins", "abs", abs);
+  registerFunctionHandler("builtins", "pow", pow);
+  registerFunctionHandler("builtins", "round", round);
+  registerFunctionHandler("builtins", "divmod", divmod);
+  registerFunctionHandler("builtins", "bin", ofIndex<toBinary>);
+  registerFunctionHandler("builtins", "oct", ofIndex<toOctal>);
+  registerFunctionHandler("builtins", "hex", ofIndex<toHexadecimal>);
+  for (const char* name :
+       {"int", "float", "complex", "bool", "str", "bytes", "repr", "ascii", "format", "hash", "abs",
+        "pow", "round", "divmod", "bin", "oct", "hex", "chr", "ord"}) {
+    registerPureFunction("builtins", name);
+  }
+}
+
+}  // namespace
+
+ARMATURE_REGISTER_HANDLERS(registerAll);
+
+}  // namespace armature

@@ -1,0 +1,186 @@
+// len, iter, next, range, enumerate, zip, map, filter, reversed, slice.
+#include "variables/arguments.h"
+#include "variables/builtin_handlers.h"
+#include "variables/indexing.h"
+#include "variables/iterators.h"
+#include "variables/object_protocol.h"
+#include "variables/tensor.h"
+
+namespace armature {
+
+namespace {
+
+Value len(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "len", arguments, 1, 1)) return Value();
+  int64_t result = length(translator, arguments.values[0]);
+  return result < 0 ? Value() : Value::integer(result);
+}
+
+Value iter(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "iter", arguments, 1, 2)) return Value();
+  if (arguments.values.size() == 2) {
+    throw GraphBreak("iter() with a sentinel", describe(arguments.values[0]),
+                     "The two-argument form of iter() is not modelled.",
+                     {"Write the loop with while."});
+  }
+  return getIterator(translator, arguments.values[0]);
+}
+
+Value next(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "next", arguments, 1, 2)) return Value();
+  const Value& iterator = arguments.values[0];
+  Value item = iteratorNext(translator, iterator);
+  if (item) return item;
+  bool hasDefault = arguments.values.size() == 2;
+  if (!translator.exceptionPending()) {
+    return hasDefault ? arguments.values[1]
+                      : translator.raiseWithArguments(PyExc_StopIteration, {});
+  }
+  PyTypeObject* type = typeOf(translator.exception());
+  if (!hasDefault ||
+      !PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
+    return Value();
+  }
+  translator.takeException();
+  return arguments.values[1];
+}
+
+// range(stop), range(start, stop[, step]): always a constant.
+Value range(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "range() takes no keyword arguments");
+  }
+  Ref<> bounds = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    Value bound = toIndex(translator, arguments.values[i]);
+    if (!bound) return bound;
+    PyTuple_SET_ITEM(bounds.get(), i, Ref<>::create(bound.object()).release());
+  }
+  return translator.fromPython(
+      PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), bounds.get(), nullptr));
+}
+
+Value enumerate(Translator& translator, const Value&, CallArguments& arguments) {
+  static constexpr Signature kSignature = {"enumerate", {"iterable", "start"}, 1, 2};
+  Value iterable, start = Value::integer(0);
+  if (!readArguments(translator, kSignature, arguments, {&iterable, &start})) return Value();
+  Value count = toIndex(translator, start);
+  if (!count) return count;
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return iterator;
+  return translator.make<EnumerateVariable>(std::move(iterator), std::move(count));
+}
+
+Value zip(Translator& translator, const Value&, CallArguments& arguments) {
+  bool strict = false;
+  if (arguments.keywordCount()) {
+    const Value* flag = arguments.keyword("strict");
+    if (arguments.keywordCount() > 1) {
+      return translator.raise(PyExc_TypeError, "zip() takes at most 1 keyword argument (%zu given)",
+                              arguments.keywordCount());
+    }
+    if (!flag) {
+      return translator.raise(PyExc_TypeError, "'%S' is an invalid keyword argument for zip()",
+                              arguments.keywordName(0));
+    }
+    int truth = isTrue(translator, *flag);
+    if (truth < 0) return Value();
+    strict = truth;
+  }
+  ValueVector iterators;
+  for (size_t i = 0; i < arguments.positionalCount(); ++i) {
+    Value iterator = getIterator(translator, arguments.values[i]);
+    if (!iterator) return iterator;
+    iterators.push_back(std::move(iterator));
+  }
+  return translator.make<ZipVariable>(std::move(iterators), strict);
+}
+
+Value map(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "map() takes no keyword arguments");
+  }
+  if (arguments.values.size() < 2) {
+    return translator.raise(PyExc_TypeError, "map() must have at least two arguments.");
+  }
+  ValueVector iterators;
+  for (size_t i = 1; i < arguments.values.size(); ++i) {
+    Value iterator = getIterator(translator, arguments.values[i]);
+    if (!iterator) return iterator;
+    iterators.push_back(std::move(iterator));
+  }
+  return translator.make<MapVariable>(arguments.values[0], std::move(iterators));
+}
+
+Value filter(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "filter", arguments, 2, 2)) return Value();
+  Value iterator = getIterator(translator, arguments.values[1]);
+  if (!iterator) return iterator;
+  return translator.make<FilterVariable>(arguments.values[0], std::move(iterator));
+}
+
+// reversed(): __reversed__, or the sequence protocol backwards.
+Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "reversed() takes no keyword arguments");
+  }
+  if (arguments.values.size() != 1) {
+    return translator.raise(PyExc_TypeError, "reversed expected 1 argument, got %zu",
+                            arguments.values.size());
+  }
+  Value sequence = translator.realized(arguments.values[0]);
+  if (PyObject* object = sequence.objectOrNull(); object && PyRange_Check(object)) {
+    Ref<> backwards = Ref<>::steal(PySlice_New(nullptr, nullptr, PyLong_FromLong(-1)));
+    Value reversedRange = translator.fromPython(PyObject_GetItem(object, backwards.get()));
+    return getIterator(translator, std::move(reversedRange));
+  }
+  static PyObject* const name = PyUnicode_InternFromString("__reversed__");
+  if (Value method = lookupSpecial(translator, sequence, name)) {
+    if (method.is(Py_None)) {
+      return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
+                              typeOf(sequence)->tp_name);
+    }
+    return call(translator, method, llvm::ArrayRef<Value>());
+  }
+  if (translator.exceptionPending()) return Value();
+  PySequenceMethods* methods = typeOf(sequence)->tp_as_sequence;
+  if (!methods || !methods->sq_item || trackerOf<DictVariable>(sequence)) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
+                            typeOf(sequence)->tp_name);
+  }
+  int64_t size = length(translator, sequence);
+  if (size < 0) return Value();
+  return translator.make<SequenceIteratorVariable>(&PyReversed_Type, sequence, -1, size - 1);
+}
+
+Value makeSliceObject(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "slice() takes no keyword arguments");
+  }
+  if (!checkArgumentCount(translator, "slice", arguments, 1, 3)) return Value();
+  const auto& values = arguments.values;
+  Value none = Value::none();
+  if (values.size() == 1) return makeSlice(translator, none, values[0], none);
+  return makeSlice(translator, values[0], values[1], values.size() == 3 ? values[2] : none);
+}
+
+void registerAll() {
+  registerFunctionHandler("builtins", "len", len);
+  registerFunctionHandler("builtins", "iter", iter);
+  registerFunctionHandler("builtins", "next", next);
+  registerFunctionHandler("builtins", "range", range);
+  registerFunctionHandler("builtins", "enumerate", enumerate);
+  registerFunctionHandler("builtins", "zip", zip);
+  registerFunctionHandler("builtins", "map", map);
+  registerFunctionHandler("builtins", "filter", filter);
+  registerFunctionHandler("builtins", "reversed", reversed);
+  registerFunctionHandler("builtins", "slice", makeSliceObject);
+  registerPureFunction("builtins", "len");
+  registerPureFunction("builtins", "range");
+}
+
+}  // namespace
+
+ARMATURE_REGISTER_HANDLERS(registerAll);
+
+}  // namespace armature

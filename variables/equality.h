@@ -1,0 +1,26 @@
+// Equality and hashes as containers see them.
+#pragma once
+
+#include "variables/translator.h"
+#include "variables/value.h"
+
+namespace armature {
+
+// PyObject_RichCompareBool(left, right, Py_EQ): identity, then `==`. 1, 0, or -1 with the exception
+// pending.
+int areEqual(Translator& translator, Value left, Value right);
+
+// PyObject_Hash. False with the exception pending; breaks where the hash depends on an address.
+bool hashValue(Translator& translator, Value value, Py_hash_t& result);
+// What a tuple makes of the hashes of its items.
+class TupleHash {
+ public:
+  void add(Py_hash_t item);
+  Py_hash_t finish() const;
+
+ private:
+  Py_uhash_t accumulator_ = 2870177450012600261u;
+  Py_uhash_t count_ = 0;
+};
+
+}  // namespace armature

@@ -1,0 +1,28 @@
+// Indexes and slices of sequences, as lists and tuples read them.
+#pragma once
+
+#include "variables/translator.h"
+#include "variables/value.h"
+
+namespace armature {
+
+// Whether the type of the (realized) value has __index__.
+bool hasIndex(const Value& value);
+// True for a slice, constant or traced.
+bool isSlice(const Value& value);
+
+// PyNumber_AsSsize_t(value, overflow): false with the exception pending. A null `overflow` clips.
+bool readSize(Translator& translator, const Value& value, PyObject* overflow, int64_t& result);
+
+// The items that a slice selects of a sequence: `count` of them, from `start` in steps of `step`.
+struct SliceRange {
+  int64_t start = 0;
+  int64_t stop = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+};
+// PySlice_Unpack and PySlice_AdjustIndices; `slice` is one that isSlice. False with the exception
+// pending.
+bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result);
+
+}  // namespace armature
