@@ -94,7 +94,7 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
     realize(frame.peek(1));
     Value manager = frame.peek(1);
     if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
-      modelled->enter(*this);
+      if (!modelled->takesMode) modelled->enter(*this);
       frame.push(Value::none());
       return true;
     }

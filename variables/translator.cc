@@ -100,8 +100,16 @@ void Translator::realizeLazy(Value& value) {
 }
 
 void Translator::remember(PyObject* object, Value variable) {
-  identities_[object] = std::move(variable);
-  recordUndo(trail, [this, object] { identities_.erase(object); });
+  if (!identities_.insert({object, std::move(variable)}).second) return;
+  recordUndo(trail, [this] { identities_.pop_back(); });
+}
+
+std::vector<Value> Translator::knownInputs() const {
+  std::vector<Value> inputs;
+  for (const auto& [object, variable] : identities_) {
+    if (variable.isTracker()) inputs.push_back(variable);
+  }
+  return inputs;
 }
 
 DictVariable* Translator::moduleDict(BorrowedRef<> dict) {

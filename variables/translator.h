@@ -7,6 +7,7 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/graph_break.h"
@@ -99,6 +100,8 @@ class Translator : public Observer {
     return found == identities_.end() ? Value() : found->second;
   }
   void remember(PyObject* object, Value variable);
+  // All of them that are trackers, in the order in which the program looked at them.
+  std::vector<Value> knownInputs() const;
   void addGuard(Guard guard);
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
@@ -142,7 +145,7 @@ class Translator : public Observer {
   void setException(Value exception) { exception_ = std::move(exception); }
 
   // The identity of real objects: object -> variable (law 6).
-  llvm::DenseMap<PyObject*, Value> identities_;
+  llvm::MapVector<PyObject*, Value> identities_;
   std::vector<Guard> guards_;
   // The globals of the function being compiled.
   PyObject* rootGlobals_ = nullptr;

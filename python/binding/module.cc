@@ -7,12 +7,13 @@
 #include "python/binding/bytecode_binding.h"
 #include "python/binding/graph_binding.h"
 #include "python/binding/guards_binding.h"
+#include "python/binding/runtime_binding.h"
 
 namespace {
 
 int addFunctions(PyObject* module) {
   for (auto add : {armature::addBytecodeFunctions, armature::addGuardsFunctions,
-                   armature::addGraphFunctions}) {
+                   armature::addGraphFunctions, armature::addRuntimeFunctions}) {
     if (add(module) < 0) return -1;
   }
   return 0;

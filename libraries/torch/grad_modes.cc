@@ -1,0 +1,50 @@
+#include "libraries/torch/grad_modes.h"
+
+#include "variables/builtin_handlers.h"
+#include "variables/context_manager.h"
+#include "variables/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+template <bool kTarget>
+Value makeMode(Translator& translator, const Value& callable, CallArguments& arguments) {
+  if (!arguments.values.empty()) {
+    throw GraphBreak("Grad mode used as a decorator", describe(callable),
+                     "Decorating a function inside traced code is not modelled.");
+  }
+  return translator.make<ContextManagerVariable>(typeOf(callable), callable, kTarget, false);
+}
+
+// set_grad_enabled(mode) sets the mode when it is called; as a context manager it puts the old one
+// back at the end.
+Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArguments& arguments) {
+  const Value* mode = arguments.keyword("mode");
+  if (!mode && arguments.positionalCount() == 1) mode = &arguments.values[0];
+  if (!mode || arguments.values.size() != 1) {
+    return translator.raise(PyExc_TypeError, "set_grad_enabled() takes one argument: mode");
+  }
+  int target = isTrue(translator, *mode);
+  if (target < 0) return Value();
+  auto* manager =
+      translator.make<ContextManagerVariable>(typeOf(callable), callable, target != 0, true);
+  manager->enter(translator);
+  return manager;
+}
+
+}  // namespace
+
+void registerGradModes() {
+  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  auto add = [&](const char* name, BuiltinHandler handler) {
+    PyObject* type = PyObject_GetAttrString(torch, name);
+    if (type) registerObjectHandler(type, handler);
+    PyErr_Clear();
+  };
+  add("no_grad", makeMode<false>);
+  add("enable_grad", makeMode<true>);
+  add("set_grad_enabled", makeSetGradEnabled);
+}
+
+}  // namespace armature

@@ -1,0 +1,24 @@
+// Binds the arguments of a call to a function's parameters, as CPython does.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+
+#include "bytecode/code.h"
+#include "core/ref.h"
+
+namespace armature {
+
+// Objects that binding had to make: *args and **kwargs. They live as long as the call.
+struct BindingTemporaries {
+  Ref<> varPositional;
+  Ref<> varKeyword;
+};
+
+// Fills slots[0 … code.boundCount()) with borrowed references. False, with no exception set, if the
+// call does not fit the parameters: the function itself then raises the right TypeError.
+// (-1 errors such as running out of memory leave an exception set.)
+bool bindArguments(const Code& code, PyFunctionObject* function, PyObject* const* arguments,
+                   size_t positionalCount, PyObject* keywordNames, PyObject** slots,
+                   BindingTemporaries& temporaries);
+
+}  // namespace armature

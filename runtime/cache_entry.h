@@ -1,0 +1,35 @@
+// One translation of one entry point: the guards under which it holds, and what to run.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "guards/check_function_manager.h"
+#include "interpreter/instruction_translator.h"
+
+namespace armature {
+
+struct CacheEntry {
+  std::unique_ptr<CheckFunctionManager> guards;
+  // Takes the inputs and the captures; null: run the function as it is.
+  Ref<> function;
+
+  // For explanations; not used on the hit path.
+  std::shared_ptr<const Graph> graph;
+  CodePtr generated;
+  std::optional<BreakReason> reason;
+  std::string recompileReason;
+  double traceSeconds = 0;
+  double backendSeconds = 0;
+  uint64_t instructionCount = 0;
+
+  // A dict: graph, operations, guards, guard_program, bytecode, break_reason, recompile_reason,
+  // trace_seconds, backend_seconds, instructions.
+  Ref<> describe() const;
+};
+
+// A dict of the reason's fields.
+Ref<> describe(const BreakReason& reason);
+
+}  // namespace armature
