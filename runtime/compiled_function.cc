@@ -217,8 +217,6 @@ PyObject* represent(PyObject* self) {
 }
 
 PyMemberDef members[] = {
-    {"__wrapped__", T_OBJECT_EX, offsetof(CompiledObject, function), READONLY,
-     "The function that was compiled."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledObject, vectorcall), READONLY, nullptr},
     {},
 };
