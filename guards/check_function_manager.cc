@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/describe.h"
+#include "guards/constant.h"
 #include "guards/guard_compiler.h"
 #include "guards/guard_program.h"
 #include "guards/guard_text.h"
@@ -72,6 +73,26 @@ std::string explainActual(const Instruction& instruction, const GuardProgramStat
   }
 }
 
+// Must an operand be this very object? Then the program watches it, and nobody else may hold it.
+bool isIdentity(const Guard& guard) {
+  switch (guard.type) {
+    case GuardType::TYPE_MATCH:
+    case GuardType::ID_MATCH:
+    case GuardType::FUNCTION_MATCH:
+    case GuardType::CLASS_MATCH:
+    case GuardType::MODULE_MATCH:
+    case GuardType::BUILTIN_MATCH:
+    case GuardType::CLOSURE_MATCH:
+    case GuardType::TENSOR_MATCH:
+      return true;
+    case GuardType::EQUALS_MATCH:
+    case GuardType::CONSTANT_MATCH:
+      return !isConstant(guard.operand);
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
@@ -81,6 +102,7 @@ CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
     : sources_(std::move(sources)), guards_(std::move(guards)), captures_(std::move(captures)) {
   addTensorTypes(example);
   program_ = compile(guards_, captures_);
+  giveUpIdentities();
   state_ = std::make_unique<GuardProgramState>(program_->freshState());
   GuardFailure failure;
   if (!checkVerbose(example, failure))
@@ -89,6 +111,21 @@ CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
 }
 
 CheckFunctionManager::~CheckFunctionManager() = default;
+
+void CheckFunctionManager::giveUpIdentities() {
+  identities_.resize(guards_.size());
+  for (size_t i = 0; i < guards_.size(); ++i) {
+    if (!isIdentity(guards_[i])) continue;
+    identities_[i] = guards_[i].operand.get();
+    guards_[i].operand = nullptr;
+  }
+}
+
+std::string CheckFunctionManager::textOf(size_t guard) const {
+  BorrowedRef<> operand = guards_[guard].operand;
+  if (!operand && valid()) operand = identities_[guard];
+  return guardText(guards_[guard], operand);
+}
 
 // A TENSOR_MATCH means the example's exact type too, if it does not name another.
 void CheckFunctionManager::addTensorTypes(const FrameLocalsMapping& example) {
@@ -156,7 +193,7 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   if (failed == GuardProgram::passed) return true;
   const Instruction& instruction = program_->instructions[failed];
   const GuardProgram::Origin& origin = program_->origins[failed];
-  failure.text = origin.guard >= 0 ? guardText(guards_[static_cast<size_t>(origin.guard)])
+  failure.text = origin.guard >= 0 ? textOf(static_cast<size_t>(origin.guard))
                                    : origin.source->name() + " exists";
   failure.actual = explainActual(instruction, state);
   return false;
@@ -166,8 +203,8 @@ bool CheckFunctionManager::valid() const { return program_->identities.valid(); 
 
 std::string CheckFunctionManager::toString() const {
   std::string text;
-  for (const Guard& guard : guards_)
-    text += std::string(guardTypeName(guard.type)) + ": " + guardText(guard) + "\n";
+  for (size_t i = 0; i < guards_.size(); ++i)
+    text += std::string(guardTypeName(guards_[i].type)) + ": " + textOf(i) + "\n";
   return text;
 }
 

@@ -45,6 +45,7 @@ class CheckFunctionManager {
   bool checkVerbose(const FrameLocalsMapping& locals, GuardFailure& failure);
 
   bool valid() const;
+  // In evaluation order. Operands that are tested by identity are given up (null).
   const std::vector<Guard>& guards() const { return guards_; }
   // One guard a line, in evaluation order.
   std::string toString() const;
@@ -52,11 +53,15 @@ class CheckFunctionManager {
   std::string programText() const;
 
  private:
+  void giveUpIdentities();
+  std::string textOf(size_t guard) const;
   void addTensorTypes(const FrameLocalsMapping& example);
   bool runIn(GuardProgramState& state, const FrameLocalsMapping& locals, PyObject** captures);
 
   std::shared_ptr<SourceTable> sources_;
   std::vector<Guard> guards_;
+  // The operands that guards_ gave up. Dangling once valid() is false.
+  std::vector<PyObject*> identities_;
   std::vector<const Source*> captures_;
   std::unique_ptr<GuardProgram> program_;
   std::unique_ptr<GuardProgramState> state_;

@@ -34,9 +34,9 @@ std::string observedNames(int64_t observed) {
 
 }  // namespace
 
-std::string guardText(const Guard& guard) {
+std::string guardText(const Guard& guard, BorrowedRef<> object) {
   std::string name = guard.source ? guard.source->name() : "";
-  std::string operand = guard.operand ? describe(guard.operand) : "";
+  std::string operand = object ? describe(object) : "<dead object>";
   switch (guard.type) {
     case GuardType::TYPE_MATCH:
       return "type(" + name + ") is " + operand;

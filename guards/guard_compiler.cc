@@ -76,6 +76,22 @@ bool leadsToTheSame(const Source& source) {
   }
 }
 
+bool isEnter(Operation operation) {
+  return operation == Operation::EnterDict || operation == Operation::EnterInstance ||
+         operation == Operation::EnterType;
+}
+
+Operation commitOf(Operation enter) {
+  switch (enter) {
+    case Operation::EnterInstance:
+      return Operation::CommitInstance;
+    case Operation::EnterType:
+      return Operation::CommitType;
+    default:
+      return Operation::CommitDict;
+  }
+}
+
 bool isDictEntry(const Source& source) {
   return source.kind() == SourceKind::DictItem || source.kind() == SourceKind::DictKey;
 }
@@ -128,6 +144,8 @@ class Compiler {
     emitRelations();
     for (const Source* source : captures)
       program_->captures.push_back(registerOf(tree_.node(source)));
+    emit(Operation::Pass, nullptr);
+    joinSections();
     renumberGuards();
     return std::move(program_);
   }
@@ -135,10 +153,28 @@ class Compiler {
  private:
   // --- Instructions
 
+  // Instructions and what they are there for.
+  struct Code {
+    std::vector<Instruction> instructions;
+    std::vector<GuardProgram::Origin> origins;
+  };
+
   Instruction& emit(Operation operation, const Source* source, int64_t guard = -1) {
-    program_->instructions.push_back({.operation = operation});
-    program_->origins.push_back({source, guard});
-    return program_->instructions.back();
+    code_->instructions.push_back({.operation = operation});
+    code_->origins.push_back({source, guard});
+    return code_->instructions.back();
+  }
+
+  // Puts the sections behind the main code and lets the jumps between them point there.
+  void joinSections() {
+    std::vector<Instruction>& all = program_->instructions;
+    all = std::move(main_.instructions);
+    program_->origins = std::move(main_.origins);
+    auto offset = static_cast<uint32_t>(all.size());
+    for (Instruction& instruction : all)
+      if (isEnter(instruction.operation)) instruction.target += offset;
+    llvm::append_range(all, sections_.instructions);
+    llvm::append_range(program_->origins, sections_.origins);
   }
 
   uint32_t newRegister() { return program_->registerCount++; }
@@ -302,30 +338,20 @@ class Compiler {
   void emitInstanceSection(GuardNode* node, GuardNode* attributes) {
     // The dict's node stands for the object itself: its children are looked up through it.
     registers_.emplace(attributes, registerOf(node));
-    size_t typeGuard = node->guards.size();
-    for (size_t i = 0; i < node->guards.size(); ++i)
-      if (tree_.guards()[node->guards[i]].type == GuardType::TYPE_MATCH && !done_[node->guards[i]])
-        typeGuard = i;
-    uint32_t version = newRegister();
-    size_t enter = program_->instructions.size();
-    int64_t offset = 0;
-    Instruction& instruction = emit(Operation::EnterInstance, node->source);
-    instruction.input = registerOf(node);
-    instruction.output = version;
-    if (typeGuard < node->guards.size()) {
-      size_t guard = node->guards[typeGuard];
-      auto* type = reinterpret_cast<PyTypeObject*>(tree_.guards()[guard].operand.get());
-      instruction.object = tree_.guards()[guard].operand.get();
-      instruction.number = offset = instanceDictOffset(type);
-      program_->identities.watch(instruction.object);
-      program_->origins.back().guard = markDone(guard);
+    Instruction enter{.operation = Operation::EnterInstance};
+    int64_t checkedGuard = -1;
+    for (size_t guard : node->guards) {
+      if (tree_.guards()[guard].type != GuardType::TYPE_MATCH || done_[guard]) continue;
+      enter.object = tree_.guards()[guard].operand.get();
+      enter.number = instanceDictOffset(reinterpret_cast<PyTypeObject*>(enter.object));
+      program_->identities.watch(enter.object);
+      checkedGuard = markDone(guard);
+      break;
     }
-    for (GuardNode* attribute : attributes->children)
-      emitLoadWithKey(attribute, Operation::LoadInstanceItem);
-    for (GuardNode* attribute : attributes->children) emitStable(attribute);
-    emitCommit(enter, Operation::CommitInstance);
-    program_->instructions.back().number = offset;
-    pinAll(attributes->children);
+    emitSection(enter, checkedGuard, node, attributes->children, [&] {
+      for (GuardNode* attribute : attributes->children)
+        emitLoadWithKey(attribute, Operation::LoadInstanceItem);
+    });
   }
 
   void emitDictSection(GuardNode* node) {
@@ -336,17 +362,15 @@ class Compiler {
     for (size_t guard : node->guards)
       if (isAboutDictContent(tree_.guards()[guard], *node)) contents.push_back(guard);
     if (entries.empty() && contents.empty()) return;
-    size_t enter = emitEnter(Operation::EnterDict, node);
-    for (GuardNode* entry : entries) {
-      if (entry->source->kind() == SourceKind::DictItem)
-        emitLoadWithKey(entry, Operation::LoadDictItem);
-      else
-        emitLoadAs(entry, Operation::LoadDictKey).number = entry->source->index();
-    }
-    for (size_t guard : contents) emitCheck(guard, node);
-    for (GuardNode* entry : entries) emitStable(entry);
-    emitCommit(enter, Operation::CommitDict);
-    pinAll(entries);
+    emitSection({.operation = Operation::EnterDict}, -1, node, entries, [&] {
+      for (GuardNode* entry : entries) {
+        if (entry->source->kind() == SourceKind::DictItem)
+          emitLoadWithKey(entry, Operation::LoadDictItem);
+        else
+          emitLoadAs(entry, Operation::LoadDictKey).number = entry->source->index();
+      }
+      for (size_t guard : contents) emitCheck(guard, node);
+    });
   }
 
   void emitTypeSection(GuardNode* node) {
@@ -354,28 +378,32 @@ class Compiler {
     for (GuardNode* child : node->children)
       if (child->source->kind() == SourceKind::TypeAttribute) entries.push_back(child);
     if (entries.empty()) return;
-    size_t enter = emitEnter(Operation::EnterType, node);
-    for (GuardNode* entry : entries)
-      emitLoadAs(entry, Operation::LoadTypeAttribute).object = entry->source->object();
+    emitSection({.operation = Operation::EnterType}, -1, node, entries, [&] {
+      for (GuardNode* entry : entries)
+        emitLoadAs(entry, Operation::LoadTypeAttribute).object = entry->source->object();
+    });
+  }
+
+  // A section of the node: `load` emits what loads the entries, what is known of their identities
+  // follows.
+  template <class Load>
+  void emitSection(Instruction enter, int64_t guard, const GuardNode* node,
+                   const std::vector<GuardNode*>& entries, Load load) {
+    enter.input = registerOf(node);
+    enter.output = newRegister();
+    enter.target = static_cast<uint32_t>(sections_.instructions.size());
+    emit(enter.operation, node->source, guard) = enter;
+
+    Instruction commit = enter;
+    commit.operation = commitOf(enter.operation);
+    commit.object = nullptr;
+    commit.target = static_cast<uint32_t>(main_.instructions.size() - 1);
+    code_ = &sections_;
+    load();
     for (GuardNode* entry : entries) emitStable(entry);
-    emitCommit(enter, Operation::CommitType);
+    emit(commit.operation, node->source) = commit;
+    code_ = &main_;
     pinAll(entries);
-  }
-
-  size_t emitEnter(Operation operation, GuardNode* node) {
-    uint32_t version = newRegister();
-    Instruction& instruction = emit(operation, node->source);
-    instruction.input = registerOf(node);
-    instruction.output = version;
-    return program_->instructions.size() - 1;
-  }
-
-  void emitCommit(size_t enter, Operation operation) {
-    Instruction& commit = emit(operation, nullptr);
-    Instruction& opening = program_->instructions[enter];
-    commit.input = opening.input;
-    commit.output = opening.output;
-    opening.skip = static_cast<uint32_t>(program_->instructions.size() - 1 - enter);
   }
 
   // Within a section: what follows from the identity of the node's object alone.
@@ -561,6 +589,8 @@ class Compiler {
   }
 
   GuardTree& tree_;
+  Code main_, sections_;
+  Code* code_ = &main_;
   std::unique_ptr<GuardProgram> program_;
   std::unordered_map<const GuardNode*, uint32_t> registers_;
   std::vector<bool> done_;

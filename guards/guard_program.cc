@@ -59,12 +59,12 @@ const char* operationName(Operation operation) {
 size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& state) const {
   GuardProgramState::Register* registers = state.registers.data();
   const Instruction* begin = instructions.data();
-  const Instruction* end = begin + instructions.size();
 
-  for (const Instruction* at = begin; at != end; ++at) {
+  for (const Instruction* at = begin;; ++at) {
     const Instruction& instruction = *at;
     PyObject* input = registers[instruction.input].object;
     PyObject* loaded;
+    uint64_t version;
     bool holds;
 
     switch (instruction.operation) {
@@ -145,43 +145,41 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
           return static_cast<size_t>(at - begin);
         PyDictObject* dict = instanceDict(input, instruction.number);
         uint64_t& known = registers[instruction.output].version;
-        if (dict && known == contentVersion(dict) && known) {
-          at += instruction.skip;
-          continue;
-        }
-        known = 0;
-        continue;
+        if (dict && known == contentVersion(dict) && known) continue;
+        goto enter;
       }
       case Operation::EnterDict: {
         if (!PyDict_Check(input)) return static_cast<size_t>(at - begin);
         uint64_t& known = registers[instruction.output].version;
-        if (known == contentVersion(as<PyDictObject>(input)) && known) {
-          at += instruction.skip;
-          continue;
-        }
-        known = 0;
-        continue;
+        if (known == contentVersion(as<PyDictObject>(input)) && known) continue;
+        goto enter;
       }
       case Operation::EnterType: {
         if (!PyType_Check(input)) return static_cast<size_t>(at - begin);
         uint64_t& known = registers[instruction.output].version;
-        if (known == contentVersion(as<PyTypeObject>(input)) && known) {
-          at += instruction.skip;
-          continue;
-        }
-        known = 0;
-        continue;
+        if (known == contentVersion(as<PyTypeObject>(input)) && known) continue;
+        goto enter;
       }
+      enter:
+        registers[instruction.output].version = 0;
+        at = begin + instruction.target - 1;
+        continue;
+
       case Operation::CommitInstance: {
         PyDictObject* dict = instanceDict(input, instruction.number);
-        registers[instruction.output].version = dict ? contentVersion(dict) : 0;
-        continue;
+        version = dict ? contentVersion(dict) : 0;
+        goto commit;
       }
       case Operation::CommitDict:
-        registers[instruction.output].version = contentVersion(as<PyDictObject>(input));
-        continue;
+        version = contentVersion(as<PyDictObject>(input));
+        goto commit;
       case Operation::CommitType:
-        registers[instruction.output].version = contentVersion(as<PyTypeObject>(input));
+        version = contentVersion(as<PyTypeObject>(input));
+        goto commit;
+
+      commit:
+        registers[instruction.output].version = version;
+        at = begin + instruction.target;  // the Enter; on behind it
         continue;
 
       case Operation::CheckIdentity:
@@ -232,12 +230,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds =
             instruction.globalState->library->globalStateMatches(instruction.globalState->state);
         break;
+      case Operation::Pass:
+        return passed;
       default:
         __builtin_unreachable();
     }
     if (!holds) return static_cast<size_t>(at - begin);
   }
-  return passed;
 }
 
 std::string GuardProgram::text() const {
@@ -258,7 +257,7 @@ std::string GuardProgram::text() const {
         operation == Operation::CheckDictContains || operation == Operation::CheckSetContains;
     if (instruction.number && !isHash) result += ", " + std::to_string(instruction.number);
     if (instruction.negated) result += ", not";
-    if (instruction.skip) result += ", skip " + std::to_string(instruction.skip);
+    if (instruction.target) result += ", to " + std::to_string(instruction.target);
     if (origins[i].source) result += "  # " + origins[i].source->name();
     result += "\n";
   }

@@ -1,6 +1,8 @@
 // Guards in executable form: one flat array of instructions over registers that hold borrowed
 // references, run by one loop.
 //
+// The hot path is dense: what is skipped as long as nothing changes lies at the array's end.
+//
 // The array is the program that check() runs and that explains a failure: a run answers with the
 // instruction that failed, and the registers then say what was found.
 //
@@ -43,7 +45,7 @@ struct Instruction {
   bool negated = false;
   uint32_t input = 0;
   uint32_t output = 0;
-  uint32_t skip = 0;
+  uint32_t target = 0;  // of jumps: an index
   union {
     PyObject* object = nullptr;
     const TensorExpectation* tensor;

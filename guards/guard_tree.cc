@@ -7,7 +7,7 @@
 #include <llvm/ADT/Hashing.h>
 
 #include "guards/constant.h"
-#include "guards/guard_text.h"
+#include "guards/object_access.h"
 
 namespace armature {
 namespace {
@@ -45,7 +45,7 @@ uint32_t costOfLoad(const Source& source) {
 }
 
 size_t hashOperand(BorrowedRef<> operand) {
-  if (operand && isConstant(operand)) return static_cast<size_t>(PyObject_Hash(operand));
+  if (operand && isConstant(operand)) return static_cast<size_t>(hashWithoutCode(operand));
   return llvm::hash_value(operand.get());
 }
 

@@ -77,7 +77,8 @@ LookupResult lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash) {
     return probe(keys, hash, [&](Py_ssize_t index) -> LookupResult {
       PyDictKeyEntry& entry = entries[index];
       if (entry.me_key != key.get() && entry.me_hash != hash) return {};
-      return {keyEquals(entry.me_key, key), entry.me_value};
+      Presence presence = keyEquals(entry.me_key, key);
+      return {presence, presence == Presence::Present ? entry.me_value : nullptr};
     });
   }
   if (!PyUnicode_CheckExact(key)) {

@@ -1,0 +1,664 @@
+"""Each type of guard and each kind of source, alone: what passes, what fails, and what is said."""
+
+import collections
+import functools
+import gc
+import math
+import types
+import weakref
+
+import pytest
+import torch
+from armature import _C
+from guards_reference import EVERYTHING, attribute, local
+
+X = local(0, "x")
+
+
+def manager(guards, example, captures=(), cells=()):
+    return _C.GuardManager(list(guards), list(captures), list(example), cells)
+
+
+def passes(guards, *locals_):
+    """check and check_verbose must agree; returns what they say."""
+    found = guards.check(*locals_)
+    passed, text, actual = guards.check_verbose(*locals_)
+    assert passed == (found is not None), (text, actual)
+    return passed
+
+
+class Point:
+    label = "class"
+
+    def __init__(self, x):
+        self.x = x
+
+
+class SubPoint(Point):
+    pass
+
+
+def function(x, y=1, *, z=2):
+    return x
+
+
+def other_function(x):
+    return x
+
+
+NAN = float("nan")
+GUARDS = [
+    # guard, the example, others that pass, others that fail
+    ((X, "TYPE_MATCH", int), 1, [2, -5], [True, 1.0, "1", None]),
+    ((X, "TYPE_MATCH", Point), Point(1), [Point(2)], [SubPoint(1), Point, 1]),
+    ((X, "ID_MATCH", Point), Point, [], [SubPoint, Point(1)]),
+    ((X, "FUNCTION_MATCH", function), function, [], [other_function, len]),
+    ((X, "CLASS_MATCH", Point), Point, [], [SubPoint]),
+    ((X, "MODULE_MATCH", math), math, [], [gc]),
+    ((X, "BUILTIN_MATCH", len), len, [], [max]),
+    ((X, "CLOSURE_MATCH", function.__code__), function, [], [other_function, len, 1]),
+    ((X, "EQUALS_MATCH", 3), 3, [], [4, 3.0, True, "3", None]),
+    ((X, "EQUALS_MATCH", 1), 1, [], [True, 1.0]),
+    ((X, "EQUALS_MATCH", True), True, [], [1, False]),
+    ((X, "EQUALS_MATCH", 10**30), 10**30, [int("1" + "0" * 30)], [-(10**30), 10**30 + 1]),
+    ((X, "EQUALS_MATCH", 0.0), 0.0, [float("0")], [-0.0, 0, NAN]),
+    ((X, "EQUALS_MATCH", -0.0), -0.0, [float("-0.0")], [0.0]),
+    ((X, "EQUALS_MATCH", NAN), NAN, [float("nan"), -float("nan")], [0.0]),
+    ((X, "EQUALS_MATCH", 1 + 0j), 1 + 0j, [complex(1, 0)], [complex(1, -0.0), 1]),
+    ((X, "EQUALS_MATCH", "añb"), "añb", ["".join(["a", "ñb"])], ["anb", "añbc", b"a"]),
+    ((X, "EQUALS_MATCH", b"ab"), b"ab", [bytes([97, 98])], [b"abc", "ab"]),
+    (
+        (X, "EQUALS_MATCH", (1, (2.0, "a"), None)),
+        (1, (2.0, "a"), None),
+        [tuple([1, (2.0, "a"), None])],
+        [(1, (2, "a"), None), (True, (2.0, "a"), None), (1, (2.0, "a")), [1, (2.0, "a"), None]],
+    ),
+    (
+        (X, "EQUALS_MATCH", frozenset([1, "a"])),
+        frozenset([1, "a"]),
+        [frozenset(["a", 1])],
+        [frozenset([1.0, "a"]), frozenset([1]), {1, "a"}],
+    ),
+    ((X, "EQUALS_MATCH", slice(1, 2)), slice(1, 2), [slice(1, 2, None)], [slice(1, 2.0), (1, 2)]),
+    ((X, "EQUALS_MATCH", range(3)), range(3), [range(0, 3, 1)], [range(1, 3), range(0, 4, 2)]),
+    ((X, "CONSTANT_MATCH", torch.float32), torch.float32, [], [torch.float64]),
+    ((X, "BOOL_MATCH", None, 1), True, [], [1, False]),
+    ((X, "BOOL_MATCH", None, 0), False, [], [0, None, True]),
+    ((X, "NONE_MATCH"), None, [], [0, False]),
+    ((X, "NOT_NONE_MATCH"), 0, [False, "x"], [None]),
+    ((X, "SEQUENCE_LENGTH", None, 2), [1, 2], [(1, 2), "ab", {1: 2, 3: 4}], [[1], "abc", 2]),
+    ((X, "SEQUENCE_LENGTH", None, 2), collections.deque("ab"), [], [collections.deque("abc")]),
+    ((X, "SEQUENCE_LENGTH", None, 2), range(2), [b"ab", {1, 2}, bytearray(2)], [range(3), b"a"]),
+    (
+        (X, "DICT_CONTAINS", "a"),
+        {"a": 1},
+        [{"b": 1, "a": 2}, {"a": 1, 5: 1}],
+        [{}, {"b": 1}, ["a"]],
+    ),
+    ((X, "DICT_NOT_CONTAINS", "a"), {}, [{"b": 1}, {1: 2}], [{"a": 1}, {1: 2, "a": 1}, ["b"]]),
+    ((X, "DICT_CONTAINS", 1), {1: 0}, [{True: 0}, {1.0: 0}], [{2: 0}, {"1": 0}]),
+    ((X, "DICT_NOT_CONTAINS", 1), {2: 0}, [{"1": 0}], [{1: 0}, {True: 0}, {1.0: 0}]),
+    ((X, "DICT_CONTAINS", Point), {Point: 0}, [{Point: 1, "a": 0}], [{SubPoint: 0}]),
+    (
+        (X, "DICT_KEYS_MATCH", ["a", 1]),
+        {"a": 0, 1: 0},
+        [{"a": 5, 1: 6}],
+        [{1: 0, "a": 0}, {"a": 0}],
+    ),
+    ((X, "DICT_KEYS_MATCH", [1]), {1: 0}, [], [{True: 0}, {}, [1]]),
+    ((X, "SET_CONTAINS", "a"), {"a"}, [{"a", 1}, frozenset(["a"])], [{"b"}, ["a"]]),
+    ((X, "SET_NOT_CONTAINS", "a"), {"b"}, [set()], [{"a", "b"}]),
+    ((X, "SET_CONTAINS", (1, 2)), {(1, 2)}, [{(1, 2), 3}], [{(1, 3)}]),
+    ((X, "HASATTR", "x", 1), Point(1), [SubPoint(2)], [1, Point]),
+    ((X, "HASATTR", "label", 1), Point(1), [Point], [1]),
+    ((X, "HASATTR", "x", 0), 1, [Point], [Point(1)]),
+    ((X, "EMPTY_NN_MODULE_HOOKS_DICT"), collections.OrderedDict(), [{}], [{1: 2}]),
+]
+
+
+@pytest.mark.parametrize("guard, example, good, bad", GUARDS)
+def test_guard_type(guard, example, good, bad):
+    guards = manager([guard], [example])
+    for value in [example, *good, example]:
+        assert passes(guards, value), value
+    for value in bad:
+        assert not passes(guards, value), value
+    assert passes(guards, example)
+
+
+@pytest.mark.parametrize("guard, example, good, bad", GUARDS)
+def test_guard_type_in_a_dict(guard, example, good, bad):
+    """The same below a dict, whose version may or may not stand for the outcome."""
+    guards = manager([(("DictItem", X, "k"), *guard[1:])], [{"k": example}])
+    box = {"k": example}
+    for value in [example, *good, *bad, example]:
+        box["k"] = value
+        expected = value is example or any(value is each for each in good)
+        for _ in range(2):
+            assert passes(guards, box) == expected, value
+        assert passes(guards, {"k": value}) == expected, value
+
+
+def test_a_failing_guard_is_named():
+    guards = manager([(attribute(X, "x"), "EQUALS_MATCH", 3), (X, "TYPE_MATCH", Point)], [Point(3)])
+    assert guards.check_verbose(Point(4)) == (False, "L['x'].x == 3", "4")
+    passed, text, actual = guards.check_verbose(SubPoint(3))
+    assert (passed, text) == (False, "type(L['x']) is <class test_guards.Point>")
+    assert actual == "<class test_guards.SubPoint>"
+    empty = Point(0)
+    del empty.x
+    assert guards.check_verbose(empty) == (False, "L['x'].x exists", "missing")
+
+
+def test_texts_are_the_same_in_every_process():
+    guards = manager(
+        [(X, "TYPE_MATCH", dict), (("DictItem", X, "k"), "ID_MATCH", Point)], [{"k": Point}]
+    )
+    assert str(guards) == (
+        "TYPE_MATCH: type(L['x']) is <class dict>\n"
+        "ID_MATCH: L['x']['k'] is <class test_guards.Point>\n"
+    )
+    assert guards.program == (
+        "0: LoadLocal r0, r1  # L['x']\n"
+        "1: CheckType r1, <class dict>  # L['x']\n"
+        "2: EnterDict r1, r2, to 4  # L['x']\n"
+        "3: Pass r0\n"
+        "4: LoadDictItem r1, r3, 'k'  # L['x']['k']\n"
+        "5: CheckIdentity r3, <class test_guards.Point>  # L['x']['k']\n"
+        "6: CommitDict r1, r2, to 2  # L['x']\n"
+    )
+
+
+def test_explaining_runs_no_code_of_the_program():
+    class Loud:
+        def __repr__(self):
+            raise AssertionError
+
+        __eq__ = __hash__ = __len__ = __bool__ = __getattr__ = __repr__
+
+    guards = manager([(X, "EQUALS_MATCH", 3)], [3])
+    assert guards.check_verbose(Loud())[2].endswith("Loud object>")
+    guards = manager([(X, "SEQUENCE_LENGTH", None, 1)], [[1]])
+    assert guards.check_verbose(Loud())[0] is False
+    guards = manager([(X, "HASATTR", "x", 0)], [1])
+    assert passes(guards, Loud())
+
+
+def test_lookups_run_no_code_of_the_program():
+    calls = []
+
+    class Key:
+        def __init__(self, hash_):
+            self.hash = hash_
+
+        def __hash__(self):
+            return self.hash
+
+        def __eq__(self, other):
+            calls.append(other)
+            return self is other
+
+    guards = manager([(("DictItem", X, "k"), "EQUALS_MATCH", 1)], [{"k": 1}])
+    key = Key(hash("k"))
+    assert passes(guards, {"k": 1, key: 2})
+    calls.clear()
+    assert not passes(guards, {key: 1})
+    # Whether it equals "k" could only be learnt by asking it: neither guard may hold.
+    for kind, example in (("DICT_CONTAINS", {"k": 1}), ("DICT_NOT_CONTAINS", {})):
+        assert not passes(manager([(X, kind, "k")], [example]), {key: 1})
+    for kind, example in (("SET_CONTAINS", {"k"}), ("SET_NOT_CONTAINS", set())):
+        assert not passes(manager([(X, kind, "k")], [example]), {key})
+    assert not calls
+
+
+# --- Sources
+
+
+def make_closure(value):
+    def inner(argument=1, *, keyword=2):
+        return value
+
+    return inner
+
+
+class Slotted:
+    __slots__ = ("__weakref__", "value")
+
+    def __init__(self, value):
+        self.value = value
+
+
+METHOD = Point(1)
+METHOD.bound = types.MethodType(function, METHOD)
+SOURCES = [
+    (("Type", X), Point(1), Point, 5),
+    (("InstanceDict", X), METHOD, METHOD.__dict__, Point(1)),
+    (attribute(X, "x"), Point(7), 7, Point(8)),
+    (("DictItem", X, (1, "a")), {(1, "a"): 7}, 7, {(1, "b"): 7}),
+    (("DictKey", X, 1), {"a": 0, "b": 0}, "b", {"b": 0, "a": 0}),
+    (("ListItem", X, 1), [1, 7], 7, [7]),
+    (("TupleItem", X, 0), (7,), 7, ()),
+    (("TupleItem", X, 0), torch.Size([7]), 7, [7]),
+    (("Slot", X, Slotted.value), Slotted(7), 7, Point(7)),
+    (("Slot", X, slice.stop), slice(7), 7, slice(8)),
+    (("Descriptor", X, slice.stop), slice(7), 7, slice(8)),
+    (("TypeAttribute", X, "label"), SubPoint, "class", int),
+    (("CellContents", X), types.CellType(7), 7, types.CellType()),
+    (("FunctionCode", X), function, function.__code__, other_function),
+    (("FunctionDefaults", X), function, function.__defaults__, other_function),
+    (("FunctionDefaults", X), other_function, None, function),
+    (("FunctionKwDefaults", X), function, function.__kwdefaults__, 1),
+    (("TupleItem", ("FunctionClosure", X), 0), make_closure(7), None, other_function),
+    (
+        ("CellContents", ("TupleItem", ("FunctionClosure", X), 0)),
+        make_closure(7),
+        7,
+        make_closure(8),
+    ),
+    (("MethodFunction", X), METHOD.bound, function, function),
+    (("MethodSelf", X), METHOD.bound, METHOD, function),
+    (("MethodSelf", X), [].append, None, function),
+    (("TypeMro", X), SubPoint, SubPoint.__mro__, Point),
+    (("PartialFunction", X), functools.partial(function, 1), function, functools.partial(len)),
+    (("PartialArguments", X), functools.partial(function, 1), None, 1),
+    (("DictItem", ("PartialKeywords", X), "a"), functools.partial(function, a=7), 7, len),
+]
+
+
+@pytest.mark.parametrize("source, example, value, bad", SOURCES)
+def test_source(source, example, value, bad):
+    guards = manager([], [example], [source])
+    for _ in range(3):
+        (found,) = guards.check(example)
+        if value is not None:
+            assert found is value or found == value
+    guards = manager([(source, "ID_MATCH", found)], [example])
+    assert passes(guards, example)
+    assert not passes(guards, bad)
+    assert not passes(guards, object())
+
+
+def test_globals_builtins_and_modules():
+    import builtins
+    import sys
+
+    names = {"__name__": "somewhere", "n": 3}
+    n = ("DictItem", ("GlobalsDict", names), "n")
+    elsewhere = ("DictItem", ("GlobalsDict", {"__name__": "a.b", "m": 4}, "other"), "m")
+    guards = manager(
+        [
+            (n, "EQUALS_MATCH", 3),
+            (elsewhere, "EQUALS_MATCH", 4),
+            (("DictItem", ("BuiltinsDict",), "len"), "BUILTIN_MATCH", len),
+            (("DictItem", ("ModulesDict",), "math"), "MODULE_MATCH", math),
+        ],
+        [],
+    )
+    assert passes(guards)
+    names["n"] = 4
+    assert guards.check_verbose() == (False, "G['n'] == 3", "4")
+    names["n"] = 3
+    assert passes(guards)
+    assert "globals('a.b')['m'] == 4" in str(guards)
+    builtins.len, saved = max, len
+    try:
+        assert not passes(guards)
+    finally:
+        builtins.len = saved
+    assert passes(guards)
+    sys.modules["math"] = gc
+    try:
+        assert not passes(guards)
+    finally:
+        sys.modules["math"] = math
+    assert passes(guards)
+
+
+def test_cells_are_looked_through():
+    cell = types.CellType(7)
+    guards = manager(
+        [(X, "EQUALS_MATCH", 7)], [cell], captures=[("LocalCell", 0, "x"), X], cells=[0]
+    )
+    assert guards.check(cell) == (cell, 7)
+    other = types.CellType(7)
+    assert guards.check(other)[0] is other
+    cell.cell_contents = 8
+    assert not passes(guards, cell)
+    assert not passes(guards, types.CellType())
+
+
+# --- What changes between two calls
+
+
+def test_an_entry_of_a_dict_is_looked_up_again_only_when_it_changed():
+    box = {"k": [1], "other": 0}
+    k = ("DictItem", X, "k")
+    guards = manager([(k, "TYPE_MATCH", list), (("ListItem", k, 0), "EQUALS_MATCH", 1)], [box], [k])
+    assert guards.check(box)[0] is box["k"]
+    box["other"] = 1
+    assert guards.check(box)[0] is box["k"]
+    box["k"] = [1]
+    assert guards.check(box)[0] is box["k"]
+    box["k"][0] = 2  # a change that the dict does not see
+    assert not passes(guards, box)
+    box["k"] = (1,)
+    assert not passes(guards, box)
+    del box["k"]
+    assert not passes(guards, box)
+    box["k"] = [1]
+    assert passes(guards, box)
+
+
+def test_a_half_done_lookup_is_not_trusted():
+    good = {"a": "one", "b": 2}
+    bad = {"a": "uno", "b": 3}  # fails after its items were loaded
+    a, b = ("DictItem", X, "a"), ("DictItem", X, "b")
+    guards = manager([(a, "TYPE_MATCH", str), (b, "EQUALS_MATCH", 2)], [good], [a])
+    for _ in range(3):
+        assert guards.check(good) == ("one",)
+        assert guards.check(bad) is None
+    point, other = Point(1), Point("no")
+    point.__dict__, other.__dict__  # noqa: B018
+    point.y, other.y = "here", "there"
+    x, y = attribute(X, "x"), attribute(X, "y")
+    guards = manager([(x, "EQUALS_MATCH", 1), (y, "TYPE_MATCH", str)], [point], [y])
+    for _ in range(3):
+        assert guards.check(point) == ("here",)
+        assert guards.check(other) is None
+
+
+def test_another_dict_at_the_same_address():
+    k = ("DictItem", ("ListItem", X, 0), "k")
+    guards = manager([(k, "EQUALS_MATCH", 1)], [[{"k": 1}]], [k])
+    box = [None]
+    for i in range(200):
+        box[0] = None  # frees the dict; the next one is likely put there
+        box[0] = {"k": i % 2}
+        assert (guards.check(box) is not None) == (i % 2 == 1)
+
+
+def test_instance_dict_replaced_and_class_changed():
+    point = Point(1)
+    x = attribute(X, "x")
+    guards = manager([(X, "TYPE_MATCH", Point), (x, "EQUALS_MATCH", 1)], [point], [x])
+    assert passes(guards, point)
+    point.__dict__ = {"x": 1}
+    assert passes(guards, point)
+    point.__dict__ = {"x": 2}
+    assert not passes(guards, point)
+    point.__dict__ = {"x": 1}
+    assert passes(guards, point)
+    point.__class__ = SubPoint
+    assert not passes(guards, point)
+    point.__class__ = Point
+    assert passes(guards, point)
+
+
+def test_guards_do_not_create_the_dicts_of_instances():
+    x = attribute(X, "x")
+    guards = manager([(X, "TYPE_MATCH", Point), (x, "EQUALS_MATCH", 1)], [Point(1)], [x])
+    point = Point(1)
+    assert guards.check(point) == (1,)
+    assert not any(isinstance(each, dict) for each in gc.get_referents(point))
+
+
+@pytest.mark.parametrize("specialized", [False, True])
+def test_attribute_assignment(specialized):
+    def assign(point, value):
+        point.x = value
+
+    point = Point(1)
+    point.__dict__  # noqa: B018
+    x = attribute(X, "x")
+    guards = manager([(x, "EQUALS_MATCH", 1)], [point])
+    for i in range(100 if specialized else 2):
+        assign(point, i)
+        assert passes(guards, point) == (i == 1)
+
+
+def test_class_attributes():
+    class Base:
+        def method(self):
+            pass
+
+    class Derived(Base):
+        pass
+
+    first = Base.method
+    method = ("TypeAttribute", ("Type", X), "method")
+    guards = manager([(X, "TYPE_MATCH", Derived), (method, "FUNCTION_MATCH", first)], [Derived()])
+    value = Derived()
+    assert passes(guards, value)
+    Base.unrelated = 1
+    assert passes(guards, value)
+    Base.method = function
+    assert not passes(guards, value)
+    Base.method = first
+    assert passes(guards, value)
+    Derived.method = function
+    assert not passes(guards, value)
+    del Derived.method
+    assert passes(guards, value)
+    Derived.__bases__ = (Point,)
+    assert not passes(guards, value)
+    Derived.__bases__ = (Base,)
+    assert passes(guards, value)
+
+
+def test_class_attributes_are_checked_once_for_all_instances():
+    points = [Point(i) for i in range(20)]
+    guards = []
+    for i, _ in enumerate(points):
+        item = ("ListItem", X, i)
+        guards.append((item, "TYPE_MATCH", Point))
+        init = ("TypeAttribute", ("Type", item), "__init__")
+        guards.append((init, "FUNCTION_MATCH", Point.__init__))
+    compiled = manager(guards, [points])
+    assert compiled.program.count("LoadTypeAttribute") == 1
+    assert passes(compiled, points)
+    points[7] = SubPoint(0)
+    assert not passes(compiled, points)
+
+
+def test_many_types_have_no_version():
+    # A metaclass with an mro of its own.
+    class Meta(type):
+        def mro(cls):
+            return type.mro(cls)
+
+    class Odd(metaclass=Meta):
+        attribute = 1
+
+    a = ("TypeAttribute", X, "attribute")
+    guards = manager([(a, "EQUALS_MATCH", 1)], [Odd])
+    for i in (1, 2, 1):
+        Odd.attribute = i
+        assert passes(guards, Odd) == (i == 1)
+
+
+def test_aliasing():
+    a, b = [1], [1]
+    y = local(1, "y")
+    same = manager([(X, "DUPLICATE_INPUT", None, 1, y)], [a, a])
+    assert passes(same, b, b)
+    assert not passes(same, a, b)
+    different = manager([(X, "DUPLICATE_INPUT", None, 0, y)], [a, b])
+    assert passes(different, b, a)
+    assert not passes(different, a, a)
+    inside = manager([(X, "DUPLICATE_INPUT", None, 1, ("DictItem", y, "k"))], [a, {"k": a}])
+    assert passes(inside, b, {"k": b})
+    assert not passes(inside, b, {"k": a})
+
+
+# --- Life and death
+
+
+def test_identity_is_held_weakly():
+    class Model:
+        pass
+
+    model = Model()
+    reference = weakref.ref(model)
+    guards = manager([(X, "ID_MATCH", model), (X, "TYPE_MATCH", Model)], [model])
+    assert passes(guards, model)
+    assert guards.valid
+    del model
+    gc.collect()
+    assert reference() is None
+    assert not guards.valid
+    for _ in range(100):  # whatever comes to lie at the address
+        assert not passes(guards, Model())
+
+
+def test_the_death_of_a_type_invalidates():
+    def make():
+        return type("Temporary", (), {})
+
+    kind = make()
+    guards = manager([(X, "TYPE_MATCH", kind)], [kind()])
+    assert passes(guards, kind())
+    del kind
+    gc.collect()
+    assert not guards.valid
+    assert not passes(guards, make()())
+
+
+def test_nothing_is_kept_alive():
+    class Owner:
+        pass
+
+    owner = Owner()
+    owner.items = [Owner(), {"k": Owner()}]
+    owner.tensor = torch.ones(2)
+    items = attribute(X, "items")
+    k = ("DictItem", ("ListItem", items, 1), "k")
+    captures = [X, items, k, attribute(X, "tensor")]
+    guards = manager(
+        [
+            (X, "TYPE_MATCH", Owner),
+            (X, "ID_MATCH", owner),
+            (items, "TYPE_MATCH", list),
+            (k, "TYPE_MATCH", Owner),
+            (attribute(X, "tensor"), "TENSOR_MATCH", owner.tensor, EVERYTHING),
+        ],
+        [owner],
+        captures,
+    )
+    assert guards.check(owner)[2] is owner.items[1]["k"]
+    references = [weakref.ref(each) for each in (owner, owner.items[0], owner.tensor)]
+    del owner
+    gc.collect()
+    assert [each() for each in references] == [None] * 3
+
+
+def test_managers_come_and_go():
+    values = [Point(i) for i in range(50)]
+    managers = [manager([(X, "ID_MATCH", value)], [value]) for value in values]
+    del managers[::2]
+    values.clear()
+    gc.collect()
+    assert not any(each.valid for each in managers)
+
+
+# --- Descriptors: foreign code on the way
+
+
+def test_gradients():
+    grad = torch._C.TensorBase.__dict__["grad"]
+    parameter = torch.nn.Parameter(torch.ones(3))
+    parameter.grad = torch.ones(3)
+    source = ("Descriptor", X, grad)
+    guards = manager(
+        [(source, "TENSOR_MATCH", parameter.grad, EVERYTHING)], [parameter], [source, X]
+    )
+    found = guards.check(parameter)
+    assert found[0] is parameter.grad and found[1] is parameter
+    parameter.grad = None
+    assert not passes(guards, parameter)
+    parameter.grad = torch.ones(3)
+    assert passes(guards, parameter)
+    assert not passes(guards, 3)
+
+
+def test_a_descriptor_that_calls_the_same_guards_and_destroys_what_they_hold():
+    class Evil:
+        def __init__(self):
+            self.items = [[1], [2]]
+
+        @property
+        def trouble(self):
+            depth.append(len(depth))
+            if len(depth) < 3:
+                guards.check(Evil(), [5])
+            self.items.clear()
+            self.items = [[3], [4]]
+            gc.collect()
+            return [6]
+
+    # A property is no descriptor of C; one that is, and runs this code, is made from __getattr__.
+    class Through(types.SimpleNamespace):
+        __slots__ = ()
+
+    depth = []
+    descriptor = property.__dict__["fget"]
+    assert type(descriptor) is types.MemberDescriptorType
+    evil = Evil()
+    items = attribute(X, "items")
+    first, second = ("ListItem", items, 0), ("ListItem", items, 1)
+    code = ("Descriptor", ("TypeAttribute", ("Type", X), "trouble"), descriptor)
+    guards = manager(
+        [
+            (first, "TYPE_MATCH", list),
+            (("ListItem", first, 0), "EQUALS_MATCH", 1),
+            (code, "TYPE_MATCH", types.FunctionType),
+            (second, "TYPE_MATCH", list),
+        ],
+        [evil, [5]],
+        [first, second, code, local(1, "y")],
+    )
+    found = guards.check(evil, [5])
+    assert found[:2] == ([1], [2])
+
+
+# --- Requests
+
+
+def test_repeated_requests_are_one():
+    tensor = torch.ones(2)
+    guards = manager(
+        [
+            (X, "TENSOR_MATCH", tensor, 1),
+            (X, "TENSOR_MATCH", tensor, 16),
+            (local(1, "n"), "EQUALS_MATCH", 3),
+            (local(1, "n"), "EQUALS_MATCH", 3),
+            (local(1, "n"), "EQUALS_MATCH", int("3")),
+            (None, "GLOBAL_STATE"),
+            (None, "GLOBAL_STATE"),
+        ],
+        [tensor, 3],
+    )
+    lines = str(guards).splitlines()
+    assert sorted(lines) == [
+        "EQUALS_MATCH: L['n'] == 3",
+        "GLOBAL_STATE: global state is unchanged",
+        "TENSOR_MATCH: L['x'] is like f32[2] in dispatch keys, sizes",
+    ]
+    assert passes(guards, torch.zeros(2, dtype=torch.int64), 3)
+    assert not passes(guards, torch.zeros(3), 3)
+
+
+def test_cheap_guards_come_first():
+    big = {f"k{i}": i for i in range(50)}
+    requests = [(("DictItem", X, key), "EQUALS_MATCH", value) for key, value in big.items()]
+    requests += [(None, "GLOBAL_STATE"), (local(1, "n"), "EQUALS_MATCH", 1)]
+    lines = str(manager(requests, [big, 1])).splitlines()
+    assert lines[0] == "EQUALS_MATCH: L['n'] == 1"
+
+
+def test_the_traced_call_must_pass():
+    with pytest.raises(ValueError, match=r"fails its own guard L\['x'\] == 3: found 4"):
+        manager([(X, "EQUALS_MATCH", 3)], [4])
+    with pytest.raises(ValueError, match="exists"):
+        manager([(("ListItem", X, 3), "NONE_MATCH")], [[]])
+    with pytest.raises(ValueError, match="TYPE_MATCH needs a type"):
+        manager([(X, "TYPE_MATCH", 3)], [4])
