@@ -198,7 +198,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
     addFinalGuards(translator);
     auto entry = std::make_unique<CacheEntry>();
     entry->guards = std::make_unique<CheckFunctionManager>(
-        translator.sources, translator.guards(), generated.captures, inputs);
+        translator.sources, translator.takeGuards(), generated.captures, inputs);
     if (generated.code) {
       entry->function = Ref<>::steal(
           PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));

@@ -118,8 +118,7 @@ const Source* typeSource(const Value& object, Translator& translator) {
   if (auto* user = llvm::dyn_cast<UserObjectVariable>(tracker)) {
     if (user->classVariable) return user->classVariable->source();
   }
-  if (!tracker->source()) return nullptr;
-  return translator.sources->path(SourceKind::Type, tracker->source());
+  return translator.typeSource(tracker);
 }
 
 TypeAttribute findOnType(Translator& translator, const Source* source, PyTypeObject* type,

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "variables/dict.h"
+#include "variables/lazy.h"
 #include "variables/object_protocol.h"
 #include "variables/user_defined.h"
 
@@ -79,16 +80,26 @@ bool callsForwardDirectly(Translator& translator, const Value& module) {
                                      interned("_backward_pre_hooks")};
   if (_PyType_Lookup(object->type(), call) != stock->call) return false;
   for (PyObject* hooks : stock->globalHooks) {
-    if (!hooks || translator.moduleDict(hooks)->size(translator) != 0) return false;
+    if (!hooks || PyDict_GET_SIZE(hooks) != 0) return false;
+    translator.addGuard(translator.sources->globalsDict(hooks, false),
+                            GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
   }
   DictVariable* dict = slotsOf(module).instanceDict(translator, module);
   if (!dict) return false;
   // Module.compile() makes __call__ go elsewhere; the class attribute is None.
   if (dict->has(translator, Value::constant(compiled))) return false;
   for (PyObject* name : kHooks) {
-    Value hooks = translator.realized(dict->get(translator, name));
-    auto* table = trackerOf<DictVariable>(hooks);
-    if (!table || table->size(translator) != 0) return false;
+    Value hooks = dict->get(translator, name);
+    // Looked at without becoming a variable: an empty dict that the trace has not touched.
+    auto* lazy = trackerOf<LazyVariable>(hooks);
+    bool isEmpty = lazy && !lazy->realized && PyDict_Check(lazy->existing()) &&
+                   PyDict_GET_SIZE(lazy->existing()) == 0;
+    if (!isEmpty) {
+      auto* table = trackerOf<DictVariable>(translator.realized(hooks));
+      if (!table || table->size(translator) != 0) return false;
+      continue;
+    }
+    translator.addGuard(lazy->source(), GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
   }
   return true;
 }

@@ -119,6 +119,16 @@ DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
   return variable;
 }
 
+const Source* Translator::typeSource(const VariableTracker* tracker) {
+  if (!tracker->source()) return nullptr;
+  auto [found, inserted] = typeSources_.try_emplace(tracker->type(), nullptr);
+  if (inserted) {
+    found->second = sources->path(SourceKind::Type, tracker->source());
+    recordUndo(trail, [this, type = tracker->type()] { typeSources_.erase(type); });
+  }
+  return found->second;
+}
+
 Value Translator::knownClass(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Value::constant(object);

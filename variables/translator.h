@@ -94,6 +94,10 @@ class Translator : public Observer {
   PyObject* rootGlobals() const { return rootGlobals_; }
   // The __dict__ of a module or the globals of a function, by its identity: one variable each.
   DictVariable* moduleDict(BorrowedRef<> dict);
+  // The path to the type of an existing object. All objects of one type share the path of the first
+  // one seen (the others' TYPE_MATCH holds them to the same type), so that what is found on the
+  // type is looked up and guarded once.
+  const Source* typeSource(const VariableTracker* tracker);
   // The variable of an existing object that the program has looked at; null if it has not.
   Value known(PyObject* object) const {
     auto found = identities_.find(object);
@@ -106,6 +110,11 @@ class Translator : public Observer {
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
   const std::vector<Guard>& guards() const { return guards_; }
+  // Gives the guards away, at the end of the trace.
+  std::vector<Guard> takeGuards() {
+    trail.cut();
+    return std::move(guards_);
+  }
   void observe(Node* placeholder, uint32_t observed) override;
 
   // --- Graph.
@@ -154,6 +163,7 @@ class Translator : public Observer {
   void realizeLazy(Value& value);
 
   Value exception_;
+  llvm::DenseMap<PyTypeObject*, const Source*> typeSources_;
   bool gradEnabled_ = true;
   int recursionDepth_ = 0;
 };
