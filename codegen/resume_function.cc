@@ -9,6 +9,8 @@ namespace {
 // Renumbers what refers to instructions or locals for a prologue of `shift` instructions and
 // `parameters` locals in front.
 Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) {
+  // The closure's cells arrive as inputs.
+  if (instruction.opcode == Opcode::COPY_FREE_VARS) return {Opcode::NOP, 0};
   switch (argumentKind(instruction.opcode)) {
     case ArgumentKind::Label:
       instruction.argument += shift;

@@ -224,10 +224,47 @@ Value genericGetAttribute(Translator& translator, const Value& object, PyObject*
     if (Value value = dict->get(translator, name)) return value;
   }
   if (found.object) return bindTypeAttribute(translator, found, object, type, name);
+  return noAttribute(translator, object, name);
+}
 
+namespace {
+
+// The __getattribute__ of a class that has one of its own, else null.
+TypeAttribute ownGetattribute(Translator& translator, const Value& object) {
+  static PyObject* const getattribute = interned("__getattribute__");
+  PyTypeObject* type = typeOf(object);
+  if (type->tp_getattro == PyObject_GenericGetAttr || !trackerOf<UserObjectVariable>(object)) {
+    return {};
+  }
+  TypeAttribute found =
+      findOnType(translator, typeSource(object, translator), type, getattribute);
+  if (found.object == _PyType_Lookup(&PyBaseObject_Type, getattribute)) return {};
+  return found;
+}
+
+bool attributeErrorPending(Translator& translator) {
+  return translator.exceptionPending() &&
+         PyType_IsSubtype(typeOf(translator.exception()),
+                          reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
+}
+
+// slot_tp_getattr_hook: __getattribute__, and where that raises AttributeError, __getattr__.
+Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name) {
+  static PyObject* const getattribute = interned("__getattribute__");
   static PyObject* const getattr = interned("__getattr__");
-  TypeAttribute fallback = findOnType(translator, source, type, getattr);
-  if (fallback.object && isPythonFunction(fallback.object)) {
+  PyTypeObject* type = typeOf(object);
+  TypeAttribute own = ownGetattribute(translator, object);
+  Value value = own.object
+                    ? call(translator,
+                           bindTypeAttribute(translator, own, object, type, getattribute),
+                           {Value::constant(name)})
+                    : genericGetAttribute(translator, object, name);
+  if (value || !attributeErrorPending(translator)) return value;
+  TypeAttribute fallback =
+      findOnType(translator, typeSource(object, translator), type, getattr);
+  if (!fallback.object) return value;
+  translator.takeException();
+  if (isPythonFunction(fallback.object)) {
     if (isModuleGetattr(fallback.object)) {
       if (Value value = moduleGetAttribute(translator, object, name)) return value;
       if (translator.exceptionPending()) return Value();
@@ -236,12 +273,11 @@ Value genericGetAttribute(Translator& translator, const Value& object, PyObject*
     Value method = bindTypeAttribute(translator, fallback, object, type, getattr);
     return call(translator, method, {Value::constant(name)});
   }
-  if (fallback.object) {
-    throw GraphBreak("__getattr__ that is not a Python function", describe(object),
-                     "The class answers missing attributes by code that is not traced.");
-  }
-  return noAttribute(translator, object, name);
+  throw GraphBreak("__getattr__ that is not a Python function", describe(object),
+                   "The class answers missing attributes by code that is not traced.");
 }
+
+}  // namespace
 
 bool genericSetAttribute(Translator& translator, const Value& object, PyObject* name,
                          const Value& value) {
@@ -309,7 +345,11 @@ Value getAttribute(Translator& translator, Value object, PyObject* name) {
   if (GetAttributeFunction function = slotsOf(object).tp_getattro) {
     return function(translator, object, name);
   }
-  return genericGetAttribute(translator, object, name);
+  // A class with neither __getattribute__ nor __getattr__ has the generic slot.
+  if (typeOf(object)->tp_getattro == PyObject_GenericGetAttr) {
+    return genericGetAttribute(translator, object, name);
+  }
+  return hookedGetAttribute(translator, object, name);
 }
 
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value) {
@@ -322,12 +362,7 @@ bool setAttribute(Translator& translator, Value object, PyObject* name, Value va
 
 Value getOptionalAttribute(Translator& translator, Value object, PyObject* name) {
   Value result = getAttribute(translator, std::move(object), name);
-  if (!result && translator.exceptionPending()) {
-    PyTypeObject* type = typeOf(translator.exception());
-    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) {
-      translator.takeException();
-    }
-  }
+  if (!result && attributeErrorPending(translator)) translator.takeException();
   return result;
 }
 
@@ -347,8 +382,8 @@ bool loadMethod(Translator& translator, Value object, PyObject* name, Value& fun
   PyTypeObject* type = typeOf(object);
   TypeAttribute found = findOnType(translator, typeSource(object, translator), type, name);
   bool isMethod = found.object && (isPythonFunction(found.object) || isCMethod(found.object));
-  if (!isMethod) {
-    function = genericGetAttribute(translator, object, name);
+  if (!isMethod || ownGetattribute(translator, object).object) {
+    function = getAttribute(translator, object, name);
     return false;
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {

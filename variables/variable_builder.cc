@@ -304,9 +304,10 @@ Value VariableBuilder::buildInstance() {
   PyTypeObject* type = Py_TYPE(object_.get());
   bool plainLayout = staticBase(type) == &PyBaseObject_Type;
   static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
-  bool genericAccess = _PyType_Lookup(type, getattribute) ==
-                       _PyType_Lookup(&PyBaseObject_Type, getattribute);
-  if (!plainLayout || !genericAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+  PyObject* access = _PyType_Lookup(type, getattribute);
+  bool knownAccess = access == _PyType_Lookup(&PyBaseObject_Type, getattribute) ||
+                     (access && PyFunction_Check(access));
+  if (!plainLayout || !knownAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     return buildOpaque();
   }
   guardType();
