@@ -11,6 +11,7 @@
 #include "variables/kind_slots.h"
 #include "variables/object_protocol.h"
 #include "variables/sequence.h"
+#include "variables/sequence_slots.h"
 
 namespace armature {
 
@@ -104,8 +105,7 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
   }
   // A constant tuple compares with a traced one item by item.
   if (left.isConstant() && PyTuple_CheckExact(left.object()) && trackerOf<TupleVariable>(right)) {
-    static constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-    return slotsOf(right).tp_richcompare(translator, right, left, kSwapped[op]);
+    return compareSequences(translator, left, right, op);
   }
   return Value::constant(Py_NotImplemented);
 }

@@ -330,11 +330,18 @@ void DictVariable::complete(Translator& translator) {
   assignTrailed(translator.trail, complete_, true);
 }
 
+namespace {
+
+PyTypeObject* viewType(const DictVariable* dict, DictViewKind view) {
+  static PyTypeObject* const types[2][3] = {
+      {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type},
+      {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}};
+  return types[dict->type() == &PyODict_Type][static_cast<size_t>(view)];
+}
+
+}  // namespace
+
 DictViewVariable::DictViewVariable(DictVariable* dict, DictViewKind view)
-    : VariableTracker(VariableKind::DictView, view == DictViewKind::Keys     ? &PyDictKeys_Type
-                                              : view == DictViewKind::Values ? &PyDictValues_Type
-                                                                             : &PyDictItems_Type),
-      dict(dict),
-      view(view) {}
+    : VariableTracker(VariableKind::DictView, viewType(dict, view)), dict(dict), view(view) {}
 
 }  // namespace armature

@@ -55,6 +55,9 @@ class DictVariable : public VariableTracker {
 
   VariableTracker* owner() const { return owner_; }
   bool modified() const { return modified_; }
+  // collections.defaultdict's default_factory; null for other types, and for an existing dict whose
+  // factory nobody has asked for. Trailed.
+  Value defaultFactory;
   // Raw entries: for replay and codegen.
   const OrderedValueMap& entries() const { return map_; }
 
@@ -102,13 +105,13 @@ class SetVariable : public VariableTracker {
   void forEach(llvm::function_ref<void(const Value&)> visit) const;
   bool modified() const { return modified_; }
 
-  // Does `change` (adds and removals) as one operation of a real set: the method `name` with an
-  // operand; null `operand` if that is not a set of data, so that the order is lost.
-  void changeBy(Translator& translator, const char* name, Ref<> operand,
+  // Does `change` (adds and removals) as one operation of a real set: its method `name` with these
+  // arguments (a tuple). Null where they are not known as data, so that the order is lost.
+  void changeBy(Translator& translator, const char* name, Ref<> arguments,
                 llvm::function_ref<void()> change);
-  // Fills a new set by adds, and says how a real one is made: self.name(operand), or set(self)
-  // where `name` is null. With a null self or operand the order is lost.
-  void makeBy(const char* name, Ref<> self, Ref<> operand, llvm::function_ref<void()> fill);
+  // Fills a new set by adds, and says how a real one is made: self.name(*arguments), or set(self)
+  // where `name` is null. Null self or arguments: the order is lost.
+  void makeBy(const char* name, Ref<> self, Ref<> arguments, llvm::function_ref<void()> fill);
   // A fresh real set with the same items in the same order; null where that is not known.
   Ref<> real() const;
 
@@ -117,7 +120,7 @@ class SetVariable : public VariableTracker {
   struct Operation {
     const char* name;  // of a method; null: set(self)
     Ref<> self;        // null: the set so far
-    Ref<> operand;     // null: none
+    Ref<> arguments;   // a tuple; null where there is no method
   };
   void noteMutation(Translator& translator);
   void record(Translator& translator, Operation operation);

@@ -1,7 +1,6 @@
-// The methods of dict and OrderedDict, and their constructors.
+// The methods of dict, and its constructor.
 #include "variables/dict_methods.h"
 
-#include "variables/arguments.h"
 #include "variables/builtin_handlers.h"
 #include "variables/iterators.h"
 #include "variables/object_protocol.h"
@@ -12,20 +11,9 @@ namespace armature {
 
 namespace {
 
-DictVariable* dictOf(const Value& self) {
-  if (auto* dict = trackerOf<DictVariable>(self)) return dict;
-  throw GraphBreak("Method of dict on a subclass", describe(self),
-                   "Instances of this subclass of dict are not modelled.");
-}
-
-bool isOrdered(const Value& self) { return typeOf(self) == &PyODict_Type; }
-
-// Copies: the items as they are now, whatever happens to the dict meanwhile.
-void readItems(Translator& translator, DictVariable* dict, ValueVector& keys, ValueVector& values) {
-  dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
-    keys.push_back(entry.key);
-    values.push_back(entry.value);
-  });
+// Whether walking over the dict runs no code of a subclass.
+bool hasDictIteration(const DictVariable* dict) {
+  return dict->type()->tp_iter == PyDict_Type.tp_iter || dict->type() == &PyODict_Type;
 }
 
 // PyDict_MergeFromSeq2: items that are pairs.
@@ -56,41 +44,6 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
   }
 }
 
-// PyDict_Merge for an object that says itself what its keys are.
-bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& mapping,
-                       const Value& keysMethod) {
-  Value keys = call(translator, keysMethod, llvm::ArrayRef<Value>());
-  Value iterator = keys ? getIterator(translator, keys) : Value();
-  if (!iterator) return false;
-  while (Value key = iteratorNext(translator, iterator)) {
-    Value value = getItem(translator, mapping, key);
-    if (!value || !dict->set(translator, key, std::move(value))) return false;
-  }
-  return !translator.exceptionPending();
-}
-
-bool updateFromKeywords(Translator& translator, DictVariable* dict,
-                        const CallArguments& arguments) {
-  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
-    Value key = Value::constant(arguments.keywordName(i));
-    if (!dict->set(translator, key, arguments.keywordValue(i))) return false;
-  }
-  return true;
-}
-
-bool updateFromArguments(Translator& translator, DictVariable* dict, const char* function,
-                         const CallArguments& arguments) {
-  if (arguments.positionalCount() > 1) {
-    translator.raise(PyExc_TypeError, "%s expected at most 1 argument, got %zu", function,
-                     arguments.positionalCount());
-    return false;
-  }
-  if (arguments.positionalCount() == 1 && !updateDict(translator, dict, arguments.values[0])) {
-    return false;
-  }
-  return updateFromKeywords(translator, dict, arguments);
-}
-
 Value update(Translator& translator, const Value& self, CallArguments& arguments) {
   bool ok = updateFromArguments(translator, dictOf(self), "update", arguments);
   return ok ? Value::none() : Value();
@@ -104,57 +57,36 @@ Value get(Translator& translator, const Value& self, CallArguments& arguments) {
 }
 
 Value setDefault(Translator& translator, const Value& self, CallArguments& arguments) {
-  Value key, fallback = Value::none();
-  if (isOrdered(self)) {
-    static constexpr Signature kSignature = {"setdefault", {"key", "default"}, 1, 2};
-    if (!readArguments(translator, kSignature, arguments, {&key, &fallback})) return Value();
-  } else {
-    if (!checkArgumentCount(translator, "dict.setdefault", arguments, 1, 2)) return Value();
-    key = arguments.values[0];
-    if (arguments.values.size() > 1) fallback = arguments.values[1];
-  }
+  if (!checkArgumentCount(translator, "dict.setdefault", arguments, 1, 2)) return Value();
+  const Value& key = arguments.values[0];
   DictVariable* dict = dictOf(self);
   if (Value value = dict->get(translator, key)) return value;
   if (translator.exceptionPending()) return Value();
+  Value fallback = arguments.values.size() > 1 ? arguments.values[1] : Value::none();
   return dict->set(translator, key, fallback) ? fallback : Value();
 }
 
 Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
-  Value key, fallback;
-  if (isOrdered(self)) {
-    static constexpr Signature kSignature = {"pop", {"key", "default"}, 1, 2};
-    if (!readArguments(translator, kSignature, arguments, {&key, &fallback})) return Value();
-  } else {
-    if (!checkArgumentCount(translator, "dict.pop", arguments, 1, 2)) return Value();
-    key = arguments.values[0];
-    if (arguments.values.size() > 1) fallback = arguments.values[1];
+  if (!checkArgumentCount(translator, "dict.pop", arguments, 1, 2)) return Value();
+  const Value& key = arguments.values[0];
+  DictVariable* dict = dictOf(self);
+  if (Value value = dict->remove(translator, key)) return value;
+  if (translator.exceptionPending()) {
+    // An empty dict does not ask for the hash of the key.
+    if (dict->size(translator) > 0) return Value();
+    translator.takeException();
   }
-  if (Value value = dictOf(self)->remove(translator, key)) return value;
-  if (translator.exceptionPending()) return Value();
-  return fallback ? fallback : translator.raiseWithArguments(PyExc_KeyError, {key});
+  return arguments.values.size() > 1 ? arguments.values[1]
+                                     : translator.raiseWithArguments(PyExc_KeyError, {key});
 }
 
 Value popItem(Translator& translator, const Value& self, CallArguments& arguments) {
-  Value last = Value::boolean(true);
-  if (isOrdered(self)) {
-    static constexpr Signature kSignature = {"popitem", {"last"}, 0, 1};
-    if (!readArguments(translator, kSignature, arguments, {&last})) return Value();
-  } else if (!checkArgumentCount(translator, "dict.popitem", arguments, 0, 0)) {
-    return Value();
-  }
-  int fromEnd = isTrue(translator, last);
-  if (fromEnd < 0) return Value();
+  if (!checkArgumentCount(translator, "dict.popitem", arguments, 0, 0)) return Value();
   DictVariable* dict = dictOf(self);
   if (dict->size(translator) == 0) {
-    return translator.raise(
-        PyExc_KeyError, isOrdered(self) ? "dictionary is empty" : "popitem(): dictionary is empty");
+    return translator.raise(PyExc_KeyError, "popitem(): dictionary is empty");
   }
-  int32_t position = fromEnd ? dict->entries().entryCount() : 0;
-  const OrderedValueMap::Entry* entry =
-      fromEnd ? dict->previous(translator, position) : dict->next(translator, position);
-  Value key = entry->key;
-  Value value = dict->remove(translator, key);
-  return makeTuple(translator, {key, value});
+  return popDictItem(translator, dict, /*last=*/true);
 }
 
 Value clear(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -182,94 +114,39 @@ Value reversed(Translator& translator, const Value& self, CallArguments& argumen
   return makeDictIterator(translator, dictOf(self), DictViewKind::Keys, /*reversed=*/true);
 }
 
-// dict.fromkeys(iterable, value=None); `arguments` begin with the class where the method is
-// reached through the class's own dict.
-Value fromKeys(Translator& translator, PyTypeObject* type, const CallArguments& arguments) {
-  Value iterable, value = Value::none();
-  if (type == &PyODict_Type) {
-    static constexpr Signature kSignature = {"fromkeys", {"iterable", "value"}, 1, 2};
-    if (!readArguments(translator, kSignature, arguments, {&iterable, &value})) return Value();
-  } else {
-    if (!checkArgumentCount(translator, "dict.fromkeys", arguments, 1, 2)) return Value();
-    iterable = arguments.values[0];
-    if (arguments.values.size() > 1) value = arguments.values[1];
-  }
-  auto* dict = translator.make<DictVariable>(type);
-  Value iterator = getIterator(translator, iterable);
-  if (!iterator) return iterator;
-  while (Value key = iteratorNext(translator, iterator)) {
-    if (!dict->set(translator, key, value)) return Value();
-  }
-  return translator.exceptionPending() ? Value() : Value(dict);
+Value fromKeys(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.fromkeys", arguments, 1, 2)) return Value();
+  Value value = arguments.values.size() > 1 ? arguments.values[1] : Value::none();
+  return dictFromKeys(translator, &PyDict_Type, arguments.values[0], value);
 }
 
-template <PyTypeObject& type>
-Value fromKeysOfType(Translator& translator, const Value&, CallArguments& arguments) {
-  return fromKeys(translator, &type, arguments);
-}
-
-template <PyTypeObject& type>
-Value fromKeysOfDescriptor(Translator& translator, const Value&, CallArguments& arguments) {
-  if (arguments.values.empty() || !arguments.values[0].is(reinterpret_cast<PyObject*>(&type))) {
+// Through the class method's descriptor, which is called with the class.
+Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.values.empty() ||
+      !arguments.values[0].is(reinterpret_cast<PyObject*>(&PyDict_Type))) {
     throw GraphBreak("fromkeys of a dict subclass", "",
                      "dict.fromkeys is modelled for dict and OrderedDict.");
   }
-  CallArguments rest = arguments;
-  rest.values.erase(rest.values.begin());
-  return fromKeys(translator, &type, rest);
+  arguments.values.erase(arguments.values.begin());
+  return fromKeys(translator, self, arguments);
 }
 
-// dict(…) and OrderedDict(…).
-template <PyTypeObject& type>
+// dict(…)
 Value construct(Translator& translator, const Value&, CallArguments& arguments) {
-  auto* dict = translator.make<DictVariable>(&type);
-  const char* name = &type == &PyDict_Type ? "dict" : "OrderedDict";
-  return updateFromArguments(translator, dict, name, arguments) ? Value(dict) : Value();
-}
-
-Value moveToEnd(Translator& translator, const Value& self, CallArguments& arguments) {
-  static constexpr Signature kSignature = {"move_to_end", {"key", "last"}, 1, 2};
-  Value key, last = Value::boolean(true);
-  if (!readArguments(translator, kSignature, arguments, {&key, &last})) return Value();
-  int toEnd = isTrue(translator, last);
-  if (toEnd < 0) return Value();
-  DictVariable* dict = dictOf(self);
-  bool present = dict->has(translator, key);
-  if (translator.exceptionPending()) return Value();
-  if (!present) return translator.raiseWithArguments(PyExc_KeyError, {key});
-  dict->size(translator);
-  if (toEnd) {
-    dict->moveToEnd(translator, key);
-    return Value::none();
-  }
-  // To the front: all others go behind it, in their order.
-  ValueVector keys, values;
-  readItems(translator, dict, keys, values);
-  Py_hash_t moved;
-  Value realized;
-  if (!realizeKey(translator, key, realized, moved)) return Value();
-  for (const Value& other : keys) {
-    if (!equalKeys(other, realized)) dict->moveToEnd(translator, other);
-  }
-  return Value::none();
+  auto* dict = translator.make<DictVariable>();
+  return updateFromArguments(translator, dict, "dict", arguments) ? Value(dict) : Value();
 }
 
 void registerDicts() {
-  registerObjectHandler(reinterpret_cast<PyObject*>(&PyDict_Type), construct<PyDict_Type>);
-  registerObjectHandler(reinterpret_cast<PyObject*>(&PyODict_Type), construct<PyODict_Type>);
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PyDict_Type), construct);
   registerMethodHandler(&PyDict_Type, "get", get);
-  registerMethodHandler(&PyDict_Type, "fromkeys", fromKeysOfType<PyDict_Type>);
-  registerObjectHandler(PyDict_GetItemString(PyDict_Type.tp_dict, "fromkeys"),
-                        fromKeysOfDescriptor<PyDict_Type>);
-  registerMethodHandler(&PyODict_Type, "fromkeys", fromKeysOfType<PyODict_Type>);
-  registerObjectHandler(PyDict_GetItemString(PyODict_Type.tp_dict, "fromkeys"),
-                        fromKeysOfDescriptor<PyODict_Type>);
-  registerMethodHandler(&PyODict_Type, "move_to_end", moveToEnd);
+  registerMethodHandler(&PyDict_Type, "setdefault", setDefault);
+  registerMethodHandler(&PyDict_Type, "pop", pop);
+  registerMethodHandler(&PyDict_Type, "popitem", popItem);
+  registerMethodHandler(&PyDict_Type, "update", update);
+  registerMethodHandler(&PyDict_Type, "fromkeys", fromKeys);
+  registerObjectHandler(PyDict_GetItemString(PyDict_Type.tp_dict, "fromkeys"), fromKeysOfClass);
   for (PyTypeObject* type : {&PyDict_Type, &PyODict_Type}) {
-    registerMethodHandler(type, "setdefault", setDefault);
-    registerMethodHandler(type, "pop", pop);
-    registerMethodHandler(type, "popitem", popItem);
-    registerMethodHandler(type, "update", update);
     registerMethodHandler(type, "clear", clear);
     registerMethodHandler(type, "copy", copy);
     registerMethodHandler(type, "keys", makeView<DictViewKind::Keys>);
@@ -282,13 +159,38 @@ void registerDicts() {
 
 }  // namespace
 
+bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& mapping,
+                       const Value& keysMethod) {
+  Value keys = call(translator, keysMethod, llvm::ArrayRef<Value>());
+  Value iterator = keys ? getIterator(translator, keys) : Value();
+  if (!iterator) return false;
+  while (Value key = iteratorNext(translator, iterator)) {
+    Value value = getItem(translator, mapping, key);
+    if (!value || !dict->set(translator, key, std::move(value))) return false;
+  }
+  return !translator.exceptionPending();
+}
+
+DictVariable* dictOf(const Value& self) {
+  if (auto* dict = trackerOf<DictVariable>(self)) return dict;
+  throw GraphBreak("Method of dict on a subclass", describe(self),
+                   "Instances of this subclass of dict are not modelled.");
+}
+
+void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, ValueVector& values) {
+  dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+    keys.push_back(entry.key);
+    values.push_back(entry.value);
+  });
+}
+
 bool updateDict(Translator& translator, DictVariable* dict, Value other) {
   translator.realize(other);
   auto* from = trackerOf<DictVariable>(other);
-  if (from && (from->type() == &PyDict_Type || from->type()->tp_iter == PyDict_Type.tp_iter)) {
+  if (from && hasDictIteration(from)) {
     if (from == dict) return true;
     ValueVector keys, values;
-    readItems(translator, from, keys, values);
+    copyItems(translator, from, keys, values);
     for (size_t i = 0; i < keys.size(); ++i) {
       if (!dict->set(translator, keys[i], values[i])) return false;
     }
@@ -301,15 +203,54 @@ bool updateDict(Translator& translator, DictVariable* dict, Value other) {
 }
 
 DictVariable* copyDict(Translator& translator, DictVariable* dict) {
-  if (dict->type() != &PyDict_Type && dict->type() != &PyODict_Type) {
-    throw GraphBreak("Copy of a dict subclass", describe(dict),
-                     "Copies of this subclass of dict are not modelled.");
-  }
   auto* result = translator.make<DictVariable>(dict->type());
+  result->defaultFactory = dict->defaultFactory;
   dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
     result->set(translator, entry.key, entry.value);
   });
   return result;
+}
+
+bool updateFromKeywords(Translator& translator, DictVariable* dict,
+                        const CallArguments& arguments) {
+  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
+    Value key = Value::constant(arguments.keywordName(i));
+    if (!dict->set(translator, key, arguments.keywordValue(i))) return false;
+  }
+  return true;
+}
+
+bool updateFromArguments(Translator& translator, DictVariable* dict, const char* function,
+                         const CallArguments& arguments) {
+  if (arguments.positionalCount() > 1) {
+    translator.raise(PyExc_TypeError, "%s expected at most 1 argument, got %zu", function,
+                     arguments.positionalCount());
+    return false;
+  }
+  if (arguments.positionalCount() == 1 && !updateDict(translator, dict, arguments.values[0])) {
+    return false;
+  }
+  return updateFromKeywords(translator, dict, arguments);
+}
+
+Value popDictItem(Translator& translator, DictVariable* dict, bool last) {
+  int32_t position = last ? dict->entries().entryCount() : 0;
+  const OrderedValueMap::Entry* entry =
+      last ? dict->previous(translator, position) : dict->next(translator, position);
+  Value key = entry->key;
+  Value value = dict->remove(translator, key);
+  return makeTuple(translator, {std::move(key), std::move(value)});
+}
+
+Value dictFromKeys(Translator& translator, PyTypeObject* type, const Value& iterable,
+                   const Value& value) {
+  auto* dict = translator.make<DictVariable>(type);
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return iterator;
+  while (Value key = iteratorNext(translator, iterator)) {
+    if (!dict->set(translator, key, value)) return Value();
+  }
+  return translator.exceptionPending() ? Value() : Value(dict);
 }
 
 ARMATURE_REGISTER_HANDLERS(registerDicts);

@@ -11,27 +11,15 @@ namespace armature {
 
 namespace {
 
-DictVariable* dictOf(const Value& value) { return llvm::cast<DictVariable>(value.tracker()); }
-
-bool isExactDict(const DictVariable* dict) { return dict->type() == &PyDict_Type; }
-
-// Subclasses may answer missing keys, iterate in their own way and print themselves.
-[[noreturn]] void unmodelledSubclass(const Value& self, const char* operation) {
-  throw GraphBreak("Operation on a dict subclass", std::string(operation) + ": " + describe(self),
-                   "This operation is modelled for dict and OrderedDict.");
-}
-
-bool isModelledType(const DictVariable* dict) {
-  return isExactDict(dict) || dict->type() == &PyODict_Type;
-}
+bool isOrdered(const DictVariable* dict) { return dict->type() == &PyODict_Type; }
 
 Value subscript(Translator& translator, const Value& self, const Value& key) {
   DictVariable* dict = dictOf(self);
   if (Value value = dict->get(translator, key)) return value;
   if (translator.exceptionPending()) return Value();
-  static PyObject* const missing = PyUnicode_InternFromString("__missing__");
-  if (!isModelledType(dict) && _PyType_Lookup(dict->type(), missing)) {
-    unmodelledSubclass(self, "missing key");
+  if (dict->type() == defaultDictType()) {
+    Value value = defaultDictMissing(translator, dict, key);
+    if (value || translator.exceptionPending()) return value;
   }
   return translator.raiseWithArguments(PyExc_KeyError, {key});
 }
@@ -55,20 +43,13 @@ Value contains(Translator& translator, const Value& self, const Value& key) {
 }
 
 Value iterate(Translator& translator, const Value& self) {
-  DictVariable* dict = dictOf(self);
-  if (isExactDict(dict)) {
-    return makeDictIterator(translator, dict, DictViewKind::Keys, /*reversed=*/false);
-  }
-  if (dict->type()->tp_iter != PyDict_Type.tp_iter && dict->type() != &PyODict_Type) {
-    unmodelledSubclass(self, "iteration");
-  }
-  return makeDictIterator(translator, dict, DictViewKind::Keys, /*reversed=*/false);
+  return makeDictIterator(translator, dictOf(self), DictViewKind::Keys, /*reversed=*/false);
 }
 
 // dict_equal: the same keys, and equal values. OrderedDicts compare their order, too.
 Value equal(Translator& translator, DictVariable* a, DictVariable* b) {
   if (a->size(translator) != b->size(translator)) return Value::boolean(false);
-  bool ordered = a->type() == &PyODict_Type && b->type() == &PyODict_Type;
+  bool ordered = isOrdered(a) && isOrdered(b);
   int32_t position = 0, otherPosition = 0;
   while (const OrderedValueMap::Entry* entry = a->next(translator, position)) {
     // Copies: comparing may change the dicts.
@@ -91,33 +72,35 @@ Value compare(Translator& translator, const Value& left, const Value& right, int
   DictVariable* a = dictOf(left);
   auto* b = trackerOf<DictVariable>(right);
   if ((op != Py_EQ && op != Py_NE) || !b) return Value::constant(Py_NotImplemented);
-  for (DictVariable* dict : {a, b}) {
-    if (!isModelledType(dict) && dict->type()->tp_richcompare != PyDict_Type.tp_richcompare) {
-      unmodelledSubclass(dict, "comparison");
-    }
-  }
   Value result = a == b ? Value::boolean(true) : equal(translator, a, b);
   if (!result || op == Py_EQ) return result;
   return Value::boolean(result.is(Py_False));
 }
 
-// dict | other and dict |= other. The result of `|` is a copy of the left operand.
-Value merge(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
-  auto* a = trackerOf<DictVariable>(left);
-  if (slot == nb_inplace_or) {
-    return updateDict(translator, a, right) ? left : Value();
-  }
-  auto* b = trackerOf<DictVariable>(right);
-  if (!a || !b) return Value::constant(Py_NotImplemented);
-  DictVariable* result = copyDict(translator, a);
-  return updateDict(translator, result, right) ? Value(result) : Value();
+bool update(Translator& translator, DictVariable* dict, const Value& other) {
+  return isOrdered(dict) ? updateOrderedDict(translator, dict, other)
+                         : updateDict(translator, dict, other);
 }
 
-Value repr(Translator& translator, const Value& self) {
-  DictVariable* dict = dictOf(self);
-  if (!isExactDict(dict)) unmodelledSubclass(self, "repr");
-  ReprRecursion recursion(self);
-  if (recursion.entered()) return Value::string("{...}");
+// dict | other and dict |= other. The result of `|` is a dict of the more special type.
+Value merge(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  auto* a = trackerOf<DictVariable>(left);
+  if (slot == nb_inplace_or) return update(translator, a, right) ? left : Value();
+  auto* b = trackerOf<DictVariable>(right);
+  if (!a || !b) return Value::constant(Py_NotImplemented);
+  DictVariable* result;
+  if (a->type() == &PyDict_Type && b->type() != &PyDict_Type) {
+    result = translator.make<DictVariable>(b->type());
+    result->defaultFactory = b->defaultFactory;
+    if (!update(translator, result, left)) return Value();
+  } else {
+    result = copyDict(translator, a);
+  }
+  return update(translator, result, right) ? Value(result) : Value();
+}
+
+// {k: v, …}
+Value itemsText(Translator& translator, DictVariable* dict) {
   Ref<> text = Ref<>::steal(PyUnicode_FromString("{"));
   const char* separator = "";
   int32_t position = 0;
@@ -131,6 +114,31 @@ Value repr(Translator& translator, const Value& self) {
     separator = ", ";
   }
   return translator.fromPython(PyUnicode_FromFormat("%U}", text.get()));
+}
+
+// OrderedDict([(k, v), …])
+Value pairsText(Translator& translator, DictVariable* dict) {
+  if (dict->size(translator) == 0) return Value::string("OrderedDict()");
+  ValueVector keys, values, pairs;
+  copyItems(translator, dict, keys, values);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    pairs.push_back(makeTuple(translator, {keys[i], values[i]}));
+  }
+  Value text = toRepr(translator, translator.make<ListVariable>(std::move(pairs)));
+  if (!text) return text;
+  return translator.fromPython(PyUnicode_FromFormat("OrderedDict(%U)", text.object()));
+}
+
+Value repr(Translator& translator, const Value& self) {
+  DictVariable* dict = dictOf(self);
+  bool ordered = isOrdered(dict);
+  if (!ordered && dict->type() != &PyDict_Type) {
+    throw GraphBreak("Text of a dict subclass", describe(self),
+                     "The text of dicts is modelled for dict and OrderedDict.");
+  }
+  ReprRecursion recursion(self);
+  if (recursion.entered()) return Value::string(ordered ? "..." : "{...}");
+  return ordered ? pairsText(translator, dict) : itemsText(translator, dict);
 }
 
 TypeSlots makeDictSlots() {

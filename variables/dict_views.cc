@@ -175,6 +175,10 @@ void registerDictViews() {
     registerSlotWrappers(type);
     registerMethodHandler(type, "__reversed__", reversed);
   }
+  for (PyTypeObject* type : {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}) {
+    registerSlotWrappers(type);
+    registerMethodHandler(type, "__reversed__", reversed);
+  }
   registerMethodHandler(&PyDictKeys_Type, "isdisjoint", isDisjoint);
   registerMethodHandler(&PyDictItems_Type, "isdisjoint", isDisjoint);
 }

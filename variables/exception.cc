@@ -60,8 +60,7 @@ Value exceptionStr(Translator& translator, const Value& self) {
         exception->arguments.size() == 1) {
       return toRepr(translator, exception->arguments[0]);
     }
-    if (exception->arguments.size() > 1 ||
-        exception->type()->tp_str != reinterpret_cast<PyTypeObject*>(PyExc_KeyError)->tp_str) {
+    if (exception->type()->tp_str != reinterpret_cast<PyTypeObject*>(PyExc_KeyError)->tp_str) {
       throw GraphBreak("Text of an exception", describe(self), "Its __str__ is not modelled.");
     }
   }

@@ -41,11 +41,18 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
   Value index = toIndex(translator, value);
   if (!index) return false;
   result = PyNumber_AsSsize_t(index.object(), overflow);
-  if (result == -1 && PyErr_Occurred()) {
-    translator.raiseFromPython();
-    return false;
-  }
-  return true;
+  if (result != -1 || !PyErr_Occurred()) return true;
+  translator.raiseFromPython();
+  return false;
+}
+
+bool readMachineSize(Translator& translator, const Value& value, int64_t& result) {
+  Value index = toIndex(translator, value);
+  if (!index) return false;
+  result = PyLong_AsSsize_t(index.object());
+  if (result != -1 || !PyErr_Occurred()) return true;
+  translator.raiseFromPython();
+  return false;
 }
 
 bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result) {

@@ -14,6 +14,9 @@ bool isSlice(const Value& value);
 // PyNumber_AsSsize_t(value, overflow): false with the exception pending. A null `overflow` clips.
 bool readSize(Translator& translator, const Value& value, PyObject* overflow, int64_t& result);
 
+// What C functions make of a Py_ssize_t argument. False with the exception pending.
+bool readMachineSize(Translator& translator, const Value& value, int64_t& result);
+
 // The items that a slice selects of a sequence: `count` of them, from `start` in steps of `step`.
 struct SliceRange {
   int64_t start = 0;

@@ -244,8 +244,8 @@ void registerIterators() {
        {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
         &PyUnicodeIter_Type, &PyBytesIter_Type, &PyReversed_Type, &PyDictIterKey_Type,
         &PyDictIterValue_Type, &PyDictIterItem_Type, &PyDictRevIterKey_Type,
-        &PyDictRevIterValue_Type, &PyDictRevIterItem_Type, &PySetIter_Type, &PyEnum_Type,
-        &PyZip_Type, &PyMap_Type, &PyFilter_Type}) {
+        &PyDictRevIterValue_Type, &PyDictRevIterItem_Type, &PyODictIter_Type, &PySetIter_Type,
+        &PyEnum_Type, &PyZip_Type, &PyMap_Type, &PyFilter_Type}) {
     registerSlotWrappers(type);
   }
   for (PyTypeObject* type : {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type,
@@ -262,9 +262,10 @@ Value makeDictIterator(Translator& translator, DictVariable* dict, DictViewKind 
   PyTypeObject* reversedTypes[] = {&PyDictRevIterKey_Type, &PyDictRevIterValue_Type,
                                    &PyDictRevIterItem_Type};
   auto kind = static_cast<size_t>(view);
+  PyTypeObject* type = reversed ? reversedTypes[kind] : types[kind];
+  if (dict->type() == &PyODict_Type) type = &PyODictIter_Type;
   size_t size = dict->size(translator);
-  auto* iterator = translator.make<DictIteratorVariable>(
-      reversed ? reversedTypes[kind] : types[kind], dict, view, size);
+  auto* iterator = translator.make<DictIteratorVariable>(type, dict, view, size);
   iterator->reversed = reversed;
   iterator->entryCount = dict->entries().entryCount();
   if (reversed) iterator->position = iterator->entryCount;

@@ -35,7 +35,7 @@ Value extend(Translator& translator, const Value& self, CallArguments& arguments
 Value insert(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "list.insert", arguments, 2, 2)) return Value();
   int64_t index;
-  if (!readSize(translator, arguments.values[0], PyExc_OverflowError, index)) return Value();
+  if (!readMachineSize(translator, arguments.values[0], index)) return Value();
   ListVariable* list = listOf(self);
   auto size = static_cast<int64_t>(list->items().size());
   if (index < 0) index += size;
@@ -53,8 +53,7 @@ Value insert(Translator& translator, const Value& self, CallArguments& arguments
 Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "list.pop", arguments, 0, 1)) return Value();
   int64_t index = -1;
-  if (!arguments.values.empty() &&
-      !readSize(translator, arguments.values[0], PyExc_OverflowError, index)) {
+  if (!arguments.values.empty() && !readMachineSize(translator, arguments.values[0], index)) {
     return Value();
   }
   ListVariable* list = listOf(self);

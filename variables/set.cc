@@ -10,6 +10,12 @@
 
 namespace armature {
 
+namespace {
+
+Ref<> pack(const Value& item) { return Ref<>::steal(PyTuple_Pack(1, item.object())); }
+
+}  // namespace
+
 void SetVariable::noteMutation(Translator& translator) {
   if (modified_ || !source()) return;
   assignTrailed(translator.trail, modified_, true);
@@ -54,7 +60,7 @@ bool SetVariable::add(Translator& translator, const Value& key) {
   }
   noteMutation(translator);
   if (isConstantData(entry.key)) {
-    record(translator, {"add", nullptr, Ref<>::create(entry.key.object())});
+    record(translator, {"add", nullptr, pack(entry.key)});
   } else {
     loseOrder(translator);
   }
@@ -84,7 +90,7 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   int32_t index = map_.find(realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return false;
   if (isConstantData(realized)) {
-    record(translator, {"discard", nullptr, Ref<>::create(realized.object())});
+    record(translator, {"discard", nullptr, pack(realized)});
   } else {
     loseOrder(translator);
   }
@@ -93,7 +99,7 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
 }
 
 void SetVariable::clear(Translator& translator) {
-  record(translator, {"clear", nullptr, nullptr});
+  record(translator, {"clear", nullptr, Ref<>::steal(PyTuple_New(0))});
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
     if (map_[index].live()) removeEntry(translator, index);
   }
@@ -109,7 +115,7 @@ Value SetVariable::pop(Translator& translator) {
     throw GraphBreak("Item of a set in unknown order", describe(this),
                      "Which item set.pop() takes depends on hashes that are not known.");
   }
-  changeBy(translator, "pop", Ref<>::create(item.objectOrNull()),
+  changeBy(translator, "pop", isConstantData(item) ? Ref<>::steal(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });
   return item;
 }
@@ -137,10 +143,10 @@ class RecordingPause {
 
 }  // namespace
 
-void SetVariable::changeBy(Translator& translator, const char* name, Ref<> operand,
+void SetVariable::changeBy(Translator& translator, const char* name, Ref<> arguments,
                            llvm::function_ref<void()> change) {
-  if (operand) {
-    record(translator, {name, nullptr, std::move(operand)});
+  if (arguments) {
+    record(translator, {name, nullptr, std::move(arguments)});
   } else {
     loseOrder(translator);
   }
@@ -148,10 +154,10 @@ void SetVariable::changeBy(Translator& translator, const char* name, Ref<> opera
   change();
 }
 
-void SetVariable::makeBy(const char* name, Ref<> self, Ref<> operand,
+void SetVariable::makeBy(const char* name, Ref<> self, Ref<> arguments,
                          llvm::function_ref<void()> fill) {
-  orderKnown_ = self && (!name || operand);
-  if (orderKnown_) operations_.push_back({name, std::move(self), std::move(operand)});
+  orderKnown_ = self && (!name || arguments);
+  if (orderKnown_) operations_.push_back({name, std::move(self), std::move(arguments)});
   RecordingPause pause(recording_);
   fill();
 }
@@ -161,12 +167,13 @@ Ref<> SetVariable::real() const {
   Ref<> set = Ref<>::steal(PySet_New(nullptr));
   for (const Operation& operation : operations_) {
     PyObject* self = operation.self ? operation.self.get() : set.get();
-    // pop takes no operand; the one that is kept says that the order was known.
-    bool hasOperand = operation.operand && std::strcmp(operation.name, "pop") != 0;
-    Ref<> result = Ref<>::steal(
-        !operation.name ? PySet_New(self)
-        : hasOperand    ? PyObject_CallMethod(self, operation.name, "(O)", operation.operand.get())
-                        : PyObject_CallMethod(self, operation.name, nullptr));
+    Ref<> result;
+    if (operation.name) {
+      Ref<> method = Ref<>::steal(PyObject_GetAttrString(self, operation.name));
+      result = Ref<>::steal(PyObject_Call(method.get(), operation.arguments.get(), nullptr));
+    } else {
+      result = Ref<>::steal(PySet_New(self));
+    }
     if (!result) {
       PyErr_Clear();
       return nullptr;

@@ -96,7 +96,11 @@ Value differenceUpdate(Translator& translator, const Value& self, CallArguments&
 
 Value intersectionUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!noKeywords(translator, "set.intersection_update", arguments)) return Value();
-  return changeInPlace<intersectSet>(translator, self, arguments);
+  llvm::SmallVector<SetOperand, 2> operands(arguments.values.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!readSetOperand(translator, arguments.values[i], operands[i])) return Value();
+  }
+  return intersectSet(translator, mutableSet(self), operands) ? Value::none() : Value();
 }
 
 Value symmetricUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -109,8 +113,29 @@ Value symmetricUpdate(Translator& translator, const Value& self, CallArguments& 
   return ok ? Value::none() : Value();
 }
 
+// A method of a constant frozenset, where all arguments are data: CPython's own. Null without an
+// exception where they are not.
+Value callOnConstant(Translator& translator, const Value& self, const char* name,
+                     CallArguments& arguments) {
+  PyObject* object = self.objectOrNull();
+  if (!object) return Value();
+  Ref<> operands = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    SetOperand operand;
+    if (!readSetOperand(translator, arguments.values[i], operand)) return Value();
+    // An iterator can be read once only.
+    if (!operand.isSet) arguments.values[i] = makeTuple(translator, operand.items);
+    if (!operand.real) return Value();
+    PyTuple_SET_ITEM(operands.get(), i, operand.real.release());
+  }
+  Ref<> method = Ref<>::steal(PyObject_GetAttrString(object, name));
+  return translator.fromPython(PyObject_Call(method.get(), operands.get(), nullptr));
+}
+
 Value unionOf(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!noKeywords(translator, "set.union", arguments)) return Value();
+  Value constant = callOnConstant(translator, self, "union", arguments);
+  if (constant || translator.exceptionPending()) return constant;
   SetOperand own;
   if (!readSetOperand(translator, self, own)) return Value();
   SetVariable* result = copySet(translator, typeOf(self), own);
@@ -120,6 +145,8 @@ Value unionOf(Translator& translator, const Value& self, CallArguments& argument
 
 Value intersectionOf(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!noKeywords(translator, "set.intersection", arguments)) return Value();
+  Value constant = callOnConstant(translator, self, "intersection", arguments);
+  if (constant || translator.exceptionPending()) return constant;
   if (arguments.values.empty()) return copy(translator, self, arguments);
   SetVariable* result = toSet(translator, self);
   for (const Value& argument : arguments.values) {
@@ -132,6 +159,8 @@ Value intersectionOf(Translator& translator, const Value& self, CallArguments& a
 
 Value differenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!noKeywords(translator, "set.difference", arguments)) return Value();
+  Value constant = callOnConstant(translator, self, "difference", arguments);
+  if (constant || translator.exceptionPending()) return constant;
   if (arguments.values.empty()) return copy(translator, self, arguments);
   SetOperand operand;
   SetVariable* set = toSet(translator, self);
@@ -145,6 +174,8 @@ Value differenceOf(Translator& translator, const Value& self, CallArguments& arg
 
 Value symmetricDifferenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "set.symmetric_difference", arguments, 1, 1)) return Value();
+  Value constant = callOnConstant(translator, self, "symmetric_difference", arguments);
+  if (constant || translator.exceptionPending()) return constant;
   SetOperand operand;
   SetVariable* set = toSet(translator, self);
   if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
@@ -197,8 +228,10 @@ Value construct(Translator& translator, PyTypeObject* type, const char* name,
   if (type == &PyFrozenSet_Type && typeOf(iterable) == type) return iterable;
   SetOperand operand;
   if (!readSetOperand(translator, iterable, operand)) return Value();
-  SetVariable* set = copySet(translator, type, operand);
-  return set ? setResult(set) : Value();
+  if (type == &PyFrozenSet_Type && operand.real) {
+    return translator.fromPython(PyFrozenSet_New(operand.real.get()));
+  }
+  return copySet(translator, type, operand);
 }
 
 Value constructSet(Translator& translator, const Value&, CallArguments& arguments) {

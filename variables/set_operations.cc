@@ -67,6 +67,11 @@ bool select(Translator& translator, SetVariable* set, llvm::ArrayRef<Value> item
   return true;
 }
 
+// The operand as the one argument of a real set's method.
+Ref<> pack(const SetOperand& operand) {
+  return operand.real ? Ref<>::steal(PyTuple_Pack(1, operand.real.get())) : nullptr;
+}
+
 SetVariable* newSet(Translator& translator, PyTypeObject* type) {
   return translator.make<SetVariable>(type);
 }
@@ -119,13 +124,13 @@ SetVariable* copySet(Translator& translator, PyTypeObject* type, const SetOperan
 
 bool updateSet(Translator& translator, SetVariable* set, const SetOperand& operand) {
   bool ok = true;
-  set->changeBy(translator, "update", operand.real,
+  set->changeBy(translator, "update", pack(operand),
                 [&] { ok = addAll(translator, set, operand.items); });
   return ok;
 }
 
 bool subtractFromSet(Translator& translator, SetVariable* set, const SetOperand& operand) {
-  set->changeBy(translator, "difference_update", operand.real, [&] {
+  set->changeBy(translator, "difference_update", pack(operand), [&] {
     for (const Value& item : operand.items) {
       set->remove(translator, item);
       if (translator.exceptionPending()) return;
@@ -134,12 +139,22 @@ bool subtractFromSet(Translator& translator, SetVariable* set, const SetOperand&
   return !translator.exceptionPending();
 }
 
-bool intersectSet(Translator& translator, SetVariable* set, const SetOperand& operand) {
-  SetVariable* common = intersection(translator, &PySet_Type, set, operand);
-  if (!common) return false;
-  set->changeBy(translator, "intersection_update", operand.real, [&] {
+bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<SetOperand> operands) {
+  // The set is touched when all is known: an exception leaves it as it is.
+  SetVariable* common = set;
+  bool allReal = true;
+  Ref<> reals = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(operands.size())));
+  for (size_t i = 0; i < operands.size(); ++i) {
+    common = intersection(translator, &PySet_Type, common, operands[i]);
+    if (!common) return false;
+    allReal = allReal && operands[i].real;
+    if (allReal) PyTuple_SET_ITEM(reals.get(), i, Ref<>(operands[i].real).release());
+  }
+  ValueVector items;
+  common->forEach([&](const Value& item) { items.push_back(item); });
+  set->changeBy(translator, "intersection_update", allReal ? std::move(reals) : nullptr, [&] {
     set->clear(translator);
-    common->forEach([&](const Value& item) { set->add(translator, item); });
+    addAll(translator, set, items);
   });
   return true;
 }
@@ -148,7 +163,7 @@ bool symmetricDifferenceUpdate(Translator& translator, SetVariable* set, SetOper
   // An iterable with an item twice must not add and remove it again.
   SetVariable* distinct = copySet(translator, &PySet_Type, operand);
   if (!distinct) return false;
-  set->changeBy(translator, "symmetric_difference_update", operand.real, [&] {
+  set->changeBy(translator, "symmetric_difference_update", pack(operand), [&] {
     distinct->forEach([&](const Value& item) {
       if (!set->remove(translator, item)) set->add(translator, item);
     });
@@ -168,7 +183,7 @@ SetVariable* intersection(Translator& translator, PyTypeObject* type, SetVariabl
     return nullptr;
   }
   SetVariable* result = newSet(translator, type);
-  result->makeBy("intersection", own.real, operand.real,
+  result->makeBy("intersection", own.real, pack(operand),
                  [&] { addAll(translator, result, items); });
   return result;
 }
@@ -180,7 +195,7 @@ SetVariable* difference(Translator& translator, PyTypeObject* type, SetVariable*
   ValueVector items;
   if (!other || !select(translator, other, own.items, false, items)) return nullptr;
   SetVariable* result = newSet(translator, type);
-  result->makeBy("difference", own.real, operand.real, [&] { addAll(translator, result, items); });
+  result->makeBy("difference", own.real, pack(operand), [&] { addAll(translator, result, items); });
   return result;
 }
 
@@ -195,7 +210,7 @@ SetVariable* symmetricDifference(Translator& translator, PyTypeObject* type, Set
   }
   items.append(rest.begin(), rest.end());
   SetVariable* result = newSet(translator, type);
-  result->makeBy("symmetric_difference", own.real, operand.real,
+  result->makeBy("symmetric_difference", own.real, pack(operand),
                  [&] { addAll(translator, result, items); });
   return result;
 }

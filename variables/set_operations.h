@@ -30,7 +30,7 @@ SetVariable* copySet(Translator& translator, PyTypeObject* type, const SetOperan
 // In-place operations. False with the exception pending.
 bool updateSet(Translator& translator, SetVariable* set, const SetOperand& operand);
 bool subtractFromSet(Translator& translator, SetVariable* set, const SetOperand& operand);
-bool intersectSet(Translator& translator, SetVariable* set, const SetOperand& operand);
+bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<SetOperand> operands);
 bool symmetricDifferenceUpdate(Translator& translator, SetVariable* set, SetOperand operand);
 
 // Operations that make a new set of type `type`. Null with the exception pending.

@@ -40,6 +40,16 @@ Value binary(Translator& translator, NumberSlot slot, const Value& left, const V
     return frozen ? Value::constant(Py_NotImplemented)
                   : inPlace(translator, slot, setOf(left), operand);
   }
+  if (left.isConstant() && operand.real) {
+    static constexpr std::pair<NumberSlot, binaryfunc> kOperations[] = {
+        {nb_or, PyNumber_Or},
+        {nb_and, PyNumber_And},
+        {nb_subtract, PyNumber_Subtract},
+        {nb_xor, PyNumber_Xor}};
+    for (auto [each, operation] : kOperations) {
+      if (each == slot) return translator.fromPython(operation(left.object(), operand.real.get()));
+    }
+  }
   // The result has the type of the left operand.
   PyTypeObject* type = typeOf(left);
   SetVariable* self = toSet(translator, left);

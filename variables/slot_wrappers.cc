@@ -1,6 +1,7 @@
 #include "variables/slot_wrappers.h"
 
 #include "variables/builtin_handlers.h"
+#include "variables/equality.h"
 #include "variables/object_protocol.h"
 
 namespace armature {
@@ -63,6 +64,12 @@ Value repr(Translator& translator, const Value& self, CallArguments& arguments) 
   return takes(translator, arguments, 0) ? toRepr(translator, self) : Value();
 }
 
+Value hash(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!takes(translator, arguments, 0)) return Value();
+  Py_hash_t result;
+  return hashValue(translator, self, result) ? Value::integer(result) : Value();
+}
+
 // One slot only, without the other operand's reflected one: NotImplemented is a result.
 template <int op>
 Value compare(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -104,6 +111,7 @@ constexpr SpecialMethod kSpecialMethods[] = {
     {"__iter__", iter},
     {"__next__", next},
     {"__repr__", repr},
+    {"__hash__", hash},
     {"__lt__", compare<Py_LT>},
     {"__le__", compare<Py_LE>},
     {"__eq__", compare<Py_EQ>},
@@ -133,7 +141,8 @@ constexpr SpecialMethod kSpecialMethods[] = {
 
 void registerSlotWrappers(PyTypeObject* type) {
   for (const SpecialMethod& method : kSpecialMethods) {
-    if (PyDict_GetItemString(type->tp_dict, method.name)) {
+    PyObject* found = PyDict_GetItemString(type->tp_dict, method.name);
+    if (found && found != Py_None) {
       registerMethodHandler(type, method.name, method.handler);
     }
   }

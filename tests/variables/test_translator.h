@@ -1,0 +1,44 @@
+// A translator without an interpreter: enough for tests of variables by themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "variables/translator.h"
+
+namespace armature {
+
+class TestTranslator : public Translator {
+ public:
+  TestTranslator();
+
+  // Trackers whose mutation was recorded, in order.
+  std::vector<VariableTracker*> mutations;
+
+  // What stands for a real object that the trace makes: lists, dicts, sets and tuples become new
+  // variables, with all that is in them; anything else must be a constant.
+  Value traced(PyObject* object);
+  // The real object that a value stands for, made anew. Lazy values are realized.
+  Ref<> real(const Value& value);
+  // An input: the object as it would be found in the local variable `name`.
+  Value input(const char* name, PyObject* object);
+
+  // The pending exception as "TypeError: message", which is taken; "" if there is none.
+  std::string takeError();
+  // The guards as "TYPE L['x']", one a line.
+  std::string guardText() const;
+
+  void recordMutation(VariableTracker* tracker) override;
+  Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
+  Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
+  Value runningFirstArgument() override;
+  NewCellVariable* runningClassCell() override;
+  ProgramLocation location() const override { return {}; }
+  DictVariable* runningGlobals() override;
+};
+
+// Python's value of an expression, and its repr(); both abort the test program on an exception.
+Ref<> evaluate(const std::string& expression);
+std::string repr(PyObject* object);
+
+}  // namespace armature
