@@ -56,6 +56,15 @@ void PyCodegen::replay(VariableTracker* tracker) {
           if (dict->owner()) {
             load(dict->owner());
             assembler_.emitName(Opcode::LOAD_ATTR, "__dict__");
+          } else if (dict->type()->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+            // A subclass may override __delitem__; only the final effect is replayed.
+            assembler_.emit(Opcode::PUSH_NULL);
+            assembler_.emitLoadConst(dictMethod(dict->type(), "__delitem__"));
+            load(dict);
+            load(entry.key);
+            assembler_.emitCall(2);
+            assembler_.emit(Opcode::POP_TOP);
+            continue;
           } else {
             load(dict);
           }
@@ -64,10 +73,7 @@ void PyCodegen::replay(VariableTracker* tracker) {
         } else if (dict->owner()) {
           setAttribute(dict->owner(), entry.key.object(), entry.value);
         } else {
-          load(entry.value);
-          load(dict);
-          load(entry.key);
-          assembler_.emit(Opcode::STORE_SUBSCR);
+          setDictItem(dict, entry.key, entry.value);
         }
       }
       return;

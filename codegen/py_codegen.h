@@ -59,6 +59,10 @@ class PyCodegen {
   bool isAllocatedFirst(VariableTracker* tracker) const;
   void allocate(VariableTracker* tracker);
   void fill(VariableTracker* tracker);
+  // dict[key] = value, past any override of a subclass.
+  void setDictItem(VariableTracker* dict, const Value& key, const Value& value);
+  // The method of the builtin dict type that `type` derives from.
+  static PyObject* dictMethod(PyTypeObject* type, const char* name);
   void setAttribute(VariableTracker* object, PyObject* name, const Value& value);
 
   // --- Effects (effects.cc).

@@ -106,6 +106,7 @@ void PyCodegen::collectParts(VariableTracker* tracker) {
       break;
     case VariableKind::UserObject: {
       auto* object = llvm::cast<UserObjectVariable>(tracker);
+      collectDict(object->container);
       collectDict(object->dict);
       collectDict(object->memberValues);
       break;

@@ -156,7 +156,8 @@ void PyCodegen::allocate(VariableTracker* tracker) {
     case VariableKind::UserObject: {
       auto* object = llvm::cast<UserObjectVariable>(tracker);
       assembler_.emit(Opcode::PUSH_NULL);
-      assembler_.emitLoadConst(objectNew());
+      assembler_.emitLoadConst(object->container ? dictMethod(object->type(), "__new__")
+                                                 : objectNew());
       load(object->classVariable);
       assembler_.emitCall(1);
       break;
@@ -173,6 +174,35 @@ void PyCodegen::allocate(VariableTracker* tracker) {
     }
   }
   assembler_.emit(Opcode::STORE_FAST, local);
+}
+
+PyObject* PyCodegen::dictMethod(PyTypeObject* type, const char* name) {
+  bool isOrdered = PyType_IsSubtype(type, &PyODict_Type);
+  PyTypeObject* base = isOrdered ? &PyODict_Type : &PyDict_Type;
+  // Borrowed by the constants of the code; the builtin type keeps it alive for good.
+  PyObject* method = PyObject_GetAttrString(reinterpret_cast<PyObject*>(base), name);
+  if (!method) {
+    PyErr_Clear();
+    throw UnsupportedReconstruction(std::string("dict.") + name + " is missing");
+  }
+  return method;
+}
+
+void PyCodegen::setDictItem(VariableTracker* dict, const Value& key, const Value& value) {
+  if (dict->type()->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(dictMethod(dict->type(), "__setitem__"));
+    load(dict);
+    load(key);
+    load(value);
+    assembler_.emitCall(3);
+    assembler_.emit(Opcode::POP_TOP);
+    return;
+  }
+  load(value);
+  load(dict);
+  load(key);
+  assembler_.emit(Opcode::STORE_SUBSCR);
 }
 
 void PyCodegen::setAttribute(VariableTracker* object, PyObject* name, const Value& value) {
@@ -218,15 +248,17 @@ void PyCodegen::fill(VariableTracker* tracker) {
     case VariableKind::Dict: {
       llvm::cast<DictVariable>(tracker)->forEach(
           translator_, [&](const OrderedValueMap::Entry& entry) {
-            load(entry.value);
-            load(tracker);
-            load(entry.key);
-            assembler_.emit(Opcode::STORE_SUBSCR);
+            setDictItem(tracker, entry.key, entry.value);
           });
       return;
     }
     case VariableKind::UserObject: {
       auto* object = llvm::cast<UserObjectVariable>(tracker);
+      if (object->container) {
+        object->container->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
+          setDictItem(object, entry.key, entry.value);
+        });
+      }
       if (object->dict) {
         object->dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
           setAttribute(object, entry.key.object(), entry.value);

@@ -1,6 +1,7 @@
 #include "runtime/libraries.h"
 
 #include "libraries/numpy/array_reader.h"
+#include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/tensor_reader.h"
 #include "libraries/torch/torch_library.h"
@@ -29,8 +30,9 @@ void registerLibraries() {
   static bool torch = false, numpy = false;
   if (!torch && registerTorch() && registerTorchLibrary()) {
     torch = true;
-    registerDataTypes("torch", {"dtype", "device", "layout", "memory_format", "Size", "qscheme"});
+    registerDataTypes("torch", {"dtype", "device", "layout", "memory_format", "Size", "qscheme", "finfo", "iinfo"});
     registerGradModes();
+    registerCompilerQueries();
   }
   if (!numpy && registerNumPy()) {
     numpy = true;

@@ -11,6 +11,7 @@
 #include "variables/kind_slots.h"
 #include "variables/object_protocol.h"
 #include "variables/sequence.h"
+#include "variables/user_defined.h"
 #include "variables/sequence_slots.h"
 
 namespace armature {
@@ -46,12 +47,22 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
 }
 
 Value constantConcat(Translator& translator, NumberSlot, const Value& left, const Value& right) {
-  // A constant tuple and a traced one: the same as two traced ones.
-  if (left.isConstant() && PyTuple_CheckExact(left.object()) && trackerOf<TupleVariable>(right)) {
-    ValueVector items;
-    iterateInto(translator, left, items);
-    iterateInto(translator, right, items);
-    return makeTuple(translator, std::move(items));
+  // A constant tuple and a traced one: the same as two traced ones. Where all items turn out to be
+  // constants, CPython knows what the sum of the two types is.
+  if (left.isConstant() && PyTuple_Check(left.object()) && trackerOf<TupleVariable>(right)) {
+    ValueVector added;
+    iterateInto(translator, right, added);
+    for (Value& item : added) translator.realize(item);
+    Value sum = makeTuple(translator, added);
+    if (sum.isConstant()) {
+      return translator.fromPython(PyNumber_Add(left.object(), sum.object()));
+    }
+    if (PyTuple_CheckExact(left.object())) {
+      ValueVector items;
+      iterateInto(translator, left, items);
+      items.append(added.begin(), added.end());
+      return makeTuple(translator, std::move(items));
+    }
   }
   if (left.isConstant() && PySequence_Check(left.object())) {
     return translator.raise(PyExc_TypeError,
@@ -289,6 +300,11 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
             PyExc_TypeError, "descriptor '%U' for '%.100s' objects doesn't apply to a '%.100s' object",
             reinterpret_cast<PyDescrObject*>(object)->d_name, owner->tp_name,
             typeOf(self)->tp_name);
+      }
+      // What a builtin base's method works on is the builtin part of the object.
+      if (auto* object = trackerOf<UserObjectVariable>(self);
+          object && object->container && owner != &PyBaseObject_Type) {
+        self = object->container;
       }
     }
     return handler(translator, self, arguments);

@@ -27,6 +27,10 @@ Value selfIterator(Translator&, const Value& self) { return self; }
 Value callFunction(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* function = llvm::cast<UserFunctionVariable>(callable.tracker());
   if (PyObject* real = function->existing()) {
+    if (BuiltinHandler handler = findHandler(real)) {
+      arguments.tail = false;
+      return handler(translator, Value(), arguments);
+    }
     for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
       const Library* library = findLibrary(kind);
       if (!library) continue;
@@ -45,10 +49,6 @@ Value callFunction(Translator& translator, const Value& callable, CallArguments&
                          *rule.reason ? rule.reason
                                       : "The function needs the data of its arguments.");
       }
-    }
-    if (BuiltinHandler handler = findHandler(real)) {
-      arguments.tail = false;
-      return handler(translator, Value(), arguments);
     }
   }
   return translator.callUserFunction(function, arguments);

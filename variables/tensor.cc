@@ -260,6 +260,15 @@ TypeSlots makeTensorSlots() {
   return slots;
 }
 
+Value callInGraph(Translator& translator, const Value& self, PyObject* name, const CallRule& rule,
+                  const CallArguments& arguments) {
+  llvm::SmallVector<Value, 6> values;
+  values.push_back(self);
+  values.append(arguments.values.begin(), arguments.values.end());
+  return translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallMethod, name,
+                                       rule, values, arguments.keywordNames);
+}
+
 // size(dim), stride(dim): one number of what the method without argument answers.
 Value methodFromMetadata(Translator& translator, const Value& self, PyObject* name,
                          const CallArguments& arguments) {
@@ -267,6 +276,9 @@ Value methodFromMetadata(Translator& translator, const Value& self, PyObject* na
   std::string_view text = PyUnicode_AsUTF8(name);
   TensorMetadata nothing;
   if (!tensor->library().attribute(nothing, text)) {
+    if (!arguments.values.empty()) {
+      return callInGraph(translator, self, name, CallRule(), arguments);
+    }
     throw GraphBreak("Method of an array", describe(self) + "." + std::string(text) + "()",
                      "The method needs the array's data.");
   }
@@ -277,10 +289,7 @@ Value methodFromMetadata(Translator& translator, const Value& self, PyObject* na
   const Value* index = arguments.keyword("dim");
   if (!index && arguments.positionalCount() == 1) index = &arguments.values[0];
   bool indexes = index && arguments.values.size() == 1 && PyTuple_Check(all.object());
-  if (!indexes) {
-    throw GraphBreak("Method of an array", describe(self) + "." + std::string(text) + "(…)",
-                     "This form of the call is not modelled.");
-  }
+  if (!indexes) return callInGraph(translator, self, name, CallRule(), arguments);
   Value which = translator.realized(*index);
   if (which.is(Py_None)) return all;
   which = toIndex(translator, which);
@@ -307,13 +316,8 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
   TensorVariable* tensor = tensorOf(self);
   CallRule rule = tensor->library().classifyMethod(name);
   switch (rule.kind) {
-    case CallKind::GraphOperation: {
-      llvm::SmallVector<Value, 6> values;
-      values.push_back(self);
-      values.append(arguments.values.begin(), arguments.values.end());
-      return translator.callGraphOperation(tensor->library(), NodeOperation::CallMethod, name,
-                                           rule, values, arguments.keywordNames);
-    }
+    case CallKind::GraphOperation:
+      return callInGraph(translator, self, name, rule, arguments);
     case CallKind::ConstantFoldable:
       return methodFromMetadata(translator, self, name, arguments);
     case CallKind::Inline: {

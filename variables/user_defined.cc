@@ -186,7 +186,9 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
     // namedtuple: its generated __new__(_cls, …) builds the tuple of its arguments.
     return makeNamedTuple(translator, variable, fields, arguments);
   }
-  if (layout != &PyBaseObject_Type || _PyType_Lookup(type, newName) != objectAttribute(newName)) {
+  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool hasBuiltinNew = _PyType_Lookup(type, newName) == _PyType_Lookup(layout, newName);
+  if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
     throw GraphBreak("Class with a __new__ that is not object's", type->tp_name,
                      "Instances of builtin types' subclasses and of classes with their own "
                      "__new__ are not modelled.");
@@ -194,7 +196,9 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
     throw GraphBreak("Instance of an abstract class", type->tp_name, "Python raises TypeError.");
   }
-  Value instance = translator.make<UserObjectVariable>(variable);
+  auto* object = translator.make<UserObjectVariable>(variable);
+  if (isDict) object->container = translator.make<DictVariable>(layout);
+  Value instance = object;
   PyObject* init = _PyType_Lookup(type, initName);
   if (init == objectAttribute(initName)) {
     if (!arguments.values.empty()) {

@@ -26,6 +26,9 @@ class UserObjectVariable : public VariableTracker {
         classVariable(classVariable) {}
 
   UserClassVariable* const classVariable = nullptr;
+  // The builtin part of an instance of a dict subclass: its items. It has the object's source and
+  // its own mutation state; methods that the class does not override work on it. Null for others.
+  DictVariable* container = nullptr;
   // Its __dict__; made on demand, null if the type has none (__slots__ alone).
   DictVariable* dict = nullptr;
   // Values of member descriptors (__slots__), keyed by the descriptor; made on demand.

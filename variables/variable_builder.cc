@@ -302,7 +302,9 @@ Value VariableBuilder::buildArray(ArrayLibraryKind kind) {
 
 Value VariableBuilder::buildInstance() {
   PyTypeObject* type = Py_TYPE(object_.get());
-  bool plainLayout = staticBase(type) == &PyBaseObject_Type;
+  // Subclasses of OrderedDict keep an order of their own, which only their iterator knows.
+  PyTypeObject* layout = staticBase(type);
+  bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type;
   static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
   PyObject* access = _PyType_Lookup(type, getattribute);
   bool knownAccess = access == _PyType_Lookup(&PyBaseObject_Type, getattribute) ||
@@ -311,7 +313,9 @@ Value VariableBuilder::buildInstance() {
     return buildOpaque();
   }
   guardType();
-  return translator_.make<UserObjectVariable>(source_, object_);
+  auto* object = translator_.make<UserObjectVariable>(source_, object_);
+  if (layout == &PyDict_Type) object->container = translator_.make<DictVariable>(source_, object_);
+  return object;
 }
 
 Value VariableBuilder::buildOpaque() {

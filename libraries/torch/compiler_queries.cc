@@ -1,0 +1,34 @@
+#include "libraries/torch/compiler_queries.h"
+
+#include <string>
+
+#include "variables/builtin_handlers.h"
+
+namespace armature {
+
+namespace {
+
+Value answerYes(Translator&, const Value&, CallArguments&) { return Value::boolean(true); }
+Value answerNo(Translator&, const Value&, CallArguments&) { return Value::boolean(false); }
+
+void registerAnswer(const char* module, const char* name, BuiltinHandler handler) {
+  PyObject* imported = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+  PyObject* function =
+      imported ? PyDict_GetItemString(PyModule_GetDict(imported), name) : nullptr;
+  if (function) registerObjectHandler(function, handler);
+}
+
+}  // namespace
+
+void registerCompilerQueries() {
+  // As under TorchDynamo: inside a trace a program is being compiled.
+  registerAnswer("torch.compiler", "is_compiling", answerYes);
+  registerAnswer("torch.compiler", "is_dynamo_compiling", answerYes);
+  registerAnswer("torch._utils", "is_compiling", answerYes);
+  // A trace is not the time at which a device's stream is captured.
+  for (const char* module : {"torch.cuda", "torch.cuda.graphs", "torch.xpu", "torch.xpu.graphs"}) {
+    registerAnswer(module, "is_current_stream_capturing", answerNo);
+  }
+}
+
+}  // namespace armature
