@@ -238,8 +238,7 @@ TypeAttribute ownGetattribute(Translator& translator, const Value& object) {
   }
   TypeAttribute found =
       findOnType(translator, typeSource(object, translator), type, getattribute);
-  if (found.object == _PyType_Lookup(&PyBaseObject_Type, getattribute)) return {};
-  return found;
+  return found.object && isPythonFunction(found.object) ? found : TypeAttribute();
 }
 
 bool attributeErrorPending(Translator& translator) {

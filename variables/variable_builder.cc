@@ -307,8 +307,8 @@ Value VariableBuilder::buildInstance() {
   bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type;
   static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
   PyObject* access = _PyType_Lookup(type, getattribute);
-  bool knownAccess = access == _PyType_Lookup(&PyBaseObject_Type, getattribute) ||
-                     (access && PyFunction_Check(access));
+  bool knownAccess = layout->tp_getattro == PyObject_GenericGetAttr &&
+                     (access == _PyType_Lookup(layout, getattribute) || PyFunction_Check(access));
   if (!plainLayout || !knownAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     return buildOpaque();
   }
