@@ -385,16 +385,19 @@ void PyCodegen::build(VariableTracker* tracker) {
         assembler_.emitCall(2);
         return;
       }
-      // A C method: the attribute of its object.
-      PyObject* name = nullptr;
-      if (function && PyUnicode_Check(function)) name = function;
-      if (function && (Py_TYPE(function) == &PyMethodDescr_Type ||
-                       Py_TYPE(function) == &PyWrapperDescr_Type)) {
-        name = reinterpret_cast<PyDescrObject*>(function)->d_name;
+      // A C method: bound by its descriptor, since a subclass may have overridden the attribute.
+      if (function && Py_TYPE(function)->tp_descr_get) {
+        assembler_.emitLoadConst(function);
+        assembler_.emitName(Opcode::LOAD_METHOD, "__get__");
+        load(method->self);
+        assembler_.emitCall(1);
+        return;
       }
-      if (!name) throw UnsupportedReconstruction(describe(tracker));
+      if (!function || !PyUnicode_Check(function)) {
+        throw UnsupportedReconstruction(describe(tracker));
+      }
       load(method->self);
-      assembler_.emitName(Opcode::LOAD_ATTR, name);
+      assembler_.emitName(Opcode::LOAD_ATTR, function);
       return;
     }
     case VariableKind::Super: {

@@ -104,8 +104,8 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
         return false;
       }
     }
-    raise(PyExc_TypeError, "%U() got an unexpected keyword argument '%S'",
-          qualifiedName(function), name);
+    raise(PyExc_TypeError, "%U() got an unexpected keyword argument '%S'", qualifiedName(function),
+          name);
     return false;
   }
 
@@ -119,10 +119,9 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
     size_t required = positional - defaults.size();
     size_t keywordOnlyGiven = 0;
     for (size_t i = positional; i < total; ++i) keywordOnlyGiven += locals[i] ? 1 : 0;
-    std::string takes = defaults.empty()
-                            ? std::to_string(positional)
-                            : "from " + std::to_string(required) + " to " +
-                                  std::to_string(positional);
+    std::string takes =
+        defaults.empty() ? std::to_string(positional)
+                         : "from " + std::to_string(required) + " to " + std::to_string(positional);
     std::string extra;
     if (keywordOnlyGiven) {
       extra = " positional argument" + std::string(given == 1 ? "" : "s") + " (and " +
@@ -233,7 +232,14 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   bool hasKeywords = instruction.argument & 1;
   Value callable = frame.peek(hasKeywords ? 3 : 2);
   CallArguments arguments;
-  if (!iterateInto(*this, frame.peek(hasKeywords ? 2 : 1), arguments.values)) return false;
+  Value& positional = frame.peek(hasKeywords ? 2 : 1);
+  realize(positional);
+  PyTypeObject* type = typeOf(positional);
+  if (!type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item)) {
+    throw GraphBreak("* of something that is not iterable", describe(positional),
+                     "Python raises TypeError.");
+  }
+  if (!iterateInto(*this, positional, arguments.values)) return false;
   Ref<> names;
   if (hasKeywords) {
     realize(frame.peek(1));

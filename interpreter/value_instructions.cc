@@ -6,6 +6,19 @@
 
 namespace armature {
 
+namespace {
+
+// The container that a display or comprehension fills, `n` entries below the top. It is an input
+// where a resume function goes on in the middle of the filling.
+template <class Kind>
+Kind* containerAt(Translator& translator, Frame& frame, int32_t n) {
+  Value& value = frame.peek(n);
+  translator.realize(value);
+  return llvm::cast<Kind>(value.tracker());
+}
+
+}  // namespace
+
 bool InstructionTranslator::operatorInstruction(Frame& frame, const Instruction& instruction) {
   Value result;
   switch (instruction.opcode) {
@@ -100,7 +113,7 @@ bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& inst
       break;
     }
     default: {  // LIST_TO_TUPLE
-      auto* list = llvm::cast<ListVariable>(frame.peek(1).tracker());
+      auto* list = containerAt<ListVariable>(*this, frame, 1);
       result = makeTuple(*this, list->items());
       consumed = 1;
       break;
@@ -116,16 +129,15 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
   int32_t n = instruction.argument;
   switch (instruction.opcode) {
     case Opcode::LIST_APPEND:
-      llvm::cast<ListVariable>(frame.peek(n + 1).tracker())->append(*this, frame.peek(1));
+      containerAt<ListVariable>(*this, frame, n + 1)->append(*this, frame.peek(1));
       frame.drop(1);
       return true;
     case Opcode::LIST_EXTEND: {
-      auto* list = llvm::cast<ListVariable>(frame.peek(n + 1).tracker());
+      auto* list = containerAt<ListVariable>(*this, frame, n + 1);
       ValueVector items;
       if (!iterateInto(*this, frame.peek(1), items)) {
         // CPython names the construct where the iterable has no __iter__ at all.
-        bool notIterable =
-            !slotsOf(realized(frame.peek(1))).tp_iter && exceptionPending();
+        bool notIterable = !slotsOf(realized(frame.peek(1))).tp_iter && exceptionPending();
         if (notIterable) {
           raise(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
                 typeOf(frame.peek(1))->tp_name);
@@ -137,14 +149,14 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
       return true;
     }
     case Opcode::SET_ADD: {
-      auto* set = llvm::cast<SetVariable>(frame.peek(n + 1).tracker());
+      auto* set = containerAt<SetVariable>(*this, frame, n + 1);
       realize(frame.peek(1));
       if (!set->add(*this, frame.peek(1))) return false;
       frame.drop(1);
       return true;
     }
     case Opcode::SET_UPDATE: {
-      auto* set = llvm::cast<SetVariable>(frame.peek(n + 1).tracker());
+      auto* set = containerAt<SetVariable>(*this, frame, n + 1);
       ValueVector items;
       if (!iterateInto(*this, frame.peek(1), items)) return false;
       for (Value& item : items) {
@@ -155,14 +167,14 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
       return true;
     }
     case Opcode::MAP_ADD: {
-      auto* dict = llvm::cast<DictVariable>(frame.peek(n + 2).tracker());
+      auto* dict = containerAt<DictVariable>(*this, frame, n + 2);
       realize(frame.peek(2));
       if (!dict->set(*this, frame.peek(2), frame.peek(1))) return false;
       frame.drop(2);
       return true;
     }
     default: {  // DICT_UPDATE, DICT_MERGE
-      auto* dict = llvm::cast<DictVariable>(frame.peek(n + 1).tracker());
+      auto* dict = containerAt<DictVariable>(*this, frame, n + 1);
       realize(frame.peek(1));
       auto* other = trackerOf<DictVariable>(frame.peek(1));
       if (!other) {
@@ -243,8 +255,8 @@ bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction)
   } else {
     Value iterator = getIterator(*this, sequence);
     if (!iterator) {
-      if (!slotsOf(sequence).tp_iter || typeOf(exception()) ==
-                                            reinterpret_cast<PyTypeObject*>(PyExc_TypeError)) {
+      if (!slotsOf(sequence).tp_iter ||
+          typeOf(exception()) == reinterpret_cast<PyTypeObject*>(PyExc_TypeError)) {
         raise(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
               typeOf(sequence)->tp_name);
       }

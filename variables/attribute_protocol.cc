@@ -46,6 +46,11 @@ void guardIdentity(Translator& translator, const TypeAttribute& found) {
   if (found.source) translator.addGuard(found.source, GuardType::ID_MATCH, found.object);
 }
 
+Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
+  return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                          typeOf(object)->tp_name, name);
+}
+
 Value memberValue(Translator& translator, const TypeAttribute& found, const Value& instance,
                   PyObject* name) {
   guardIdentity(translator, found);
@@ -56,7 +61,7 @@ Value memberValue(Translator& translator, const TypeAttribute& found, const Valu
       if (value) return value;
       if (object->memberValues->entries().find(key, hashKey(key).hash) !=
           OrderedValueMap::kAbsent) {
-        return translator.raise(PyExc_AttributeError, "%U", name);  // Deleted by the trace.
+        return noAttribute(translator, instance, name);  // Deleted by the trace.
       }
     }
     if (object->existing()) {
@@ -73,7 +78,7 @@ Value memberValue(Translator& translator, const TypeAttribute& found, const Valu
                          "A slot of this object has no value; its absence cannot be guarded.");
       }
     } else {
-      return translator.raise(PyExc_AttributeError, "%U", name);
+      return noAttribute(translator, instance, name);
     }
   }
   throw GraphBreak("Attribute of a C object",
@@ -103,11 +108,6 @@ bool isDataDescriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set !
 DictVariable* instanceDictOf(Translator& translator, const Value& object) {
   InstanceDictFunction function = slotsOf(object).instanceDict;
   return function ? function(translator, object) : nullptr;
-}
-
-Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
-  return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-                          typeOf(object)->tp_name, name);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "variables/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/object_protocol.h"
 #include "variables/trailed.h"
@@ -28,14 +29,13 @@ Value exceptionAttribute(Translator& translator, const Value& self, PyObject* na
   if (is("__cause__")) return orNone(exception->cause);
   if (is("__context__")) return orNone(exception->context);
   if (is("__suppress_context__")) return Value::boolean(exception->suppressContext);
-  if (is("value") && exception->type() ==
-                         reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
+  if (is("value") && exception->type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
     return exception->arguments.empty() ? Value::none() : exception->arguments[0];
   }
   PyObject* found = _PyType_Lookup(exception->type(), name);
-  bool computed = found && (Py_TYPE(found) == &PyMemberDescr_Type ||
-                            Py_TYPE(found) == &PyGetSetDescr_Type) &&
-                  !is("__class__") && !is("__dict__");
+  bool computed =
+      found && (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) &&
+      !is("__class__") && !is("__dict__");
   if (computed) {
     throw GraphBreak("Attribute of an exception", describe(self) + "." + text,
                      "This attribute of the exception is not modelled.");
@@ -85,6 +85,37 @@ Value exceptionRepr(Translator& translator, const Value& self) {
                           ? PyUnicode_FromFormat("%s(%U)", name, arguments.object())
                           : PyUnicode_FromFormat("%s%U", name, arguments.object()));
 }
+
+// BaseException.__init__: its arguments become `args`.
+Value initException(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* exception = trackerOf<ExceptionVariable>(self);
+  if (!exception) throw GraphBreak("Existing exception object", describe(self), "Not modelled.");
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
+                            exception->type()->tp_name);
+  }
+  recordUndo(translator.trail,
+             [exception, before = exception->arguments] { exception->arguments = before; });
+  exception->arguments.assign(arguments.values.begin(), arguments.values.end());
+  return Value::none();
+}
+
+// The builtin exceptions whose __init__ is BaseException's; each has a wrapper of its own.
+void registerExceptionHandlers() {
+  auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  PyObject* builtins = PyEval_GetBuiltins();
+  Py_ssize_t position = 0;
+  PyObject *name, *object;
+  while (PyDict_Next(builtins, &position, &name, &object)) {
+    if (!PyExceptionClass_Check(object)) continue;
+    auto* type = reinterpret_cast<PyTypeObject*>(object);
+    bool plain = type->tp_init == base->tp_init && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    if (plain && PyDict_GetItemString(type->tp_dict, "__init__")) {
+      registerMethodHandler(type, "__init__", initException);
+    }
+  }
+}
+ARMATURE_REGISTER_HANDLERS(registerExceptionHandlers);
 
 TypeSlots makeExceptionSlots() {
   TypeSlots slots;

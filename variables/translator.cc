@@ -305,6 +305,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   trail.record(kGraphGrowth, graph.get(), graph->size());
   Node* node = graph->addCall(operation, target, std::move(positional), std::move(keywords),
                               location());
+  node->gradEnabled = gradEnabled_;
   Value result;
   if (rule.returnsOneArray && !library.eager()) {
     result = make<TensorVariable>(library.arrayType(), node, &library);

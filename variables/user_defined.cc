@@ -59,8 +59,8 @@ Value classAttribute(Translator& translator, const Value& self, PyObject* attrib
   if (found.object) return bindTypeAttribute(translator, found, Value(), type, attribute);
   if (metaAttribute) {
     if (metaclass == &PyType_Type && Py_TYPE(metaAttribute) == &PyMethodDescr_Type) {
-      return translator.make<BoundMethodVariable>(&PyCFunction_Type,
-                                                  Value::constant(metaAttribute), self);
+      return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(metaAttribute),
+                                                  self);
     }
     throw GraphBreak("Attribute of a metaclass", std::string(type->tp_name) + "." + text,
                      "The attribute is found on the metaclass, which is not modelled.");
@@ -93,8 +93,7 @@ Value makeException(Translator& translator, const Value& callable, PyTypeObject*
     throw GraphBreak("Exception class with __new__", type->tp_name, "Not modelled.");
   }
   auto* exception = translator.make<ExceptionVariable>(
-      type, callable,
-      ValueVector(arguments.positional().begin(), arguments.positional().end()));
+      type, callable, ValueVector(arguments.positional().begin(), arguments.positional().end()));
   PyObject* initFunction = _PyType_Lookup(type, init);
   if (initFunction && PyFunction_Check(initFunction)) {
     if (!runInit(translator, exception, arguments)) return Value();
@@ -118,16 +117,16 @@ Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObje
   for (size_t i = 0; i < arguments.positionalCount(); ++i) items[i] = arguments.values[i];
   for (size_t i = 0; i < arguments.keywordCount(); ++i) {
     size_t field = 0;
-    while (field < count && PyUnicode_Compare(PyTuple_GET_ITEM(fields, field),
-                                              arguments.keywordName(i)) != 0) {
+    while (field < count &&
+           PyUnicode_Compare(PyTuple_GET_ITEM(fields, field), arguments.keywordName(i)) != 0) {
       ++field;
     }
     if (field == count || items[field]) {
-      return translator.raise(
-          PyExc_TypeError,
-          field == count ? "%.200s.__new__() got an unexpected keyword argument '%U'"
-                         : "%.200s.__new__() got multiple values for argument '%U'",
-          type->tp_name, arguments.keywordName(i));
+      return translator.raise(PyExc_TypeError,
+                              field == count
+                                  ? "%.200s.__new__() got an unexpected keyword argument '%U'"
+                                  : "%.200s.__new__() got multiple values for argument '%U'",
+                              type->tp_name, arguments.keywordName(i));
     }
     items[field] = arguments.keywordValue(i);
   }
@@ -248,7 +247,8 @@ Value callSpecial(Translator& translator, const Value& self, PyObject* special,
                   llvm::ArrayRef<Value> arguments) {
   Value method = lookupSpecial(translator, self, special);
   if (!method) return method;
-  return call(translator, method, arguments);
+  // Looked at here: NotImplemented may come from a global.
+  return translator.realized(call(translator, method, arguments));
 }
 
 struct OperatorNames {
@@ -259,7 +259,7 @@ struct OperatorNames {
 
 const OperatorNames& operatorNames() {
   static const OperatorNames names = [] {
-    constexpr const char* kNames[] = {"add", "and", "floordiv", "lshift", "matmul", "mul", "mod",
+    constexpr const char* kNames[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
                                       "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
     OperatorNames result;
     for (int i = 0; i < 13; ++i) {
@@ -273,8 +273,7 @@ const OperatorNames& operatorNames() {
 }
 
 // slot_nb_add and its like of typeobject.c.
-Value objectBinary(Translator& translator, NumberSlot slot, const Value& left,
-                   const Value& right) {
+Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   const OperatorNames& names = operatorNames();
   auto tryCall = [&](const Value& self, PyObject* method, const Value& other) {
     Value result = callSpecial(translator, self, method, {other});

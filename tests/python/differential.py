@@ -17,11 +17,10 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import armature
 import numpy as np
 import pytest
 import torch
-
-import armature
 from armature import _C
 
 
@@ -95,7 +94,9 @@ class Comparison:
                 raise AssertionError(f"{where}: {described[0]} became {described[1]}")
             if not torch.equal(a, b) and not torch.allclose(a, b, equal_nan=True):
                 raise AssertionError(f"{where}: {a} became {b}")
-            self.equal(a.grad if a.is_leaf else None, b.grad if b.is_leaf else None, where + ".grad")
+            self.equal(
+                a.grad if a.is_leaf else None, b.grad if b.is_leaf else None, where + ".grad"
+            )
         elif isinstance(a, (np.ndarray, np.generic)):
             np.testing.assert_array_equal(a, b, err_msg=where, strict=True)
         elif isinstance(a, dict):
@@ -107,8 +108,11 @@ class Comparison:
                 raise AssertionError(f"{where}: {a!r} became {b!r}")
             self.sequence(sorted(a, key=repr), sorted(b, key=repr), where)
         elif isinstance(a, (list, tuple)):
-            self.sequence(list.__iter__(a) if isinstance(a, list) else tuple.__iter__(a),
-                          list.__iter__(b) if isinstance(b, list) else tuple.__iter__(b), where)
+            self.sequence(
+                list.__iter__(a) if isinstance(a, list) else tuple.__iter__(a),
+                list.__iter__(b) if isinstance(b, list) else tuple.__iter__(b),
+                where,
+            )
             self.attributes(a, b, where)
         elif isinstance(a, types.FunctionType):
             if a is b:
@@ -134,7 +138,9 @@ class Comparison:
             self.equal(str(a), str(b), f"str({where})")
             self.equal(a.__cause__, b.__cause__, where + ".__cause__")
             self.equal(a.__context__, b.__context__, where + ".__context__")
-            self.equal(a.__suppress_context__, b.__suppress_context__, where + ".__suppress_context__")
+            self.equal(
+                a.__suppress_context__, b.__suppress_context__, where + ".__suppress_context__"
+            )
         else:
             self.attributes(a, b, where)
             if not hasattr(a, "__dict__") and not hasattr(type(a), "__slots__"):
@@ -149,7 +155,9 @@ class Comparison:
             for name in (slots,) if isinstance(slots, str) else slots:
                 if name not in ("__dict__", "__weakref__"):
                     missing = "<no value>"
-                    self.equal(getattr(a, name, missing), getattr(b, name, missing), f"{where}.{name}")
+                    self.equal(
+                        getattr(a, name, missing), getattr(b, name, missing), f"{where}.{name}"
+                    )
         if hasattr(a, "__dict__") and not isinstance(a, type):
             self.equal(dict(vars(a)), dict(vars(b)), f"vars({where})")
 
@@ -157,7 +165,7 @@ class Comparison:
         a, b = list(a), list(b)
         if len(a) != len(b):
             raise AssertionError(f"{where}: {a!r} became {b!r}")
-        for index, (x, y) in enumerate(zip(a, b)):
+        for index, (x, y) in enumerate(zip(a, b, strict=True)):
             self.equal(x, y, f"{where}[{index}]")
 
 
