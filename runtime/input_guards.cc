@@ -33,7 +33,9 @@ void addFinalGuards(InstructionTranslator& translator) {
     if (!source || !changed->existing()) continue;
     for (const Value& other : translator.knownInputs()) {
       VariableTracker* tracker = other.tracker();
-      bool mayAlias = tracker != changed && tracker->source() && tracker->existing() &&
+      // (The items of a dict subclass's instance are a variable of their own, of the same object.)
+      bool mayAlias = tracker->source() && tracker->existing() &&
+                      tracker->existing() != changed->existing() &&
                       tracker->type() == changed->type() && !source->isGlobal();
       if (!mayAlias) continue;
       Guard guard;
