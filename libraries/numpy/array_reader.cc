@@ -1,7 +1,174 @@
 #include "libraries/numpy/array_reader.h"
 
-namespace armature {
+#include <array>
+#include <cstring>
+#include <memory>
 
-bool registerNumPy() { return false; }
+#include "core/describe.h"
+#include "libraries/numpy/global_state.h"
+
+namespace armature {
+namespace {
+
+// The fields of an array and of its dtype up to the last that we read, as numpy/ndarraytypes.h has
+// them in NumPy 1 and 2 (PyArrayObject_fields, PyArray_Descr). Verified when NumPy is registered.
+struct Descriptor {
+  PyObject_HEAD PyTypeObject* scalarType;
+  char kind;
+  char type;
+  char byteOrder;
+  char formerFlags;
+  int typeNumber;
+};
+
+struct Array {
+  PyObject_HEAD char* data;
+  int dimension;
+  Py_ssize_t* sizes;
+  Py_ssize_t* strides;  // in bytes
+  PyObject* base;
+  Descriptor* descriptor;
+};
+
+// Bytes of an element by NPY_TYPES, on machines with 64 bits; 0 for what is not modelled (objects,
+// texts, records, dates).
+constexpr std::array<int8_t, 24> elementSizes = {1, 1,  1, 2,  2,  4, 4, 8, 8, 8, 8, 4,
+                                                 8, 16, 8, 16, 32, 0, 0, 0, 0, 0, 0, 2};
+
+int64_t elementSize(const Descriptor& descriptor) {
+  bool known = descriptor.typeNumber >= 0 &&
+               static_cast<size_t>(descriptor.typeNumber) < elementSizes.size();
+  // NumPy writes the machine's own order as '=', and '|' where there is none.
+  bool native = descriptor.byteOrder == '=' || descriptor.byteOrder == '|';
+  return known && native ? elementSizes[static_cast<size_t>(descriptor.typeNumber)] : 0;
+}
+
+const Array& asArray(BorrowedRef<> object) { return *reinterpret_cast<Array*>(object.get()); }
+
+bool readArray(const Array& array, TensorMetadata& metadata, std::string* why) {
+  int64_t size = elementSize(*array.descriptor);
+  if (!size) {
+    *why = "its dtype is not a number of the machine's own format";
+    return false;
+  }
+  metadata.library = ArrayLibraryKind::NumPy;
+  metadata.dtype = static_cast<DType>(array.descriptor->typeNumber);
+  metadata.sizes.assign(array.sizes, array.sizes + array.dimension);
+  metadata.strides.clear();
+  for (int i = 0; i < array.dimension; ++i) {
+    if (array.strides[i] % size) {
+      *why = "its strides are no multiples of its elements";
+      return false;
+    }
+    metadata.strides.push_back(array.strides[i] / size);
+  }
+  return true;
+}
+
+class ArrayReader : public ArrayLibrary {
+ public:
+  ArrayReader(Ref<> arrayType, Ref<> numpy)
+      : arrayType_(std::move(arrayType)), state_(std::move(numpy)) {}
+
+  bool matches(BorrowedRef<> object, const TensorMetadata& expected,
+               uint32_t observed) const override {
+    const Array& array = asArray(object);
+    const Descriptor& descriptor = *array.descriptor;
+    if (observed & ObservedDType && descriptor.typeNumber != expected.dtype) return false;
+    int64_t size = elementSize(descriptor);
+    if (!size) return false;
+    if (!(observed & (ObservedDimension | ObservedSizes | ObservedStrides))) return true;
+    if (static_cast<size_t>(array.dimension) != expected.sizes.size()) return false;
+    for (int i = 0; i < array.dimension; ++i) {
+      if (observed & ObservedSizes && array.sizes[i] != expected.sizes[i]) return false;
+      if (observed & ObservedStrides && array.strides[i] != expected.strides[i] * size)
+        return false;
+    }
+    return true;
+  }
+
+  bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const override {
+    std::string reason;
+    if (reinterpret_cast<PyObject*>(Py_TYPE(object.get())) != arrayType_.get())
+      reason = typeName(Py_TYPE(object.get())) + " is not numpy.ndarray";
+    else if (readArray(asArray(object), metadata, &reason))
+      return true;
+    if (why) *why = reason;
+    return false;
+  }
+
+  std::string captureGlobalState() const override { return state_.capture(); }
+  bool globalStateMatches(const std::string& state) const override { return state_.matches(state); }
+  std::string explainGlobalState(const std::string& state) const override {
+    return state_.explain(state);
+  }
+
+ private:
+  Ref<> arrayType_;
+  NumPyState state_;
+};
+
+// Arrays in which every field has several values, beside what NumPy says of them.
+constexpr const char* exampleProgram = R"(
+import numpy
+examples = []
+for array in [
+    numpy.empty((2, 3)), numpy.empty((), 'f4'), numpy.empty(5, 'i8')[::2], numpy.empty((0, 4), '?'),
+    numpy.empty((2, 3, 4, 5), 'u2').transpose(2, 0, 3, 1)[1:], numpy.empty((7, 1), 'c16')[::-1],
+]:
+    examples.append((array, array.dtype.num, array.shape,
+                     tuple(stride // array.itemsize for stride in array.strides)))
+)";
+
+bool equals(PyObject* tuple, const SymIntVector& values) {
+  if (PyTuple_GET_SIZE(tuple) != static_cast<Py_ssize_t>(values.size())) return false;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i))) != values[i])
+      return false;
+  return true;
+}
+
+// Are the fields where we look for them?
+bool verify() {
+  Ref<> names = Ref<>::steal(PyDict_New());
+  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
+  Ref<> done = Ref<>::steal(PyRun_String(exampleProgram, Py_file_input, names.get(), names.get()));
+  if (!done) {
+    PyErr_Clear();
+    return false;
+  }
+  PyObject* examples = PyDict_GetItemString(names.get(), "examples");
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(examples); ++i) {
+    PyObject *example = PyList_GET_ITEM(examples, i), *array, *sizes, *strides;
+    int typeNumber;
+    TensorMetadata found;
+    std::string why;
+    if (!PyArg_ParseTuple(example, "OiOO", &array, &typeNumber, &sizes, &strides) ||
+        Py_TYPE(array)->tp_basicsize < static_cast<Py_ssize_t>(sizeof(Array)) ||
+        !readArray(asArray(array), found, &why) || found.dtype != typeNumber ||
+        !equals(sizes, found.sizes) || !equals(strides, found.strides)) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool registerNumPy() {
+  static bool decided = false;
+  if (decided) return arrayLibrary(ArrayLibraryKind::NumPy);
+  // Present, and its import complete.
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+  if (!module || !PyModule_Check(module)) return false;
+  PyObject* arrayType = PyDict_GetItemString(PyModule_GetDict(module), "ndarray");
+  if (!arrayType || !PyDict_GetItemString(PyModule_GetDict(module), "linalg")) return false;
+  decided = true;
+  if (!verify()) return false;
+  registerArrayLibrary(ArrayLibraryKind::NumPy,
+                       new ArrayReader(Ref<>::create(arrayType), Ref<>::create(module)));
+  return true;
+}
 
 }  // namespace armature

@@ -1,35 +1,34 @@
 #include "libraries/torch/global_state.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstring>
-#include <vector>
 
 #include "core/ref.h"
 #include "guards/version_tags.h"
+#include "libraries/torch/dtypes.h"
+#include "libraries/torch/float32_precision.h"
+#include "libraries/torch/thread_state.h"
 #include "libraries/torch/torch_symbols.h"
 
 namespace armature {
 namespace {
 
-// Every setting is a number. The order is that in which a change is most likely.
-#define TORCH_SETTINGS(SETTING)     \
-  SETTING(grad_mode)                \
-  SETTING(inference_mode)           \
-  SETTING(autocast_cpu)             \
-  SETTING(autocast_cuda)            \
+// Every setting is a number. The first ones are modes of the thread, which ThreadWords shows too.
+#define TORCH_MODES(SETTING)    \
+  SETTING(grad_mode)            \
+  SETTING(inference_mode)       \
+  SETTING(autocast_cpu)         \
+  SETTING(autocast_cuda)        \
+  SETTING(torch_function)       \
+  SETTING(torch_function_modes) \
+  SETTING(function_mode_kinds)  \
+  SETTING(torch_dispatch_modes)
+
+#define TORCH_OPTIONS(SETTING)      \
   SETTING(autocast_cpu_dtype)       \
   SETTING(autocast_cuda_dtype)      \
   SETTING(autocast_cache)           \
   SETTING(default_dtype)            \
   SETTING(default_device)           \
-  SETTING(torch_function)           \
-  SETTING(torch_function_modes)     \
-  SETTING(torch_dispatch_modes)     \
   SETTING(deterministic_algorithms) \
   SETTING(deterministic_warn_only)  \
   SETTING(fp32_precision)           \
@@ -37,34 +36,46 @@ namespace {
   SETTING(bf16_reduced_precision)   \
   SETTING(num_threads)
 
-struct TorchState {
+struct Modes {
 #define SETTING(name) int64_t name;
-  TORCH_SETTINGS(SETTING)
+  TORCH_MODES(SETTING)
+  bool operator==(const Modes&) const = default;
+};
+
+struct Options {
+  TORCH_OPTIONS(SETTING)
 #undef SETTING
+  bool operator==(const Options&) const = default;
+};
+
+struct TorchState {
+  ThreadWords words;
+  Modes modes;
+  Options options;
 };
 
 // --- Asking torch's Python interface: always possible, slow.
 
-PyObject* torchC() {
-  static PyObject* const module = PyImport_ImportModule("torch._C");
-  return module;
+// The result of torch._C.name(argument) as a number, from a bool, int, enum, dtype or tuple of
+// them.
+int64_t numberOf(BorrowedRef<> result) {
+  if (PyTuple_Check(result)) {
+    int64_t packed = 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.get()); ++i)
+      packed = packed * 2 + numberOf(PyTuple_GET_ITEM(result.get(), i));
+    return packed;
+  }
+  DType dtype = dtypeNumber(result);
+  if (dtype >= 0) return dtype;
+  Ref<> number = Ref<>::steal(PyNumber_Long(result));
+  return number ? PyLong_AsLongLong(number.get()) : -1;
 }
 
-// The result of torch._C.name(argument) as a number: bool, int, enum or torch.dtype.
 int64_t askPython(const char* name, const char* argument = nullptr) {
-  Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC(), name, "s", argument)
-                                       : PyObject_CallMethod(torchC(), name, nullptr));
-  if (result && !PyLong_Check(result.get())) {
-    // An enum of pybind11, or a dtype, which is known by its name.
-    Ref<> number = Ref<>::steal(PyNumber_Long(result.get()));
-    if (!number) {
-      PyErr_Clear();
-      Ref<> text = Ref<>::steal(PyObject_Str(result.get()));
-      number = Ref<>::steal(PyLong_FromSsize_t(text ? PyObject_Hash(text.get()) : -1));
-    }
-    result = std::move(number);
-  }
-  int64_t value = result ? PyLong_AsLongLong(result.get()) : -1;
+  static PyObject* const torchC = PyImport_ImportModule("torch._C");
+  Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC, name, "s", argument)
+                                       : PyObject_CallMethod(torchC, name, nullptr));
+  int64_t value = result ? numberOf(result) : -1;
   PyErr_Clear();
   return value;
 }
@@ -73,8 +84,8 @@ int64_t askPython(const char* name, const char* argument = nullptr) {
 
 using Context = void;
 
-// A C++ function, and the Python function that it must agree with. Where it is missing, or did not
-// agree, Python is asked.
+// A C++ function, and the Python function that it must agree with. Where the one is missing, or did
+// not agree, the other is asked.
 template <class Result, class... Arguments>
 struct Reader {
   const char* symbol;
@@ -84,194 +95,148 @@ struct Reader {
 
   void prepare(Arguments... arguments) {
     function = torchFunction<Result(Arguments...)>(symbol);
-    if (function &&
-        static_cast<int64_t>(function(arguments...)) != askPython(pythonName, pythonArgument))
+    if (function && function(arguments...) != askPython(pythonName, pythonArgument))
       function = nullptr;
   }
   int64_t operator()(Arguments... arguments) const {
-    return function ? static_cast<int64_t>(function(arguments...))
-                    : askPython(pythonName, pythonArgument);
+    return function ? function(arguments...) : askPython(pythonName, pythonArgument);
   }
 };
 
 constexpr int8_t cpu = 0, cuda = 1;  // c10::DeviceType
+constexpr const char* autocastEnabled = "_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE";
+constexpr const char* autocastDType = "_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE";
 
-struct Readers {
-  Reader<bool> gradMode{"_ZN3c108GradMode10is_enabledEv", "is_grad_enabled"};
-  Reader<bool> inferenceMode{"_ZN3c1013InferenceMode10is_enabledEv", "is_inference_mode_enabled"};
-  Reader<bool, int8_t> autocastCpu{"_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE",
-                                   "is_autocast_enabled", "cpu"};
-  Reader<bool, int8_t> autocastCuda{"_ZN2at8autocast19is_autocast_enabledEN3c1010DeviceTypeE",
-                                    "is_autocast_enabled", "cuda"};
-  Reader<bool> autocastCache{"_ZN2at8autocast25is_autocast_cache_enabledEv",
-                             "is_autocast_cache_enabled"};
-  Reader<int64_t> functionModes{"_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv",
-                                "_len_torch_function_stack"};
-  Reader<int64_t> dispatchModes{"_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv",
-                                "_len_torch_dispatch_stack"};
-  Reader<int32_t> functionState{"_ZN2at4impl22PythonTorchFunctionTLS18get_disabled_stateEv",
-                                "_get_torch_function_state"};
-  Reader<bool, Context*> deterministic{"_ZNK2at7Context23deterministicAlgorithmsEv",
-                                       "_get_deterministic_algorithms"};
-  Reader<bool, Context*> warnOnly{"_ZNK2at7Context31deterministicAlgorithmsWarnOnlyEv",
-                                  "_get_deterministic_algorithms_warn_only"};
-  Reader<int32_t> numThreads{"_ZN2at15get_num_threadsEv", "get_num_threads"};
-};
-
-// dtypes are numbers in C++ and objects in Python.
-struct DTypeReaders {
-  int8_t (*autocast)(int8_t) =
-      torchFunction<int8_t(int8_t)>("_ZN2at8autocast18get_autocast_dtypeEN3c1010DeviceTypeE");
-  int8_t (*standard)() = torchFunction<int8_t()>("_ZN3c1031get_default_dtype_as_scalartypeEv");
-};
-
-// --- Where torch keeps the float32 precisions: an unordered_map in at::Context from (backend,
-// operation) to precision, which its own accessor takes 20 ns to ask. Its nodes never move.
-
-struct PrecisionNode {
-  PrecisionNode* next;
-  uint32_t backend;
-  uint32_t operation;
-  uint32_t precision;
-};
-constexpr uint32_t backends = 3, operations = 4, precisions = 5;  // ATen/Context.h
-
-bool readMemory(const void* address, void* buffer, size_t size) {
-  int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  if (memory < 0) return false;
-  ssize_t count =
-      pread(memory, buffer, size, static_cast<off_t>(reinterpret_cast<uintptr_t>(address)));
-  close(memory);
-  return count == static_cast<ssize_t>(size);
-}
-
-// The nodes of the list that begins at `first`, if it is such a map with every pair in it.
-std::vector<const PrecisionNode*> precisionNodes(const PrecisionNode* first) {
-  std::vector<const PrecisionNode*> found(backends * operations);
-  size_t count = 0;
-  PrecisionNode node;
-  for (const PrecisionNode* at = first; at; at = node.next) {
-    if (reinterpret_cast<uintptr_t>(at) % alignof(PrecisionNode) ||
-        !readMemory(at, &node, sizeof node) || node.backend >= backends ||
-        node.operation >= operations || node.precision >= precisions)
-      return {};
-    const PrecisionNode*& place = found[node.backend * operations + node.operation];
-    if (place || ++count > found.size()) return {};
-    place = at;
-  }
-  found.erase(std::remove(found.begin(), found.end(), nullptr), found.end());
-  return found;
-}
-
-std::vector<const PrecisionNode*> findPrecisionNodes(const Context* context) {
-  constexpr size_t searchedWords = 512, fewestNodes = 8;
-  std::vector<const PrecisionNode*> words(searchedWords), found;
-  if (!readMemory(context, words.data(), searchedWords * sizeof(void*))) return {};
-  for (const PrecisionNode* first : words) {
-    std::vector<const PrecisionNode*> nodes = precisionNodes(first);
-    // Every node but the first is reached by a pointer in the heap, so only one word can begin the
-    // whole list; the map's buckets lie apart.
-    if (nodes.size() < fewestNodes || nodes.size() <= found.size()) continue;
-    found = std::move(nodes);
-  }
-  return found;
-}
-
-struct StateReaders : Readers, DTypeReaders {
-  Context* context = nullptr;
-  std::vector<const PrecisionNode*> precision;
-  Ref<> deviceModule;
-
-  // The default device, as of a version of the dict of torch.utils._device.
-  mutable uint64_t deviceVersion = 0;
-  mutable int64_t device = -1;
-
-  StateReaders() {
+class Readers {
+ public:
+  Readers() {
     if (auto globalContext = torchFunction<Context*()>("_ZN2at13globalContextEv"))
-      context = globalContext();
-    gradMode.prepare();
-    inferenceMode.prepare();
-    autocastCpu.prepare(cpu);
-    autocastCuda.prepare(cuda);
-    autocastCache.prepare();
-    functionModes.prepare();
-    dispatchModes.prepare();
-    functionState.prepare();
-    numThreads.prepare();
-    if (context) {
-      deterministic.prepare(context);
-      warnOnly.prepare(context);
-      precision = findPrecisionNodes(context);
+      context_ = globalContext();
+    gradMode_.prepare();
+    inferenceMode_.prepare();
+    autocastCpu_.prepare(cpu);
+    autocastCuda_.prepare(cuda);
+    functionModes_.prepare();
+    dispatchModes_.prepare();
+    functionState_.prepare();
+    autocastCpuDType_.prepare(cpu);
+    autocastCudaDType_.prepare(cuda);
+    autocastCache_.prepare();
+    numThreads_.prepare();
+    defaultDType_ = torchFunction<int8_t()>("_ZN3c1031get_default_dtype_as_scalartypeEv");
+    if (context_) {
+      deterministic_.prepare(context_);
+      warnOnly_.prepare(context_);
+      fp16_ = torchFunction<uint8_t(Context*)>("_ZNK2at7Context24allowFP16ReductionCuBLASEv");
+      bf16_ = torchFunction<uint8_t(Context*)>("_ZNK2at7Context24allowBF16ReductionCuBLASEv");
+      precision_.find(context_);
     }
-    deviceModule = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
+    deviceModule_ = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
     PyErr_Clear();
+    hasThreadWords_ = prepareThreadWords();
   }
 
-  int64_t autocastDType(int8_t type) const {
-    return autocast ? autocast(type)
-                    : askPython("get_autocast_dtype", type == cpu ? "cpu" : "cuda");
-  }
-  int64_t defaultDType() const { return standard ? standard() : askPython("get_default_dtype"); }
+  bool hasThreadWords() const { return hasThreadWords_; }
 
-  // Four bits for each pair.
+  Modes modes() const {
+    return {.grad_mode = gradMode_(),
+            .inference_mode = inferenceMode_(),
+            .autocast_cpu = autocastCpu_(cpu),
+            .autocast_cuda = autocastCuda_(cuda),
+            .torch_function = functionState_(),
+            .torch_function_modes = functionModes_(),
+            .function_mode_kinds = static_cast<int64_t>(askFunctionModes()),
+            .torch_dispatch_modes = dispatchModes_()};
+  }
+
+  Options options() const {
+    return {.autocast_cpu_dtype = autocastCpuDType_(cpu),
+            .autocast_cuda_dtype = autocastCudaDType_(cuda),
+            .autocast_cache = autocastCache_(),
+            .default_dtype = defaultDType_ ? defaultDType_() : askDefaultDType(),
+            .default_device = defaultDevice(),
+            .deterministic_algorithms = deterministic_(context_),
+            .deterministic_warn_only = warnOnly_(context_),
+            .fp32_precision = fp32Precision(),
+            .fp16_reduced_precision =
+                fp16_ ? fp16_(context_)
+                      : askPython("_get_cublas_allow_fp16_reduced_precision_reduction"),
+            .bf16_reduced_precision =
+                bf16_ ? bf16_(context_)
+                      : askPython("_get_cublas_allow_bf16_reduced_precision_reduction"),
+            .num_threads = numThreads_()};
+  }
+
+ private:
   int64_t fp32Precision() const {
-    if (precision.empty()) return askPython("_get_float32_matmul_precision");
-    uint64_t packed = 0;
-    for (const PrecisionNode* node : precision) packed = packed << 4 | node->precision;
-    return static_cast<int64_t>(packed);
+    return precision_.found() ? static_cast<int64_t>(precision_.packed())
+                              : askPython("_get_cublas_allow_tf32");
   }
 
-  // torch.utils._device.CURRENT_DEVICE; -1 for None.
-  int64_t defaultDevice() const {
-    if (!deviceModule) return -1;
-    auto* names = reinterpret_cast<PyDictObject*>(PyModule_GetDict(deviceModule.get()));
-    uint64_t version = contentVersion(names);
-    if (version && version == deviceVersion) return device;
-    device = -1;
-    PyObject* current = PyDict_GetItemString(reinterpret_cast<PyObject*>(names), "CURRENT_DEVICE");
-    if (current && current != Py_None) {
-      Py_hash_t hash = PyObject_Hash(current);  // torch.device: of its type and index
-      if (hash == -1) PyErr_Clear();
-      device = hash;
-    }
-    deviceVersion = version;
-    return device;
+  static int64_t askDefaultDType() {
+    Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
+    Ref<> dtype = Ref<>::steal(
+        torch ? PyObject_CallMethod(torch.get(), "get_default_dtype", nullptr) : nullptr);
+    PyErr_Clear();
+    return dtype ? dtypeNumber(dtype) : -1;
   }
+
+  // torch.utils._device.CURRENT_DEVICE: type and index; -1 for None. Looked at again only when that
+  // module has changed.
+  int64_t defaultDevice() const {
+    if (!deviceModule_) return -1;
+    auto* names = reinterpret_cast<PyDictObject*>(PyModule_GetDict(deviceModule_.get()));
+    uint64_t version = contentVersion(names);
+    if (version && version == deviceVersion_) return device_;
+    PyObject* current = PyDict_GetItemString(reinterpret_cast<PyObject*>(names), "CURRENT_DEVICE");
+    Device device;
+    device_ = current && readDevice(current, device)
+                  ? (static_cast<int64_t>(device.type) << 8) + device.index
+                  : -1;
+    deviceVersion_ = version;
+    return device_;
+  }
+
+  Context* context_ = nullptr;
+  Reader<bool> gradMode_{"_ZN3c108GradMode10is_enabledEv", "is_grad_enabled"};
+  Reader<bool> inferenceMode_{"_ZN3c1013InferenceMode10is_enabledEv", "is_inference_mode_enabled"};
+  Reader<bool, int8_t> autocastCpu_{autocastEnabled, "is_autocast_enabled", "cpu"};
+  Reader<bool, int8_t> autocastCuda_{autocastEnabled, "is_autocast_enabled", "cuda"};
+  Reader<int64_t> functionModes_{"_ZN2at4impl22PythonTorchFunctionTLS9stack_lenEv",
+                                 "_len_torch_function_stack"};
+  Reader<int64_t> dispatchModes_{"_ZN3c104impl20TorchDispatchModeTLS9stack_lenEv",
+                                 "_len_torch_dispatch_stack"};
+  Reader<int32_t> functionState_{"_ZN2at4impl22PythonTorchFunctionTLS18get_disabled_stateEv",
+                                 "_get_torch_function_state"};
+  Reader<int8_t, int8_t> autocastCpuDType_{autocastDType, "get_autocast_dtype", "cpu"};
+  Reader<int8_t, int8_t> autocastCudaDType_{autocastDType, "get_autocast_dtype", "cuda"};
+  Reader<bool> autocastCache_{"_ZN2at8autocast25is_autocast_cache_enabledEv",
+                              "is_autocast_cache_enabled"};
+  Reader<bool, Context*> deterministic_{"_ZNK2at7Context23deterministicAlgorithmsEv",
+                                        "_get_deterministic_algorithms"};
+  Reader<bool, Context*> warnOnly_{"_ZNK2at7Context31deterministicAlgorithmsWarnOnlyEv",
+                                   "_get_deterministic_algorithms_warn_only"};
+  Reader<int32_t> numThreads_{"_ZN2at15get_num_threadsEv", "get_num_threads"};
+  int8_t (*defaultDType_)() = nullptr;
+  uint8_t (*fp16_)(Context*) = nullptr;
+  uint8_t (*bf16_)(Context*) = nullptr;
+  Float32Precision precision_;
+  Ref<> deviceModule_;
+  mutable uint64_t deviceVersion_ = 0;
+  mutable int64_t device_ = -1;
+  bool hasThreadWords_ = false;
 };
 
-StateReaders& readers() {
-  static StateReaders& instance = *new StateReaders;
+const Readers& readers() {
+  static const Readers& instance = *new Readers;  // torch outlives us
   return instance;
 }
 
-TorchState readState() {
-  const StateReaders& read = readers();
-  TorchState state;
-  state.grad_mode = read.gradMode();
-  state.inference_mode = read.inferenceMode();
-  state.autocast_cpu = read.autocastCpu(cpu);
-  state.autocast_cuda = read.autocastCuda(cuda);
-  state.autocast_cpu_dtype = read.autocastDType(cpu);
-  state.autocast_cuda_dtype = read.autocastDType(cuda);
-  state.autocast_cache = read.autocastCache();
-  state.default_dtype = read.defaultDType();
-  state.default_device = read.defaultDevice();
-  state.torch_function = read.functionState();
-  state.torch_function_modes = read.functionModes();
-  state.torch_dispatch_modes = read.dispatchModes();
-  state.deterministic_algorithms = read.deterministic(read.context);
-  state.deterministic_warn_only = read.warnOnly(read.context);
-  state.fp32_precision = read.fp32Precision();
-  state.fp16_reduced_precision = 0;
-  state.bf16_reduced_precision = 0;
-  state.num_threads = read.numThreads();
-  return state;
-}
-
-TorchState parse(const std::string& state) {
-  TorchState result{};
-  if (state.size() == sizeof result) std::memcpy(&result, state.data(), sizeof result);
-  return result;
+// A state as captured; its text is long enough to lie on the heap, and thereby aligned.
+const TorchState* parse(const std::string& state) {
+  static_assert(sizeof(TorchState) > 2 * sizeof(std::string));
+  return state.size() == sizeof(TorchState) ? reinterpret_cast<const TorchState*>(state.data())
+                                            : nullptr;
 }
 
 }  // namespace
@@ -279,26 +244,41 @@ TorchState parse(const std::string& state) {
 void prepareTorchState() { readers(); }
 
 std::string captureTorchState() {
-  TorchState state = readState();
+  TorchState state{};
+  if (readers().hasThreadWords()) state.words = threadWords();
+  state.modes = readers().modes();
+  state.options = readers().options();
   return std::string(reinterpret_cast<const char*>(&state), sizeof state);
 }
 
 bool torchStateMatches(const std::string& state) {
-  TorchState now = readState();
-  return state.size() == sizeof now && std::memcmp(state.data(), &now, sizeof now) == 0;
+  const TorchState* expected = parse(state);
+  if (!expected) return false;
+  const Readers& read = readers();
+  bool modesMatch =
+      read.hasThreadWords() ? expected->words == threadWords() : expected->modes == read.modes();
+  return modesMatch && expected->options == read.options();
 }
 
 std::string explainTorchState(const std::string& state) {
-  TorchState expected = parse(state), now = readState();
+  const TorchState* expected = parse(state);
+  if (!expected) return "the state is not one of this version";
+  Modes modes = readers().modes();
+  Options options = readers().options();
   std::string text;
   auto compare = [&](const char* name, int64_t wanted, int64_t found) {
     if (wanted != found)
       text += (text.empty() ? "" : "; ") + std::string(name) + ": expected " +
               std::to_string(wanted) + ", found " + std::to_string(found);
   };
-#define SETTING(name) compare(#name, expected.name, now.name);
-  TORCH_SETTINGS(SETTING)
+#define SETTING(name) compare(#name, expected->modes.name, modes.name);
+  TORCH_MODES(SETTING)
 #undef SETTING
+#define SETTING(name) compare(#name, expected->options.name, options.name);
+  TORCH_OPTIONS(SETTING)
+#undef SETTING
+  if (text.empty() && readers().hasThreadWords() && !(expected->words == threadWords()))
+    text = "the thread's dispatch keys differ";
   return text;
 }
 

@@ -1,66 +1,10 @@
 // The way through Python attributes: slow, and independent of torch's C++ structures.
 
-#include <algorithm>
-#include <stdexcept>
-
+#include "libraries/torch/dtypes.h"
 #include "libraries/torch/tensor_access.h"
 
 namespace armature {
 namespace {
-
-// The names of torch.dtype objects by c10::ScalarType (torch/headeronly/core/ScalarType.h).
-constexpr const char* dtypeNames[] = {"uint8",
-                                      "int8",
-                                      "int16",
-                                      "int32",
-                                      "int64",
-                                      "float16",
-                                      "float32",
-                                      "float64",
-                                      "complex32",
-                                      "complex64",
-                                      "complex128",
-                                      "bool",
-                                      "qint8",
-                                      "quint8",
-                                      "qint32",
-                                      "bfloat16",
-                                      "quint4x2",
-                                      "quint2x4",
-                                      "bits1x8",
-                                      "bits2x4",
-                                      "bits4x2",
-                                      "bits8",
-                                      "bits16",
-                                      "float8_e5m2",
-                                      "float8_e4m3fn",
-                                      "float8_e5m2fnuz",
-                                      "float8_e4m3fnuz",
-                                      "uint16",
-                                      "uint32",
-                                      "uint64",
-                                      "uint1",
-                                      "uint2",
-                                      "uint3",
-                                      "uint4",
-                                      "uint5",
-                                      "uint6",
-                                      "uint7",
-                                      "int1",
-                                      "int2",
-                                      "int3",
-                                      "int4",
-                                      "int5",
-                                      "int6",
-                                      "int7",
-                                      "float8_e8m0fnu",
-                                      "float4_e2m1fn_x2"};
-
-// Device types by c10::DeviceType (torch/headeronly/core/DeviceType.h).
-constexpr const char* deviceNames[] = {"cpu", "cuda", "mkldnn",       "opengl", "opencl", "ideep",
-                                       "hip", "fpga", "maia",         "xla",    "vulkan", "metal",
-                                       "xpu", "mps",  "meta",         "hpu",    "ve",     "lazy",
-                                       "ipu", "mtia", "privateuseone"};
 
 // A Python exception on the way; caught in read().
 struct AttributeError {};
@@ -93,15 +37,6 @@ SymIntVector integers(const Ref<>& sequence) {
   return result;
 }
 
-template <size_t count>
-int indexIn(const char* const (&names)[count], const Ref<>& text) {
-  const char* name = PyUnicode_AsUTF8(text.get());
-  if (!name) throw AttributeError{};
-  auto found = std::find(std::begin(names), std::end(names), std::string(name));
-  if (found == std::end(names)) throw std::runtime_error(std::string("unknown name ") + name);
-  return static_cast<int>(found - names);
-}
-
 class Attributes : public TensorAccess {
  public:
   Attributes() : torch_(attribute(checked(PyImport_ImportModule("torch")), "_C")) {}
@@ -123,8 +58,6 @@ class Attributes : public TensorAccess {
     } catch (const AttributeError&) {
       PyErr_Clear();
       *why = "an attribute raises";
-    } catch (const std::runtime_error& error) {
-      *why = error.what();
     }
     Ref<> result = Ref<>::steal(
         PyObject_CallMethod(disabled.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
@@ -148,13 +81,11 @@ class Attributes : public TensorAccess {
       return false;
     }
     metadata.library = ArrayLibraryKind::Torch;
-    Ref<> dtype = checked(PyObject_Str(attribute(tensor, "dtype").get()));
-    metadata.dtype = static_cast<DType>(indexIn(
-        dtypeNames, checked(PyUnicode_Substring(dtype.get(), 6, PY_SSIZE_T_MAX))));  // "torch."
-    Ref<> device = attribute(tensor, "device");
-    metadata.device.type = static_cast<int8_t>(indexIn(deviceNames, attribute(device, "type")));
-    Ref<> index = attribute(device, "index");
-    metadata.device.index = index.get() == Py_None ? -1 : static_cast<int8_t>(integer(index));
+    metadata.dtype = dtypeNumber(attribute(tensor, "dtype"));
+    if (metadata.dtype < 0 || !readDevice(attribute(tensor, "device"), metadata.device)) {
+      *why = "its dtype or device is unknown";
+      return false;
+    }
     metadata.requiresGrad = truth(attribute(tensor, "requires_grad"));
     metadata.isLeaf = truth(attribute(tensor, "is_leaf"));
     metadata.isInference = truth(callMethod(tensor, "is_inference"));

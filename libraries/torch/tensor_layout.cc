@@ -2,13 +2,11 @@
 // is searched in examples whose metadata is known, and used only if every example agrees. Memory is
 // first read through the kernel, which refuses a bad address instead of crashing.
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
+#include "libraries/torch/process_memory.h"
 #include "libraries/torch/tensor_access.h"
 #include "libraries/torch/torch_symbols.h"
 
@@ -33,15 +31,6 @@ T at(const char* base, size_t offset) {
   T value;
   std::memcpy(&value, base + offset, sizeof(T));
   return value;
-}
-
-bool readMemory(const void* address, void* buffer, size_t size) {
-  int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-  if (memory < 0) return false;
-  ssize_t count =
-      pread(memory, buffer, size, static_cast<off_t>(reinterpret_cast<uintptr_t>(address)));
-  close(memory);
-  return count == static_cast<ssize_t>(size);
 }
 
 // A copy of the beginning of an example's implementation.

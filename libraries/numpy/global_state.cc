@@ -1,0 +1,77 @@
+#include "libraries/numpy/global_state.h"
+
+#include <iterator>
+
+namespace armature {
+namespace {
+
+// The object in the context variable is a capsule of this name
+// (numpy/_core/src/umath/extobj.h, npy_extobj).
+constexpr const char* capsuleName = "numpy.ufunc.extobj";
+struct ErrorHandling {
+  int mask;  // three bits each for divide, over, under, invalid
+};
+
+constexpr const char* errors[] = {"divide", "over", "under", "invalid"};
+constexpr const char* modes[] = {"ignore", "warn", "raise", "call", "print", "log"};
+constexpr int bitsOfMode = 3;
+
+const char* modeIn(int mask, int error) {
+  size_t mode = static_cast<size_t>(mask >> (error * bitsOfMode)) & ((1 << bitsOfMode) - 1);
+  return mode < std::size(modes) ? modes[mode] : "?";
+}
+
+// numpy.geterr() agrees with the mask.
+bool agreesWithPython(BorrowedRef<> numpy, int mask) {
+  Ref<> settings = Ref<>::steal(PyObject_CallMethod(numpy, "geterr", nullptr));
+  if (!settings || !PyDict_Check(settings.get())) return false;
+  for (int i = 0; i < static_cast<int>(std::size(errors)); ++i) {
+    PyObject* mode = PyDict_GetItemString(settings.get(), errors[i]);
+    if (!mode || !PyUnicode_Check(mode) ||
+        PyUnicode_CompareWithASCIIString(mode, modeIn(mask, i)) != 0)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+NumPyState::NumPyState(Ref<> numpy) {
+  Ref<> module = Ref<>::steal(PyImport_ImportModule("numpy._core._multiarray_umath"));
+  if (module) variable_ = Ref<>::steal(PyObject_GetAttrString(module.get(), "_extobj_contextvar"));
+  if (variable_ &&
+      (!PyContextVar_CheckExact(variable_.get()) || !agreesWithPython(numpy, errorMask())))
+    variable_ = nullptr;
+  PyErr_Clear();
+}
+
+int NumPyState::errorMask() const {
+  PyObject* value = nullptr;
+  if (PyContextVar_Get(variable_.get(), nullptr, &value) < 0 || !value) {
+    PyErr_Clear();
+    return -1;
+  }
+  Ref<> owned = Ref<>::steal(value);
+  auto* handling = static_cast<ErrorHandling*>(PyCapsule_GetPointer(value, capsuleName));
+  if (!handling) PyErr_Clear();
+  return handling ? handling->mask : -1;
+}
+
+std::string NumPyState::capture() const { return variable_ ? std::to_string(errorMask()) : ""; }
+
+bool NumPyState::matches(const std::string& state) const {
+  return !variable_ || std::stoi(state) == errorMask();
+}
+
+std::string NumPyState::explain(const std::string& state) const {
+  if (matches(state)) return "";
+  int expected = std::stoi(state), found = errorMask();
+  std::string text;
+  for (int i = 0; i < static_cast<int>(std::size(errors)); ++i)
+    if (std::string(modeIn(expected, i)) != modeIn(found, i))
+      text += (text.empty() ? "" : "; ") + std::string(errors[i]) + ": expected " +
+              modeIn(expected, i) + ", found " + modeIn(found, i);
+  return text;
+}
+
+}  // namespace armature

@@ -1,0 +1,165 @@
+"""torch's and NumPy's global state: every setting is seen when it changes, and when it is back."""
+
+import contextlib
+import threading
+
+import numpy
+import pytest
+import torch
+from armature import _C
+
+
+@contextlib.contextmanager
+def setting(set_to, value, back):
+    set_to(value)
+    try:
+        yield
+    finally:
+        set_to(back)
+
+
+class FunctionMode(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+class DispatchMode(torch.utils._python_dispatch.TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def set_deterministic(value):
+    torch.use_deterministic_algorithms(*value[:1], warn_only=value[1])
+
+
+def set_precision(value):
+    torch.backends.mkldnn.matmul.fp32_precision = value
+
+
+CHANGES = {
+    "grad_mode": lambda: torch.no_grad(),
+    "inference_mode": lambda: torch.inference_mode(),
+    "autocast_cpu": lambda: torch.autocast("cpu", torch.bfloat16),
+    "autocast_cpu_dtype": lambda: torch.autocast("cpu", torch.float16),
+    "autocast_cuda": lambda: setting(
+        lambda on: torch.set_autocast_enabled("cuda", on), True, False
+    ),
+    "autocast_cuda_dtype": lambda: setting(
+        lambda dtype: torch.set_autocast_dtype("cuda", dtype), torch.bfloat16, torch.float16
+    ),
+    "autocast_cache": lambda: setting(torch.set_autocast_cache_enabled, False, True),
+    "torch_function_modes": lambda: FunctionMode(),
+    "torch_function": lambda: torch._C.DisableTorchFunctionSubclass(),
+    "torch_dispatch_modes": lambda: DispatchMode(),
+    "default_dtype": lambda: setting(torch.set_default_dtype, torch.float64, torch.float32),
+    "function_mode_kinds": lambda: torch.device("meta"),
+    "default_device": lambda: setting(torch.set_default_device, "meta", None),
+    "deterministic_algorithms": lambda: setting(set_deterministic, (True, False), (False, False)),
+    "deterministic_warn_only": lambda: setting(set_deterministic, (True, True), (False, False)),
+    "fp32_precision": lambda: setting(set_precision, "ieee", "none"),
+    "fp16_reduced_precision": lambda: setting(
+        lambda on: torch._C._set_cublas_allow_fp16_reduced_precision_reduction(on, True),
+        False,
+        True,
+    ),
+    "bf16_reduced_precision": lambda: setting(
+        lambda on: torch._C._set_cublas_allow_bf16_reduced_precision_reduction(on, True),
+        False,
+        True,
+    ),
+    "num_threads": lambda: setting(
+        torch.set_num_threads, torch.get_num_threads() + 1, torch.get_num_threads()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_each_setting(name):
+    with CHANGES[name]():  # "none" where the default was: not the same to torch
+        pass
+    before = _C.global_state()
+    assert _C.global_state_difference(before) == (True, "")
+    guards = _C.GuardManager([(None, "GLOBAL_STATE")], [], [])
+    for _ in range(2):
+        with CHANGES[name]():
+            same, text = _C.global_state_difference(before)
+            assert not same
+            assert name in text
+            assert guards.check() is None
+            passed, failed, actual = guards.check_verbose()
+            assert (passed, failed) == (False, "global state is unchanged")
+            assert name in actual
+            inside = _C.GuardManager([(None, "GLOBAL_STATE")], [], [])
+            assert inside.check() == ()
+        assert _C.global_state_difference(before) == (True, "")
+        assert guards.check() == ()
+        assert inside.check() is None
+
+
+def test_precision_by_backend_and_operation():
+    states = set()
+    for backend in (torch.backends.mkldnn, torch.backends.cudnn):
+        for operation in (backend.conv, backend.rnn):
+            with setting(
+                lambda value, at=operation: setattr(at, "fp32_precision", value), "ieee", "none"
+            ):
+                states.add(_C.global_state())
+    assert len(states) == 4
+
+
+def test_modes_are_known_by_kind():
+    class OtherMode(FunctionMode):
+        pass
+
+    stacks = [
+        [],
+        [FunctionMode()],
+        [OtherMode()],
+        [FunctionMode(), OtherMode()],
+        [OtherMode(), FunctionMode()],
+        [torch.device("meta")],
+        [torch.device("cpu")],
+        [torch.device("cuda:1")],
+        [torch.device("cuda:2")],
+    ]
+    states = set()
+    for _ in range(2):
+        for stack in stacks:
+            with contextlib.ExitStack() as entered:
+                for mode in stack:
+                    entered.enter_context(mode)
+                states.add(_C.global_state())
+    assert len(states) == len(stacks)
+
+
+def test_modes_belong_to_threads():
+    guards = _C.GuardManager([(None, "GLOBAL_STATE")], [], [])
+    found = []
+
+    def elsewhere():
+        found.append(guards.check())
+        with torch.no_grad():
+            found.append(guards.check())
+        found.append(guards.check())
+
+    with torch.no_grad():
+        assert guards.check() is None
+        for _ in range(3):
+            thread = threading.Thread(target=elsewhere)
+            thread.start()
+            thread.join()
+        assert guards.check() is None
+    assert found == [(), None, ()] * 3
+
+
+def test_numpy_error_handling():
+    guards = _C.GuardManager([(None, "GLOBAL_STATE")], [], [])
+    assert guards.check() == ()
+    with numpy.errstate(divide="raise", under="print"):
+        assert guards.check() is None
+        assert "divide: expected warn, found raise; under: expected ignore, found print" in str(
+            guards.check_verbose()
+        )
+    assert guards.check() == ()
+    with numpy.errstate(divide="warn"):  # as it was
+        assert guards.check() == ()
