@@ -1,0 +1,98 @@
+#include "guards/constant.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace armature {
+namespace {
+
+Ref<> evaluate(const char* expression) {
+  Ref<> names = Ref<>::steal(PyDict_New());
+  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
+  Ref<> value = Ref<>::steal(PyRun_String(expression, Py_eval_input, names.get(), names.get()));
+  EXPECT_TRUE(value) << expression;
+  return value;
+}
+
+// No two of these are the same constant; each is the same as another evaluation of itself.
+const std::vector<const char*> different = {
+    "None",
+    "True",
+    "False",
+    "...",
+    "NotImplemented",
+    "0",
+    "1",
+    "-1",
+    "2 ** 30",
+    "-2 ** 30",
+    "2 ** 60",
+    "2 ** 90",
+    "2 ** 90 + 1",
+    "0.0",
+    "-0.0",
+    "1.0",
+    "float('nan')",
+    "float('inf')",
+    "1j",
+    "-1j",
+    "complex(-0.0, 1)",
+    "complex(0, float('nan'))",
+    "''",
+    "'a'",
+    "'b'",
+    "'ab'",
+    "'ä'",
+    "'ж'",
+    "'😀'",
+    "b''",
+    "b'a'",
+    "()",
+    "(1,)",
+    "(1.0,)",
+    "(True,)",
+    "(1, 2)",
+    "((1,), 2)",
+    "(float('nan'),)",
+    "frozenset()",
+    "frozenset([1])",
+    "frozenset([1.0])",
+    "frozenset(['a', 1])",
+    "slice(1)",
+    "slice(1, 2)",
+    "slice(1, 2, 3)",
+    "slice(1.0)",
+    "range(0)",
+    "range(3)",
+    "range(1, 3)",
+    "range(0, 4, 2)",
+    "range(0, 3, 2)",
+};
+
+TEST(SameConstant, TellsApartWhateverAProgramCould) {
+  for (const char* a : different)
+    for (const char* b : different) {
+      Ref<> first = evaluate(a), second = evaluate(b);
+      EXPECT_EQ(sameConstant(first, second), a == b) << a << " and " << b;
+      EXPECT_TRUE(isConstant(first));
+    }
+}
+
+TEST(SameConstant, AnyNanIsAnyOther) {
+  EXPECT_TRUE(sameConstant(evaluate("float('nan')"), evaluate("-float('nan')")));
+}
+
+TEST(SameConstant, OthersAreOnlyThemselves) {
+  for (const char* expression :
+       {"[]", "{}", "set()", "object()", "type('I', (int,), {})(1)", "([],)",
+        "frozenset([object()])", "slice([])", "len", "bytearray()"}) {
+    Ref<> value = evaluate(expression);
+    EXPECT_TRUE(sameConstant(value, value));
+    EXPECT_FALSE(isConstant(value) || sameConstant(value, evaluate("1"))) << expression;
+  }
+  EXPECT_FALSE(sameConstant(evaluate("[]"), evaluate("[]")));
+}
+
+}  // namespace
+}  // namespace armature
