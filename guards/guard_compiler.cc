@@ -320,7 +320,9 @@ class Compiler {
     GuardNode* attributes = instanceAttributesOf(*node);
     if (attributes && !registers_.count(attributes)) emitInstanceSection(node, attributes);
     for (size_t guard : node->guards)
-      if (!isAboutDictContent(tree_.guards()[guard], *node)) emitCheck(guard, node);
+      if (!isAboutDictContent(tree_.guards()[guard], *node) &&
+          !isAboutTypeContent(tree_.guards()[guard], *node))
+        emitCheck(guard, node);
     emitDictSection(node);
     emitTypeSection(node);
     for (GuardNode* child : node->children) {
@@ -373,14 +375,23 @@ class Compiler {
     });
   }
 
+  // Whether an attribute is found in the MRO of a type: true as long as the type's version stays.
+  static bool isAboutTypeContent(const Guard& guard, const GuardNode& node) {
+    return guard.type == GuardType::HASATTR && node.source->kind() == SourceKind::Type;
+  }
+
   void emitTypeSection(GuardNode* node) {
     std::vector<GuardNode*> entries;
     for (GuardNode* child : node->children)
       if (child->source->kind() == SourceKind::TypeAttribute) entries.push_back(child);
-    if (entries.empty()) return;
+    std::vector<size_t> contents;
+    for (size_t guard : node->guards)
+      if (isAboutTypeContent(tree_.guards()[guard], *node)) contents.push_back(guard);
+    if (entries.empty() && contents.empty()) return;
     emitSection({.operation = Operation::EnterType}, -1, node, entries, [&] {
       for (GuardNode* entry : entries)
         emitLoadAs(entry, Operation::LoadTypeAttribute).object = entry->source->object();
+      for (size_t guard : contents) emitCheck(guard, node);
     });
   }
 

@@ -23,7 +23,7 @@ void observeEverything(InstructionTranslator& translator) {
 }
 
 void addFinalGuards(InstructionTranslator& translator) {
-  if (!translator.graph->empty()) {
+  if (translator.usedLibraries()) {
     Guard state;
     state.type = GuardType::GLOBAL_STATE;
     translator.addGuard(std::move(state));

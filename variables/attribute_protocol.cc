@@ -125,7 +125,13 @@ TypeAttribute findOnType(Translator& translator, const Source* source, PyTypeObj
                          PyObject* name, PyTypeObject* after) {
   if (!after) {
     PyObject* found = _PyType_Lookup(type, name);
-    if (!found) return {};
+    if (!found) {
+      // What is absent may be added to the class later. (The guard looks on the metaclass first.)
+      bool guardable = source && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+                       source->kind() == SourceKind::Type && !_PyType_Lookup(Py_TYPE(type), name);
+      if (guardable) translator.addGuard(source, GuardType::HASATTR, name, 0);
+      return {};
+    }
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !source) return {found, nullptr};
     return {found, translator.sources->item(SourceKind::TypeAttribute, source, name)};
   }
@@ -345,10 +351,16 @@ Value getAttribute(Translator& translator, Value object, PyObject* name) {
     return function(translator, object, name);
   }
   // A class with neither __getattribute__ nor __getattr__ has the generic slot.
-  if (typeOf(object)->tp_getattro == PyObject_GenericGetAttr) {
-    return genericGetAttribute(translator, object, name);
+  if (typeOf(object)->tp_getattro != PyObject_GenericGetAttr) {
+    return hookedGetAttribute(translator, object, name);
   }
-  return hookedGetAttribute(translator, object, name);
+  Value value = genericGetAttribute(translator, object, name);
+  if (!value && attributeErrorPending(translator)) {
+    // The error stands only as long as the class gets no __getattr__.
+    static PyObject* const getattr = interned("__getattr__");
+    findOnType(translator, typeSource(object, translator), typeOf(object), getattr);
+  }
+  return value;
 }
 
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value) {

@@ -140,6 +140,7 @@ Value Translator::knownClass(PyTypeObject* type) {
 
 Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
   trail.record(kGraphGrowth, graph.get(), graph->size());
+  usedLibraries_ = true;
   return graph->addPlaceholder(source, object);
 }
 
@@ -303,6 +304,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   }
 
   trail.record(kGraphGrowth, graph.get(), graph->size());
+  usedLibraries_ = true;
   Node* node = graph->addCall(operation, target, std::move(positional), std::move(keywords),
                               location());
   node->gradEnabled = gradEnabled_;

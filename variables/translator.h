@@ -124,6 +124,9 @@ class Translator : public Observer {
                            const CallRule& rule, llvm::ArrayRef<Value> arguments,
                            PyObject* keywordNames);
   bool gradEnabled() const { return gradEnabled_; }
+  // True once any array was looked at or computed: then the trace depends on the libraries' state,
+  // even if no operation stays in the graph.
+  bool usedLibraries() const { return usedLibraries_; }
   // The mode in which the traced call was made.
   void startWithGradEnabled(bool enabled) { gradEnabled_ = enabled; }
   // Emits torch._C._set_grad_enabled and remembers it (trailed).
@@ -165,6 +168,7 @@ class Translator : public Observer {
   Value exception_;
   llvm::DenseMap<PyTypeObject*, const Source*> typeSources_;
   bool gradEnabled_ = true;
+  bool usedLibraries_ = false;
   int recursionDepth_ = 0;
 };
 
