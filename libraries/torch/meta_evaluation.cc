@@ -105,6 +105,8 @@ class Evaluation {
 
   bool needsFake() {
     if (!onlyCpu_) return true;
+    // Its implementation is chosen by the device, and the layout of its result with it.
+    if (targetName(node_.target).ends_with(".scaled_dot_product_attention")) return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
     Ref<> autocast = Ref<>::steal(
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
