@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "guards/array_library.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/evaluation_state.h"
@@ -54,6 +55,8 @@ class Evaluation {
       Ref<> result = call(state);
       if (result) return structure(result);
     }
+    // An interrupt is not the operation's.
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PendingPythonException();
     if (PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
       PyErr_Clear();
       breakOnData(node_);

@@ -55,14 +55,31 @@ std::vector<Node*> unknownNodes(Node* node) {
   return result;
 }
 
-ResultStructure evaluateNode(const TorchModule& torch, Node& node, Structures& structures) {
+bool callsTrue(BorrowedRef<> module, const char* name) {
+  Ref<> result = Ref<>::steal(PyObject_CallMethod(module.get(), name, nullptr));
+  PyErr_Clear();
+  return result && result.get() == Py_True;
+}
+
+// The rules know nothing of autocast and of inference mode.
+bool rulesApply(const TorchModule& torch) {
+  Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch.torch.get(), "_C"));
+  PyErr_Clear();
+  return bindings && !callsTrue(bindings, "_is_any_autocast_enabled") &&
+         !callsTrue(bindings, "is_inference_mode_enabled");
+}
+
+ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
+                             Structures& structures) {
   auto input = [&](const Node& other) -> const ResultStructure& {
     auto [entry, isNew] = structures.try_emplace(&other);
     if (isNew) entry->second = array(other);
     return entry->second;
   };
   ResultStructure result;
-  if (!applyMetadataRule(node, input, result)) result = evaluateOnMeta(torch, node, input);
+  if (!useRules || !applyMetadataRule(node, input, result)) {
+    result = evaluateOnMeta(torch, node, input);
+  }
   bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
   if (!failed) {
     node.metadata = result.metadata;
@@ -107,12 +124,13 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
   bool isPlaceholder = node->operation == NodeOperation::Placeholder;
   if (node->metadata && !isPlaceholder) return array(*node);
   Structures structures;
+  bool useRules = rulesApply(torch_);
   for (Node* unknown : unknownNodes(node)) {
     if (unknown->operation == NodeOperation::Placeholder) {
       observePlaceholder(*unknown, observer);
       continue;
     }
-    ResultStructure result = evaluateNode(torch_, *unknown, structures);
+    ResultStructure result = evaluateNode(torch_, useRules, *unknown, structures);
     bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
     if (failed || unknown == node) return result;
     structures[unknown] = std::move(result);
