@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/pending_python_exception.h"
 #include "guards/array_library.h"
@@ -14,11 +15,16 @@ namespace armature {
 namespace {
 
 thread_local bool compiling = false;
+thread_local int plainDepth = 0;
 
 class CompilingScope {
  public:
-  CompilingScope() { compiling = true; }
-  ~CompilingScope() { compiling = false; }
+  CompilingScope() : outer_(std::exchange(compiling, true)) {}
+  ~CompilingScope() { compiling = outer_; }
+
+ private:
+  PlainScope plain_;
+  bool outer_;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -108,6 +114,9 @@ void raiseUnsupported(const BreakReason& reason) {
 }  // namespace
 
 bool isCompiling() { return compiling; }
+bool runsPlain() { return plainDepth > 0; }
+PlainScope::PlainScope() { ++plainDepth; }
+PlainScope::~PlainScope() { --plainDepth; }
 
 CodeCache::CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
                      std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family)
@@ -133,9 +142,29 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
     if (i > 0) std::swap(entries_[i], entries_[0]);
     return Action::Run;
   }
-  if (givenUp_ || isCompiling()) return Action::Plain;
+  if (givenUp_ || runsPlain()) return Action::Plain;
   if (compile(inputs)) return Action::Compiled;
   return PyErr_Occurred() ? Action::Error : Action::Plain;
+}
+
+bool CodeCache::accepts(const FrameLocalsMapping& inputs) {
+  std::vector<PyObject*> captures(captureCapacity_ + 1);
+  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) {
+    return entry->guards->check(inputs, captures.data());
+  });
+}
+
+Ref<> CodeCache::describe(const CacheEntry& entry) const {
+  Ref<> dict = entry.describe();
+  auto set = [&](const char* key, Ref<> value) {
+    PyDict_SetItemString(dict.get(), key, value.get());
+  };
+  set("name", entry_.code->qualifiedName);
+  set("filename", entry_.code->filename);
+  int32_t line = entry_.start ? entry_.code->positions[entry_.start].line : entry_.code->firstLine;
+  set("line", Ref<>::steal(PyLong_FromLong(line)));
+  set("resumes_at", Ref<>::steal(PyLong_FromLong(entry_.start)));
+  return dict;
 }
 
 std::string CodeCache::whyMissed(const FrameLocalsMapping& inputs) {
@@ -158,8 +187,9 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
     givenUp_ = true;
     if (hooks().recompileLimit) {
       Ref<> result = Ref<>::steal(PyObject_CallFunction(
-          hooks().recompileLimit.get(), "OsOi", entry_.code->qualifiedName.get(),
-          recompileReason.c_str(), entry_.code->filename.get(), entry_.code->firstLine));
+          hooks().recompileLimit.get(), "OsOii", entry_.code->qualifiedName.get(),
+          recompileReason.c_str(), entry_.code->filename.get(), entry_.code->firstLine,
+          settings_->recompileLimit));
       if (!result) return false;
     }
     return false;
@@ -224,9 +254,8 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
     return false;
   }
   if (hooks().compiled) {
-    Ref<> description = entries_.front()->describe();
-    Ref<> result = Ref<>::steal(PyObject_CallFunctionObjArgs(
-        hooks().compiled.get(), entry_.code->qualifiedName.get(), description.get(), nullptr));
+    Ref<> description = describe(*entries_.front());
+    Ref<> result = Ref<>::steal(PyObject_CallOneArg(hooks().compiled.get(), description.get()));
     if (!result) return false;
   }
   return true;

@@ -34,6 +34,10 @@ class CodeCache {
   const std::vector<std::unique_ptr<CacheEntry>>& entries() const { return entries_; }
   // The caches of all entry points that belong to one compiled function, its start first.
   const std::vector<std::shared_ptr<CodeCache>>& family() const { return *family_; }
+  // Whether the guards of any entry hold for these inputs.
+  bool accepts(const FrameLocalsMapping& inputs);
+  // The entry's dict, with the name, filename and line at which it starts.
+  Ref<> describe(const CacheEntry& entry) const;
   // Drops all entries. The function object must be alive, and may be running.
   void clear();
   // Breaks the cycle between the caches of a family; for the end of the compiled function.
@@ -52,7 +56,17 @@ class CodeCache {
   bool givenUp_ = false;
 };
 
-// True while this thread traces: compiled functions that run meanwhile run as they are.
+// True while this thread traces.
 bool isCompiling();
+// True while this thread traces, or runs a disabled function: compiled functions that are called
+// meanwhile run as they are.
+bool runsPlain();
+class PlainScope {
+ public:
+  PlainScope();
+  ~PlainScope();
+  PlainScope(const PlainScope&) = delete;
+  PlainScope& operator=(const PlainScope&) = delete;
+};
 
 }  // namespace armature

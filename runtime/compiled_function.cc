@@ -10,17 +10,16 @@ namespace armature {
 
 namespace {
 
-// Both callables. `function` is the user's, or for a resume function the one that goes on in plain
-// Python (made when first needed).
+// All three callables. `function` is the user's, or for a resume function the one that goes on in
+// plain Python (made when first needed).
 struct CompiledObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
   PyObject* dict;
   PyObject* weakReferences;
   std::shared_ptr<CodeCache>* cache;  // null: the function is not one that can be traced
   bool* isCell;                       // one for each input
-  bool isSimple;  // all parameters are plain positional ones
+  bool isSimple;                      // all parameters are plain positional ones
 };
 
 CompiledObject* compiled(PyObject* object) { return reinterpret_cast<CompiledObject*>(object); }
@@ -52,31 +51,43 @@ PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, s
   }
 }
 
+// The inputs of a call: `slots` has one for each. False if the arguments do not fit, as
+// bindArguments says.
+bool bindCall(CompiledObject* object, const EntryPoint& entry, PyObject* const* arguments,
+              size_t positionalCount, PyObject* keywordNames, PyObject** slots,
+              BindingTemporaries& temporaries) {
+  auto* function = reinterpret_cast<PyFunctionObject*>(object->function);
+  size_t bound = entry.code->boundCount();
+  if (object->isSimple && !keywordNames && positionalCount == bound) {
+    std::copy_n(arguments, bound, slots);
+  } else if (!bindArguments(*entry.code, function, arguments, positionalCount, keywordNames, slots,
+                            temporaries)) {
+    return false;
+  }
+  if (PyObject* closure = function->func_closure) {
+    for (size_t i = bound; i < entry.locals.size(); ++i) {
+      slots[i] = PyTuple_GET_ITEM(closure, i - bound);
+    }
+  }
+  return true;
+}
+
 PyObject* callCompiled(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {
   CompiledObject* object = compiled(self);
   auto plain = [&] {
     return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
   };
-  if (!object->cache || isCompiling()) return plain();
+  if (!object->cache || runsPlain()) return plain();
   // The cache must outlive the call, even if the call resets it.
   std::shared_ptr<CodeCache> cache = *object->cache;
   const EntryPoint& entry = cache->entry();
-  auto* function = reinterpret_cast<PyFunctionObject*>(object->function);
-  size_t positionalCount = PyVectorcall_NARGS(flags);
-  size_t bound = entry.code->boundCount();
   size_t inputCount = entry.locals.size();
-
   llvm::SmallVector<PyObject*, kInlineSlots> slots(inputCount);
   BindingTemporaries temporaries;
-  if (object->isSimple && !keywordNames && positionalCount == bound) {
-    std::copy_n(arguments, bound, slots.begin());
-  } else if (!bindArguments(*entry.code, function, arguments, positionalCount, keywordNames,
-                            slots.data(), temporaries)) {
+  if (!bindCall(object, entry, arguments, PyVectorcall_NARGS(flags), keywordNames, slots.data(),
+                temporaries)) {
     return PyErr_Occurred() ? nullptr : plain();
-  }
-  if (PyObject* closure = function->func_closure) {
-    for (size_t i = bound; i < inputCount; ++i) slots[i] = PyTuple_GET_ITEM(closure, i - bound);
   }
   return runCached(*cache, slots, inputCount, object->isCell, plain);
 }
@@ -98,9 +109,15 @@ PyObject* callResume(PyObject* self, PyObject* const* arguments, size_t flags,
     }
     return PyObject_Vectorcall(object->function, arguments, inputCount, nullptr);
   };
-  if (isCompiling()) return plain();
+  if (runsPlain()) return plain();
   llvm::SmallVector<PyObject*, kInlineSlots> slots(arguments, arguments + inputCount);
   return runCached(*cache, slots, inputCount, object->isCell, plain);
+}
+
+PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
+                       PyObject* keywordNames) {
+  PlainScope plain;
+  return PyObject_Vectorcall(compiled(self)->function, arguments, flags, keywordNames);
 }
 
 // --- The Python types.
@@ -162,12 +179,31 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
     auto family = std::make_shared<std::vector<std::shared_ptr<CodeCache>>>();
     EntryPoint entry = functionEntry(std::move(canonical));
     setInputs(object, entry);
-    auto cache = std::make_shared<CodeCache>(
-        std::move(entry), Ref<>::create(PyFunction_GET_GLOBALS(function)), std::move(settings),
-        family);
+    auto cache = std::make_shared<CodeCache>(std::move(entry),
+                                             Ref<>::create(PyFunction_GET_GLOBALS(function)),
+                                             std::move(settings), family);
     family->push_back(cache);
     object->cache = new std::shared_ptr<CodeCache>(std::move(cache));
   }
+  return self.release();
+}
+
+PyObject* newDisabled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"function", nullptr};
+  PyObject* function;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:DisabledFunction",
+                                   const_cast<char**>(names), &function)) {
+    return nullptr;
+  }
+  if (!PyCallable_Check(function)) {
+    PyErr_Format(PyExc_TypeError, "DisabledFunction() takes a callable, not '%.200s'",
+                 Py_TYPE(function)->tp_name);
+    return nullptr;
+  }
+  Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
+  if (!self) return nullptr;
+  compiled(self.get())->vectorcall = callDisabled;
+  compiled(self.get())->function = Py_NewRef(function);
   return self.release();
 }
 
@@ -211,6 +247,9 @@ PyObject* represent(PyObject* self) {
   if (Py_TYPE(self) == &CompiledFunctionType) {
     return PyUnicode_FromFormat("<compiled %R>", object->function);
   }
+  if (Py_TYPE(self) == &DisabledFunctionType) {
+    return PyUnicode_FromFormat("<disabled %R>", object->function);
+  }
   const EntryPoint& entry = (*object->cache)->entry();
   return PyUnicode_FromFormat("<resume function of %U at instruction %d>",
                               entry.code->qualifiedName.get(), entry.start);
@@ -218,6 +257,8 @@ PyObject* represent(PyObject* self) {
 
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledObject, vectorcall), READONLY, nullptr},
+    {"function", T_OBJECT, offsetof(CompiledObject, function), READONLY,
+     "The function that this one stands for."},
     {},
 };
 
@@ -229,8 +270,7 @@ PyGetSetDef properties[] = {
 }  // namespace
 
 PyTypeObject CompiledFunctionType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)
-    .tp_name = "armature._C.CompiledFunction",
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.CompiledFunction",
     .tp_basicsize = sizeof(CompiledObject),
     .tp_dealloc = deallocate,
     .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
@@ -238,8 +278,9 @@ PyTypeObject CompiledFunctionType = {
     .tp_call = PyVectorcall_Call,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                 Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .tp_doc = "CompiledFunction(function, backend=None, fullgraph=False, recompile_limit=8)\n--\n\n"
-              "A function that is captured when it is called.",
+    .tp_doc =
+        "CompiledFunction(function, backend=None, fullgraph=False, recompile_limit=8)\n--\n\n"
+        "A function that is captured when it is called.",
     .tp_traverse = traverse,
     .tp_clear = clearReferences,
     .tp_weaklistoffset = offsetof(CompiledObject, weakReferences),
@@ -250,9 +291,30 @@ PyTypeObject CompiledFunctionType = {
     .tp_new = newCompiled,
 };
 
+PyTypeObject DisabledFunctionType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.DisabledFunction",
+    .tp_basicsize = sizeof(CompiledObject),
+    .tp_dealloc = deallocate,
+    .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
+    .tp_repr = represent,
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_doc =
+        "DisabledFunction(function)\n--\n\n"
+        "A function that is never captured, nor any compiled function that it calls.",
+    .tp_traverse = traverse,
+    .tp_clear = clearReferences,
+    .tp_weaklistoffset = offsetof(CompiledObject, weakReferences),
+    .tp_members = members,
+    .tp_getset = properties,
+    .tp_descr_get = bind,
+    .tp_dictoffset = offsetof(CompiledObject, dict),
+    .tp_new = newDisabled,
+};
+
 PyTypeObject ResumeFunctionType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0)
-    .tp_name = "armature._C.ResumeFunction",
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.ResumeFunction",
     .tp_basicsize = sizeof(CompiledObject),
     .tp_dealloc = deallocate,
     .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
@@ -289,10 +351,34 @@ CodeCache* cacheOf(PyObject* object) {
   return cache->get();
 }
 
+int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
+                PyObject* keywordNames) {
+  if (Py_TYPE(compiledFunction) != &CompiledFunctionType) {
+    PyErr_Format(PyExc_TypeError, "expected a compiled function, not '%.200s'",
+                 Py_TYPE(compiledFunction)->tp_name);
+    return -1;
+  }
+  CompiledObject* object = compiled(compiledFunction);
+  if (!object->cache) return 0;
+  std::shared_ptr<CodeCache> cache = *object->cache;
+  const EntryPoint& entry = cache->entry();
+  llvm::SmallVector<PyObject*, kInlineSlots> slots(entry.locals.size());
+  BindingTemporaries temporaries;
+  if (!bindCall(object, entry, arguments, positionalCount, keywordNames, slots.data(),
+                temporaries)) {
+    return PyErr_Occurred() ? -1 : 0;
+  }
+  return cache->accepts({slots.data(), object->isCell, slots.size()});
+}
+
+PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
+
 int addCompiledFunctionTypes(PyObject* module) {
-  if (PyType_Ready(&CompiledFunctionType) < 0 || PyType_Ready(&ResumeFunctionType) < 0) return -1;
-  return PyModule_AddObjectRef(module, "CompiledFunction",
-                               reinterpret_cast<PyObject*>(&CompiledFunctionType));
+  if (PyType_Ready(&ResumeFunctionType) < 0) return -1;
+  return PyModule_AddType(module, &CompiledFunctionType) < 0 ||
+                 PyModule_AddType(module, &DisabledFunctionType) < 0
+             ? -1
+             : 0;
 }
 
 }  // namespace armature

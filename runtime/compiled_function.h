@@ -12,6 +12,9 @@ namespace armature {
 
 // armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit)
 extern PyTypeObject CompiledFunctionType;
+// armature._C.DisabledFunction(callable): the callable as it is, and compiled functions inside it
+// too.
+extern PyTypeObject DisabledFunctionType;
 // What goes on after a graph break; made by codegen.
 extern PyTypeObject ResumeFunctionType;
 
@@ -21,7 +24,15 @@ Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache);
 // The cache of a CompiledFunction or ResumeFunction; null (TypeError set) for anything else.
 CodeCache* cacheOf(PyObject* object);
 
-// Prepares both types and adds CompiledFunction to the module. -1 with an exception set.
+// Whether a call with these arguments would run a translation that exists: 1, 0, or -1 with an
+// exception set.
+int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
+                PyObject* keywordNames);
+
+// The function that a CompiledFunction or DisabledFunction stands for, borrowed.
+PyObject* wrappedFunction(PyObject* object);
+
+// Prepares the types and adds the public ones to the module. -1 with an exception set.
 int addCompiledFunctionTypes(PyObject* module);
 
 }  // namespace armature

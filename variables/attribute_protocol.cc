@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "variables/builtin_handlers.h"
 #include "variables/dict.h"
 #include "variables/functions.h"
 #include "variables/module_attributes.h"
@@ -158,7 +159,7 @@ Value bindTypeAttribute(Translator& translator, const TypeAttribute& found, cons
     if (instance) return typeValue(translator, instance);
     return translator.knownClass(type);
   };
-  if (isPythonFunction(object)) {
+  if (isPythonFunction(object) || findInstanceHandler(kind)) {
     Value function = translator.wrap(found.source, object);
     if (!instance) return function;
     return translator.make<BoundMethodVariable>(&PyMethod_Type, function, instance);

@@ -14,6 +14,7 @@ namespace {
 // Identities are those of static PyMethodDefs, and of objects that live as long as the interpreter.
 struct Registry {
   llvm::DenseMap<const void*, BuiltinHandler> handlers;
+  llvm::DenseMap<PyTypeObject*, BuiltinHandler> instances;
   llvm::DenseSet<const void*> pure;
 };
 
@@ -97,6 +98,12 @@ void registerFunctionHandler(const char* module, const char* name, BuiltinHandle
 void registerObjectHandler(PyObject* callable, BuiltinHandler handler) {
   registry().handlers[callable] = handler;
 }
+
+void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler) {
+  registry().instances[type] = handler;
+}
+
+BuiltinHandler findInstanceHandler(PyTypeObject* type) { return registry().instances.lookup(type); }
 
 void registerPureFunction(const char* module, const char* name) {
   registry().pure.insert(identityOf(moduleAttribute(module, name)));

@@ -21,6 +21,12 @@ void registerObjectHandler(PyObject* callable, BuiltinHandler handler);
 // Functions that may be called at once when all their arguments are constant data.
 void registerPureFunction(const char* module, const char* name);
 
+// Calls of the instances of a C type that stands for functions; `self` is the instance. Instances
+// found on a class bind as Python functions do.
+void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler);
+
+// The handler of the instances of a type, or null.
+BuiltinHandler findInstanceHandler(PyTypeObject* type);
 // The handler of a callable real object, or null.
 BuiltinHandler findHandler(PyObject* callable);
 // True if calling it with constant data is pure: registered so, or a method of an immutable

@@ -583,6 +583,13 @@ TypeSlots makeObjectSlots() {
   return slots;
 }
 
+Value callOpaque(Translator& translator, const Value& callable, CallArguments& arguments) {
+  if (BuiltinHandler handler = findInstanceHandler(callable.tracker()->type())) {
+    return handler(translator, callable, arguments);
+  }
+  return unimplemented::call(translator, callable, arguments);
+}
+
 // An opaque object can be handed on; whatever looks inside is a break.
 TypeSlots makeOpaqueSlots() {
   TypeSlots slots;
@@ -600,7 +607,7 @@ TypeSlots makeOpaqueSlots() {
   slots.sq_repeat = unimplemented::binary;
   slots.tp_iter = unimplemented::unary;
   slots.tp_iternext = unimplemented::unary;
-  slots.tp_call = unimplemented::call;
+  slots.tp_call = callOpaque;
   slots.tp_hash = unimplemented::unary;
   slots.tp_richcompare = unimplemented::compare;
   slots.tp_getattro = unimplemented::getAttribute;

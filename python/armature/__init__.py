@@ -4,7 +4,32 @@
 assumed, and replaces the function by compiled code.
 """
 
-from armature._compile import compile, disable, is_compiling, reset
-from armature.exc import Unsupported
+from armature import backends, logging
+from armature._C import graph_break, is_compiling
+from armature._compile import compile, disable, guard_check, reset
+from armature._config import config
+from armature._explain import BreakReason, Explanation, Translation, explain
+from armature.backends import list_backends
+from armature.exc import InvalidBackend, RecompileLimitWarning, Unsupported
+from armature.logging import set_logs
 
-__all__ = ["Unsupported", "compile", "disable", "is_compiling", "reset"]
+__all__ = [
+    "BreakReason",
+    "Explanation",
+    "InvalidBackend",
+    "RecompileLimitWarning",
+    "Translation",
+    "Unsupported",
+    "backends",
+    "compile",
+    "config",
+    "disable",
+    "explain",
+    "graph_break",
+    "guard_check",
+    "is_compiling",
+    "list_backends",
+    "logging",
+    "reset",
+    "set_logs",
+]

@@ -1,50 +1,276 @@
-"""compile() and what goes with it."""
+"""compile(), disable(), reset() and guard_check()."""
 
 from __future__ import annotations
 
+import copyreg
 import functools
+import sys
 import types
 import weakref
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
 
-from armature import _C
+from armature import _C, backends
+from armature._config import config
+from armature._modules import CompiledModule, original_module, replace_forward
+from armature.backends import BackendFunction, is_torch_module, kind_of
 from armature.exc import Unsupported
+from armature.logging import format_break, log
 
-_compiled: weakref.WeakSet[Any] = weakref.WeakSet()
+F = TypeVar("F", bound=Callable[..., Any])
 
-_C.set_hooks(unsupported=Unsupported)
+# Functions that make an object with a frame of its own: their bodies are not captured yet.
+_SUSPENDING = {
+    0x20: "a generator function",  # CO_GENERATOR
+    0x80: "a coroutine function",  # CO_COROUTINE
+    0x200: "an asynchronous generator function",  # CO_ASYNC_GENERATOR
+}
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The arguments of one call of compile()."""
+
+    backend: str | BackendFunction = "eager"
+    fullgraph: bool = False
+    mode: str | None = None
+    options: Mapping[str, Any] | None = None
+
+
+# All compiled functions that are alive.
+_settings: weakref.WeakKeyDictionary[Any, Settings] = weakref.WeakKeyDictionary()
+
+
+@overload
 def compile(
-    fn: Callable[..., Any] | None = None,
+    fn: F,
     *,
-    backend: str | Callable[..., Any] = "eager",
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | BackendFunction = ...,
+    mode: str | None = ...,
+    options: Mapping[str, Any] | None = ...,
+    disable: bool = ...,
+) -> F: ...
+@overload
+def compile(
+    fn: None = ...,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | BackendFunction = ...,
+    mode: str | None = ...,
+    options: Mapping[str, Any] | None = ...,
+    disable: bool = ...,
+) -> Callable[[F], F]: ...
+def compile(
+    fn: Any = None,
+    *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
+    backend: str | BackendFunction = "eager",
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    disable: bool = False,
 ) -> Any:
-    """Returns ``fn`` captured, guarded and compiled: the same function, faster."""
-    if fn is None:
-        return functools.partial(compile, backend=backend, fullgraph=fullgraph, dynamic=dynamic)
-    if isinstance(fn, types.MethodType):
-        inner = compile(fn.__func__, backend=backend, fullgraph=fullgraph, dynamic=dynamic)
-        return types.MethodType(inner, fn.__self__)
-    compiled = _C.CompiledFunction(fn, None if backend == "eager" else backend, fullgraph)
-    _compiled.add(compiled)
+    """Returns ``fn`` captured, guarded and compiled: the same function, faster.
+
+    Also a decorator, with or without arguments. The first call with inputs of a kind captures what
+    the function computes, compiles it, and remembers under which conditions the result holds;
+    later calls check these and run the compiled code.
+
+    fn: a Python function, a method, a torch.nn.Module, a functools.partial, an object with a
+        ``__call__``, or a builtin. A module's result is an instance of the module's class that
+        shares its state. Generator and coroutine functions are returned as they are: they run as
+        plain Python.
+    fullgraph: raise Unsupported where the graph would break, instead of going on in Python.
+    dynamic: None or False: compile for the shapes that come. True is not supported yet.
+    backend: "eager" runs the operations one by one; any other name that
+        ``armature.backends.list_backends()`` gives; or a function
+        ``backend(graph_module, example_inputs) -> callable``, as for torch.compile.
+    mode, options: as torch.compile passes them to its backends; "eager" takes none.
+    disable: return ``fn`` itself.
+
+    Raises TypeError for what cannot be called and for classes, InvalidBackend for an unknown
+    backend, ValueError for a mode or options that the backend does not take, NotImplementedError
+    for ``dynamic=True``. What the backend raises comes out of the call that compiles.
+    """
+    if dynamic:
+        raise NotImplementedError(
+            "dynamic=True is not supported yet: code is compiled for the shapes that come. "
+            "Leave dynamic out, or pass False."
+        )
+    settings = Settings(backend, fullgraph, mode, options)
+    backends.resolve(backend, mode, options)  # Errors belong to this call, not to the first run.
+
+    def decorate(function: Any) -> Any:
+        return function if disable else _compile_any(function, settings)
+
+    return decorate if fn is None else decorate(fn)
+
+
+def _compile_any(fn: Any, settings: Settings) -> Any:
+    """Compiles each kind of callable as what it is."""
+
+    def again(inner: Any) -> Any:
+        return _compile_any(inner, settings)
+
+    if isinstance(fn, _C.CompiledFunction):
+        return _compile_function(fn.function, settings)
+    if isinstance(fn, _C.DisabledFunction):
+        return fn
+    if isinstance(fn, types.FunctionType):
+        return _compile_function(fn, settings)
+    if is_torch_module(fn):
+        return _compile_module(fn, settings)
+    return _inside(fn, again) or again(_caller_of(fn))
+
+
+def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
+    for flag, kind in _SUSPENDING.items():
+        if fn.__code__.co_flags & flag:
+            reason = _not_captured(fn, kind)
+            if settings.fullgraph:
+                raise Unsupported(reason)
+            log("graph_breaks", format_break(reason))
+            return fn
+    backend = backends.resolve(settings.backend, settings.mode, settings.options)
+    compiled = _C.CompiledFunction(
+        fn, backend, settings.fullgraph, recompile_limit=config.recompile_limit
+    )
+    _settings[compiled] = settings
     return functools.update_wrapper(compiled, fn)
 
 
+def _not_captured(fn: types.FunctionType, kind: str) -> dict[str, Any]:
+    return {
+        "gb_type": f"{kind[0].upper()}{kind[1:]}",
+        "context": fn.__qualname__,
+        "explanation": f"{fn.__qualname__} is {kind}: it runs as plain Python.",
+        "hints": ["Compile the functions that it calls."],
+        "filename": fn.__code__.co_filename,
+        "function": fn.__name__,
+        "line": fn.__code__.co_firstlineno,
+    }
+
+
+def _compile_module(module: Any, settings: Settings) -> Any:
+    module = original_module(module)
+    if isinstance(module, sys.modules["torch"].jit.ScriptModule):
+        raise TypeError(
+            "a ScriptModule has no Python bytecode to capture: compile the module that "
+            "it was made from"
+        )
+    return replace_forward(
+        module, lambda forward: _compile_any(forward, settings), _compile_module, (settings,)
+    )
+
+
+def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
+    """Transforms the function inside of something that binds arguments or wraps it.
+
+    None for a callable without one. Raises TypeError for what is not callable, and for classes.
+    """
+    if isinstance(fn, types.MethodType):
+        return types.MethodType(transform(fn.__func__), fn.__self__)
+    if isinstance(fn, staticmethod | classmethod):
+        return type(fn)(transform(fn.__func__))
+    if isinstance(fn, functools.partial):
+        return functools.partial(transform(fn.func), *fn.args, **fn.keywords)
+    if isinstance(fn, type):
+        raise TypeError(
+            f"{fn.__qualname__} is a class, which is not captured: give one of its instances, or "
+            f"decorate its methods"
+        )
+    if not callable(fn):
+        raise TypeError(
+            f"cannot capture {kind_of(fn)}, which is not callable: give a function, a method, a "
+            f"torch.nn.Module or another callable"
+        )
+    call = type(fn).__call__
+    if isinstance(call, types.FunctionType | _C.CompiledFunction):
+        return types.MethodType(transform(call), fn)
+    return None
+
+
+def _caller_of(fn: Any) -> types.FunctionType:
+    """A Python function that calls `fn`, which has no bytecode of its own."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return fn(*args, **kwargs)
+
+    return functools.update_wrapper(call, fn)
+
+
+def _functions(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """The CompiledFunction that calls of `fn` reach, and what `fn` puts before their arguments."""
+    if isinstance(fn, _C.CompiledFunction):
+        return fn, (), {}
+    if isinstance(fn, CompiledModule):
+        return _functions(fn.forward)
+    if isinstance(fn, types.MethodType):
+        inner, args, kwargs = _functions(fn.__func__)
+        return inner, (*args, fn.__self__), kwargs
+    if isinstance(fn, functools.partial):
+        inner, args, kwargs = _functions(fn.func)
+        return inner, (*args, *fn.args), {**kwargs, **fn.keywords}
+    if isinstance(fn, staticmethod | classmethod):
+        return _functions(fn.__func__)
+    raise TypeError(f"{fn!r} is not what armature.compile() returns for a function or module")
+
+
+def guard_check(compiled: Callable[..., Any], /, *args: Any, **kwargs: Any) -> bool:
+    """Whether a call with these arguments would run a translation that exists.
+
+    Runs nothing and compiles nothing. Raises TypeError if `compiled` did not come from compile().
+    """
+    function, before, keywords = _functions(compiled)
+    return _C.accepts(function, *before, *args, **{**keywords, **kwargs})
+
+
 def reset() -> None:
-    """Forgets all compiled code of all functions."""
-    for compiled in list(_compiled):
+    """Forgets all translations of all functions: each is compiled anew when next called."""
+    for compiled in list(_settings):
         _C.reset(compiled)
 
 
-def disable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns ``fn`` as a function that is never captured."""
-    return fn
+@overload
+def disable(fn: F) -> F: ...
+@overload
+def disable(fn: None = ...) -> Callable[[F], F]: ...
+def disable(fn: Any = None) -> Any:
+    """Returns ``fn`` as a function that is never captured, nor any compiled function it calls.
+
+    Also a decorator, with or without parentheses. Where captured code calls it, the graph breaks
+    and Python runs the call. Takes what compile() takes, and raises TypeError likewise.
+    """
+    return disable if fn is None else _disable_any(fn)
 
 
-def is_compiling() -> bool:
-    """True inside traced code."""
-    return _C.is_compiling()
+def _disable_any(fn: Any) -> Any:
+    if isinstance(fn, _C.DisabledFunction):
+        return fn
+    if isinstance(fn, _C.CompiledFunction):
+        return _disable_any(fn.function)
+    if is_torch_module(fn):
+        return replace_forward(original_module(fn), _disable_any, _disable_any, ())
+    if isinstance(fn, types.FunctionType):
+        return functools.update_wrapper(_C.DisabledFunction(fn), fn)
+    return _inside(fn, _disable_any) or functools.update_wrapper(_C.DisabledFunction(fn), fn)
+
+
+def _reduce(function: Any) -> Any:
+    """Pickles by name, as Python does with functions; made anew where another has the name."""
+    found: Any = sys.modules.get(function.__module__)
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    if found is function:
+        return function.__qualname__
+    if isinstance(function, _C.DisabledFunction):
+        return _disable_any, (function.function,)
+    return _compile_any, (function.function, _settings[function])
+
+
+copyreg.pickle(_C.CompiledFunction, _reduce)
+copyreg.pickle(_C.DisabledFunction, _reduce)

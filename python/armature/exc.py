@@ -1,4 +1,4 @@
-"""The exceptions of the package."""
+"""The exceptions and warnings of the package."""
 
 from __future__ import annotations
 
@@ -19,3 +19,22 @@ class Unsupported(RuntimeError):
             f"  Context: {reason['context']}{hints}\n"
             f'  At: File "{reason["filename"]}", line {reason["line"]}, in {reason["function"]}'
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Unsupported, (self.reason,)
+
+
+class InvalidBackend(ValueError):
+    """The name given as ``backend`` is not that of a backend."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        self.name = name
+        self.known = known
+        super().__init__(f"there is no backend {name!r}; known backends: {', '.join(known)}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return InvalidBackend, (self.name, self.known)
+
+
+class RecompileLimitWarning(UserWarning):
+    """A function was compiled ``config.recompile_limit`` times and now runs as plain Python."""

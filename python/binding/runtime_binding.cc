@@ -1,6 +1,7 @@
 #include "python/binding/runtime_binding.h"
 
 #include "runtime/compiled_function.h"
+#include "runtime/own_functions.h"
 
 namespace armature {
 
@@ -13,11 +14,23 @@ PyObject* entries(PyObject*, PyObject* function) {
   if (!result) return nullptr;
   for (const std::shared_ptr<CodeCache>& member : cache->family()) {
     for (const std::unique_ptr<CacheEntry>& entry : member->entries()) {
-      Ref<> dict = entry->describe();
-      Ref<> start = Ref<>::steal(PyLong_FromLong(member->entry().start));
-      PyDict_SetItemString(dict.get(), "name", member->entry().code->qualifiedName.get());
-      PyDict_SetItemString(dict.get(), "resumes_at", start.get());
+      Ref<> dict = member->describe(*entry);
       if (PyList_Append(result.get(), dict.get()) < 0) return nullptr;
+    }
+  }
+  return result.release();
+}
+
+PyObject* graphModules(PyObject*, PyObject* function) {
+  CodeCache* cache = cacheOf(function);
+  if (!cache) return nullptr;
+  Ref<> result = Ref<>::steal(PyList_New(0));
+  for (const std::shared_ptr<CodeCache>& member : cache->family()) {
+    for (const std::unique_ptr<CacheEntry>& entry : member->entries()) {
+      if (!result) return nullptr;
+      if (!entry->graph || entry->graph->empty()) continue;
+      Ref<> module = toTorchGraphModule(*entry->graph);
+      if (!module || PyList_Append(result.get(), module.get()) < 0) return nullptr;
     }
   }
   return result.release();
@@ -32,11 +45,22 @@ PyObject* reset(PyObject*, PyObject* function) {
 
 PyObject* isCompilingNow(PyObject*, PyObject*) { return PyBool_FromLong(isCompiling()); }
 
+PyObject* accepts(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+  if (count == 0) {
+    PyErr_SetString(PyExc_TypeError, "accepts() needs a compiled function");
+    return nullptr;
+  }
+  int accepted = acceptsCall(arguments[0], arguments + 1, count - 1, names);
+  return accepted < 0 ? nullptr : PyBool_FromLong(accepted);
+}
+
+PyObject* graphBreak(PyObject*, PyObject*) { Py_RETURN_NONE; }
+
 PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"compiled", "recompile_limit", "unsupported", nullptr};
   PyObject *compiled = Py_None, *limit = Py_None, *unsupported = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OOO:set_hooks",
-                                   const_cast<char**>(names), &compiled, &limit, &unsupported)) {
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OOO:set_hooks", const_cast<char**>(names),
+                                   &compiled, &limit, &unsupported)) {
     return nullptr;
   }
   auto set = [](Ref<>& hook, PyObject* value) {
@@ -51,9 +75,19 @@ PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
 PyMethodDef methods[] = {
     {"entries", entries, METH_O,
      "entries(compiled, /)\n--\n\nA dict for each translation of a compiled function."},
+    {"graph_modules", graphModules, METH_O,
+     "graph_modules(compiled, /)\n--\n\n"
+     "The graphs of all translations, each as a torch.fx.GraphModule."},
     {"reset", reset, METH_O, "reset(compiled, /)\n--\n\nDrops all translations of a function."},
+    {"accepts", _PyCFunction_CAST(accepts), METH_FASTCALL | METH_KEYWORDS,
+     "accepts(compiled, /, *args, **kwargs)\n--\n\n"
+     "Whether a call with these arguments would run a translation that exists."},
     {"is_compiling", isCompilingNow, METH_NOARGS,
-     "is_compiling()\n--\n\nTrue while this thread traces."},
+     "is_compiling()\n--\n\n"
+     "True in code that is being captured, and False in code that Python runs as it is."},
+    {"graph_break", graphBreak, METH_NOARGS,
+     "graph_break()\n--\n\n"
+     "Ends the graph in code that is being captured; elsewhere does nothing."},
     {"set_hooks", _PyCFunction_CAST(setHooks), METH_VARARGS | METH_KEYWORDS,
      "set_hooks(compiled=None, recompile_limit=None, unsupported=None)\n--\n\n"
      "Sets what is called when a translation is finished, when a function reaches its recompile "
@@ -65,7 +99,8 @@ PyMethodDef methods[] = {
 
 int addRuntimeFunctions(PyObject* module) {
   if (addCompiledFunctionTypes(module) < 0) return -1;
-  return PyModule_AddFunctions(module, methods);
+  if (PyModule_AddFunctions(module, methods) < 0) return -1;
+  return registerOwnFunctions(module);
 }
 
 }  // namespace armature

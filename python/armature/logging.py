@@ -1,0 +1,116 @@
+"""What the engine did, as text on stderr: ``ARMATURE_LOGS=recompiles,graph_breaks``.
+
+Artifacts:
+  graph_breaks    where and why a graph ended, and what to do about it
+  recompiles      the guards that did not hold when a function was compiled once more
+  graph_code      each graph, as torch.fx prints it
+  guards          what each translation assumes
+  guard_program   the instructions that check it
+  bytecode        the generated code
+  compiles        one line for each translation: sizes and times
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Any
+
+from armature import _C
+from armature.exc import RecompileLimitWarning, Unsupported
+
+ARTIFACTS = (
+    "graph_breaks",
+    "recompiles",
+    "graph_code",
+    "guards",
+    "guard_program",
+    "bytecode",
+    "compiles",
+)
+
+_enabled: set[str] = set()
+
+
+def set_logs(*artifacts: str, **switches: bool) -> None:
+    """Logs these artifacts from now on, and no others.
+
+    ``set_logs("guards", "bytecode")``, ``set_logs(guards=True)``, or ``set_logs("all")``; without
+    arguments, nothing is logged. Raises ValueError for a name that is not in ``ARTIFACTS``.
+    """
+    chosen = {*artifacts, *(name for name, on in switches.items() if on)}
+    if "all" in chosen:
+        chosen = chosen - {"all"} | set(ARTIFACTS)
+    for name in [*chosen, *switches]:
+        if name not in ARTIFACTS and name != "all":
+            raise ValueError(f"there is no log {name!r}; logs: {', '.join(ARTIFACTS)}, all")
+    _enabled.clear()
+    _enabled.update(chosen)
+    # Without logs the engine does not even describe what it made.
+    _C.set_hooks(
+        compiled=_on_compiled if _enabled else None,
+        recompile_limit=_on_recompile_limit,
+        unsupported=Unsupported,
+    )
+
+
+def log(artifact: str, message: str) -> None:
+    """Writes a message, if its artifact is logged."""
+    if artifact in _enabled:
+        print(f"[armature:{artifact}] {message}", file=sys.stderr)
+
+
+def format_break(reason: dict[str, Any]) -> str:
+    """The reason of a graph break, with its place: one line, and one more for each hint."""
+    context = f": {reason['context']}" if reason["context"] else ""
+    hints = "".join(f"\n    Hint: {hint}" for hint in reason["hints"])
+    return (
+        f"{reason['filename']}:{reason['line']} in {reason['function']}: "
+        f"{reason['gb_type']}{context}\n    {reason['explanation']}{hints}"
+    )
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.rstrip("\n").split("\n"))
+
+
+def _on_compiled(entry: dict[str, Any]) -> None:
+    where = f"{entry['name']} ({entry['filename']}:{entry['line']})"
+    milliseconds = 1e3 * (entry["trace_seconds"] + entry["backend_seconds"])
+    log(
+        "compiles",
+        f"{where}: {entry['operations']} operations, {entry['guard_count']} guards, "
+        f"{entry['instructions']} instructions, {milliseconds:.3f} ms",
+    )
+    if entry["recompile_reason"]:
+        log("recompiles", f"{where}: no translation fits:\n{_indent(entry['recompile_reason'])}")
+    if entry["break_reason"]:
+        log("graph_breaks", format_break(entry["break_reason"]))
+    if entry["graph"]:
+        log("graph_code", f"{where}\n{_indent(entry['graph'])}")
+    for artifact in ("guards", "guard_program", "bytecode"):
+        if entry[artifact]:
+            log(artifact, f"{where}\n{_indent(entry[artifact])}")
+
+
+def _on_recompile_limit(name: str, reason: str, filename: str, line: int, limit: int) -> None:
+    message = (
+        f"{name} ({filename}:{line}) has {limit} translations, which is the limit, and runs as "
+        f"plain Python where none of them fits. In this call they don't fit because:\n"
+        f"{_indent(reason)}\n"
+        f"Make these values constant, or raise armature.config.recompile_limit."
+    )
+    log("recompiles", message)
+    warnings.warn(message, RecompileLimitWarning, stacklevel=2)
+
+
+def _set_from_environment() -> None:
+    names = (name.strip() for name in os.environ.get("ARMATURE_LOGS", "").split(","))
+    try:
+        set_logs(*filter(None, names))
+    except ValueError as error:
+        raise ValueError(f"in the environment variable ARMATURE_LOGS: {error}") from None
+
+
+_set_from_environment()

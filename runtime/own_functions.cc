@@ -1,0 +1,57 @@
+#include "runtime/own_functions.h"
+
+#include "core/graph_break.h"
+#include "runtime/compiled_function.h"
+#include "variables/builtin_handlers.h"
+#include "variables/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+Value isCompilingHandler(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "is_compiling", arguments, 0, 0)) return Value();
+  return Value::boolean(true);
+}
+
+Value graphBreakHandler(Translator&, const Value&, CallArguments&) {
+  throw GraphBreak("Call of graph_break()", "", "The program asks for a graph break here.",
+                   {"Remove the call to get one graph."});
+}
+
+// A compiled function is traced as the function that it stands for: `fn` in compile(fn).
+Value callCompiledFunction(Translator& translator, const Value& self, CallArguments& arguments) {
+  const VariableTracker* tracker = self.tracker();
+  PyObject* object = tracker->existing();
+  const Source* source = tracker->source();
+  // The function that it stands for never changes.
+  if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
+  PyObject* member = PyDict_GetItemString(tracker->type()->tp_dict, "function");
+  const Source* inner =
+      source ? translator.sources->item(SourceKind::Slot, source, member) : nullptr;
+  return call(translator, translator.wrap(inner, wrappedFunction(object)), arguments);
+}
+
+Value callDisabledFunction(Translator&, const Value& self, CallArguments&) {
+  Ref<> name = Ref<>::steal(PyObject_Repr(wrappedFunction(self.tracker()->existing())));
+  PyErr_Clear();
+  throw GraphBreak("Call of a disabled function", name ? PyUnicode_AsUTF8(name.get()) : "",
+                   "armature.disable() keeps this function out of the graph.");
+}
+
+}  // namespace
+
+int registerOwnFunctions(PyObject* module) {
+  registerInstanceHandler(&CompiledFunctionType, callCompiledFunction);
+  registerInstanceHandler(&DisabledFunctionType, callDisabledFunction);
+  auto add = [&](const char* name, BuiltinHandler handler) {
+    PyObject* function = PyObject_GetAttrString(module, name);
+    // The reference is kept: the registry needs the object to stay where it is.
+    if (function) registerObjectHandler(function, handler);
+    return function != nullptr;
+  };
+  bool added = add("is_compiling", isCompilingHandler) && add("graph_break", graphBreakHandler);
+  return added ? 0 : -1;
+}
+
+}  // namespace armature

@@ -1,0 +1,286 @@
+"""What compile() takes and what it returns; reset, disable, graph_break, guard_check, config."""
+
+import asyncio
+import copy
+import functools
+import inspect
+import pickle
+
+import armature
+import pytest
+import torch
+from armature import _C
+
+
+def double(x, *, plus=0):
+    """Twice x."""
+    return x * 2 + plus
+
+
+decorated = armature.compile(double)
+
+
+@armature.compile
+def decorated_by_name(x):
+    return x + 1
+
+
+def translations(compiled):
+    return len(_C.entries(compiled))
+
+
+# --- Kinds of callables.
+
+
+def test_function_keeps_its_name_documentation_and_signature():
+    assert decorated.__name__ == "double"
+    assert decorated.__doc__ == "Twice x."
+    assert decorated.__wrapped__ is double
+    assert inspect.signature(decorated) == inspect.signature(double)
+    assert decorated(torch.ones(2), plus=1).tolist() == [3, 3]
+
+
+def test_decorator_with_arguments():
+    @armature.compile(fullgraph=True, dynamic=False, backend="eager")
+    def f(x):
+        return x - 1
+
+    assert f(torch.ones(2)).tolist() == [0, 0]
+    assert translations(f) == 1
+
+
+def test_method_and_decorated_methods():
+    class Scale:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def plain(self, x):
+            return x * self.factor
+
+        @armature.compile
+        def compiled(self, x):
+            return x * self.factor
+
+        @armature.compile
+        @staticmethod
+        def static(x):
+            return x * 5
+
+        @armature.compile
+        @classmethod
+        def of_class(cls, x):
+            return x * len(cls.__name__)
+
+    x = torch.ones(2)
+    assert armature.compile(Scale(3).plain)(x).tolist() == [3, 3]
+    assert Scale(4).compiled(x).tolist() == [4, 4]
+    assert Scale.static(x).tolist() == [5, 5]
+    assert Scale.of_class(x).tolist() == [5, 5]
+
+
+def test_callable_object_sees_its_state():
+    class Adder:
+        def __call__(self, x):
+            return x + self.amount
+
+    adder = Adder()
+    adder.amount = 1
+    compiled = armature.compile(adder)
+    assert compiled(torch.zeros(1)).item() == 1
+    adder.amount = 2
+    assert compiled(torch.zeros(1)).item() == 2
+
+
+def test_partial():
+    compiled = armature.compile(functools.partial(double, plus=5))
+    assert isinstance(compiled, functools.partial)
+    assert compiled(torch.ones(1)).item() == 7
+
+
+def test_compiled_twice_is_compiled_once():
+    twice = armature.compile(armature.compile(double))
+    assert twice.function is double
+
+
+def test_compiled_function_inside_another_is_part_of_its_graph():
+    def outer(x):
+        return decorated(x) + 1
+
+    found = armature.explain(outer)(torch.ones(2))
+    assert (found.graph_count, found.graph_break_count, found.op_count) == (1, 0, 3)
+    assert found.result.tolist() == [3, 3]
+
+
+def test_wrong_arguments_raise_pythons_error():
+    with pytest.raises(TypeError, match=r"double\(\) missing 1 required positional argument: 'x'"):
+        decorated()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+        decorated(torch.ones(1), nonsense=1)
+
+
+def test_pickle_and_copy():
+    assert pickle.loads(pickle.dumps(decorated_by_name)) is decorated_by_name
+    assert copy.deepcopy(decorated_by_name) is decorated_by_name
+    again = pickle.loads(pickle.dumps(decorated))
+    assert again.function is double
+    assert again(torch.ones(1)).item() == 2
+
+
+def test_recursion():
+    @armature.compile
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    assert power(torch.full((1,), 2.0), 5).item() == 32
+
+
+# --- What runs as plain Python.
+
+
+def test_generator_and_coroutine_functions_run_plain():
+    def numbers(x):
+        yield x
+        yield x + 1
+
+    async def later(x):
+        return x * 3
+
+    compiled = armature.compile(numbers)
+    assert inspect.isgeneratorfunction(compiled)
+    assert list(compiled(1)) == [1, 2]
+    assert asyncio.run(armature.compile(later)(2)) == 6
+    with pytest.raises(armature.Unsupported, match="generator function"):
+        armature.compile(numbers, fullgraph=True)
+
+
+def test_disable_argument():
+    assert armature.compile(double, disable=True) is double
+    assert armature.compile(disable=True)(double) is double
+
+
+# --- disable, graph_break, is_compiling.
+
+
+def test_disabled_function_breaks_the_graph_and_runs_plain():
+    seen = []
+
+    @armature.disable
+    def plain(x):
+        seen.append(armature.is_compiling())
+        return decorated_by_name(x)
+
+    def f(x):
+        return plain(x + 1) * 2
+
+    before = translations(decorated_by_name)
+    found = armature.explain(f)(torch.zeros(3))
+    assert found.result.tolist() == [4, 4, 4]
+    assert seen == [False]
+    assert translations(decorated_by_name) == before
+    (reason,) = found.break_reasons
+    assert reason.gb_type == "Call of a disabled function"
+    assert "plain" in reason.context
+    with pytest.raises(armature.Unsupported, match="disabled"):
+        armature.compile(f, fullgraph=True)(torch.zeros(3))
+
+
+def test_disable_keeps_kinds():
+    class Thing:
+        @armature.disable()
+        def method(self, x):
+            return self, x
+
+    thing = Thing()
+    assert thing.method(1) == (thing, 1)
+    assert armature.disable(thing.method)(2) == (thing, 2)
+    disabled = armature.disable(decorated)
+    assert disabled.function is double
+    assert armature.disable(disabled) is disabled
+    assert armature.compile(disabled) is disabled
+    with pytest.raises(TypeError):
+        armature.disable(Thing)
+    with pytest.raises(TypeError):
+        armature.disable(3)
+
+
+def test_graph_break():
+    def f(x):
+        y = x + 1
+        armature.graph_break()
+        return y * 2
+
+    assert armature.graph_break() is None
+    found = armature.explain(f)(torch.ones(2))
+    assert found.graph_count == 2
+    assert found.break_reasons[0].line == f.__code__.co_firstlineno + 2
+    assert found.result.tolist() == [4, 4]
+
+
+def test_is_compiling_is_true_in_a_trace_only():
+    def f(x):
+        return x + (1 if armature.is_compiling() and torch.compiler.is_compiling() else 2)
+
+    assert not armature.is_compiling()
+    assert f(torch.zeros(1)).item() == 2
+    assert armature.compile(f)(torch.zeros(1)).item() == 1
+
+
+# --- reset, guard_check, config.
+
+
+def test_guard_check_and_reset():
+    compiled = armature.compile(lambda x, n: x + n)
+    x = torch.ones(2)
+    assert not armature.guard_check(compiled, x, 1)
+    compiled(x, 1)
+    assert armature.guard_check(compiled, x, 1)
+    assert armature.guard_check(compiled, x, n=1)
+    assert not armature.guard_check(compiled, x, 2)
+    assert not armature.guard_check(compiled, x)  # Does not fit the parameters.
+    armature.reset()
+    assert not armature.guard_check(compiled, x, 1)
+    assert compiled(x, 1).tolist() == [2, 2]
+    with pytest.raises(TypeError, match="compile"):
+        armature.guard_check(double, x)
+
+
+def test_guard_check_of_methods_and_partials():
+    class Scale:
+        factor = 2
+
+        @armature.compile
+        def call(self, x):
+            return x * self.factor
+
+    scale, x = Scale(), torch.ones(2)
+    scale.call(x)
+    assert armature.guard_check(scale.call, x)
+    partial = functools.partial(decorated, plus=3)
+    partial(x)
+    assert armature.guard_check(partial, x)
+    assert not armature.guard_check(partial, x, plus=4)
+
+
+def test_recompile_limit_falls_back_to_python_with_one_warning():
+    with armature.config.patch(recompile_limit=2):
+        compiled = armature.compile(lambda x, n: x + n)
+    x = torch.zeros(1)
+    assert [compiled(x, n).item() for n in range(2)] == [0, 1]
+    with pytest.warns(armature.RecompileLimitWarning, match=r"L\['n'\] == 1") as caught:
+        assert [compiled(x, n).item() for n in range(5)] == [0, 1, 2, 3, 4]
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert translations(compiled) == 2
+
+
+def test_config_refuses_nonsense():
+    assert armature.config.recompile_limit == 8
+    with pytest.raises(AttributeError):
+        armature.config.recompile_limits = 3
+    with pytest.raises(TypeError):
+        armature.config.recompile_limit = "3"
+    with pytest.raises(ValueError):
+        armature.config.recompile_limit = 0
+    with pytest.raises(AttributeError), armature.config.patch(nonsense=1):
+        pass
+    assert armature.config.recompile_limit == 8
