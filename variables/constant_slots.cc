@@ -9,6 +9,7 @@
 #include "variables/functions.h"
 #include "variables/iterators.h"
 #include "variables/kind_slots.h"
+#include "variables/library_calls.h"
 #include "variables/object_protocol.h"
 #include "variables/sequence.h"
 #include "variables/user_defined.h"
@@ -309,26 +310,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     }
     return handler(translator, self, arguments);
   }
-  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
-    const Library* library = findLibrary(kind);
-    if (!library) continue;
-    CallRule rule = library->classify(object);
-    switch (rule.kind) {
-      case CallKind::NotOurs:
-      case CallKind::Inline:
-        break;
-      case CallKind::GraphOperation:
-        return translator.callGraphOperation(*library, NodeOperation::CallFunction, object, rule,
-                                             arguments.values, arguments.keywordNames);
-      case CallKind::ConstantFoldable:
-        if (data) return callWithData(translator, object, arguments);
-        [[fallthrough]];
-      case CallKind::Unsupported:
-        throw GraphBreak("Call of an unsupported library function", targetName(object),
-                         *rule.reason ? rule.reason
-                                      : "The function needs the data of its arguments.");
-    }
-  }
+  Value result;
+  if (callLibrary(translator, object, arguments, result)) return result;
   if (isExceptionClass(object)) {
     if (arguments.keywordCount()) {
       return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",

@@ -5,6 +5,7 @@
 #include "variables/constant.h"
 #include "variables/dict.h"
 #include "variables/kind_slots.h"
+#include "variables/library_calls.h"
 #include "variables/object_protocol.h"
 #include "variables/tensor.h"
 #include "variables/trailed.h"
@@ -31,25 +32,8 @@ Value callFunction(Translator& translator, const Value& callable, CallArguments&
       arguments.tail = false;
       return handler(translator, Value(), arguments);
     }
-    for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
-      const Library* library = findLibrary(kind);
-      if (!library) continue;
-      CallRule rule = library->classify(real);
-      if (rule.kind == CallKind::GraphOperation) {
-        return translator.callGraphOperation(*library, NodeOperation::CallFunction, real, rule,
-                                             arguments.values, arguments.keywordNames);
-      }
-      if (rule.kind == CallKind::Unsupported) {
-        throw GraphBreak("Call of an unsupported library function", targetName(real), rule.reason);
-      }
-      if (rule.kind == CallKind::ConstantFoldable) {
-        for (Value& value : arguments.values) translator.realize(value);
-        if (allData(arguments)) return callWithData(translator, real, arguments);
-        throw GraphBreak("Call of an unsupported library function", targetName(real),
-                         *rule.reason ? rule.reason
-                                      : "The function needs the data of its arguments.");
-      }
-    }
+    Value result;
+    if (callLibrary(translator, real, arguments, result)) return result;
   }
   return translator.callUserFunction(function, arguments);
 }

@@ -9,6 +9,7 @@
 #include "variables/exception.h"
 #include "variables/functions.h"
 #include "variables/kind_slots.h"
+#include "variables/library_calls.h"
 #include "variables/module_attributes.h"
 #include "variables/object_protocol.h"
 #include "variables/sequence.h"
@@ -154,18 +155,8 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
     arguments.tail = false;
     return handler(translator, callable, arguments);
   }
-  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
-    const Library* library = findLibrary(kind);
-    if (!library) continue;
-    CallRule rule = library->classify(real);
-    if (rule.kind == CallKind::GraphOperation) {
-      return translator.callGraphOperation(*library, NodeOperation::CallFunction, real, rule,
-                                           arguments.values, arguments.keywordNames);
-    }
-    if (rule.kind == CallKind::Unsupported) {
-      throw GraphBreak("Call of an unsupported library function", targetName(real), rule.reason);
-    }
-  }
+  Value result;
+  if (callLibrary(translator, real, arguments, result)) return result;
   static PyObject* const callName = name("__call__");
   PyTypeObject* metaclass = Py_TYPE(type);
   if (_PyType_Lookup(metaclass, callName) != _PyType_Lookup(&PyType_Type, callName)) {

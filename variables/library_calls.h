@@ -1,0 +1,15 @@
+// Calls of callables that an array library knows.
+#pragma once
+
+#include "variables/translator.h"
+#include "variables/value.h"
+
+namespace armature {
+
+// Calls `callable` as its library says. False if no library knows it, or if it is to be traced
+// through; else `result` is the result, or null with the exception pending. Breaks for what the
+// library does not support.
+bool callLibrary(Translator& translator, PyObject* callable, CallArguments& arguments,
+                 Value& result);
+
+}  // namespace armature
