@@ -15,6 +15,8 @@
 
 namespace armature {
 
+class DictIteratorVariable;
+
 // What codegen asks of the room above it.
 class CodegenEnvironment {
  public:
@@ -56,6 +58,7 @@ class PyCodegen {
   void build(VariableTracker* tracker);
   void buildFunction(class UserFunctionVariable* function);
   void buildIterator(VariableTracker* tracker);
+  bool buildDictIterator(DictIteratorVariable* iterator);
   bool isAllocatedFirst(VariableTracker* tracker) const;
   void allocate(VariableTracker* tracker);
   void fill(VariableTracker* tracker);

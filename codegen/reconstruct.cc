@@ -477,6 +477,58 @@ void PyCodegen::buildFunction(UserFunctionVariable* function) {
   setAttributes();
 }
 
+// A new iterator of the dict, advanced past the items that the trace has seen: it must notice
+// what happens to the dict later. Where the trace has changed the dict's keys since it began, there
+// is no such iterator.
+bool PyCodegen::buildDictIterator(DictIteratorVariable* iterator) {
+  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+  if (!dict) return false;  // A set: its copy may have another order.
+  if (iterator->exhausted) {
+    assembler_.emitLoadConst(Ref<>::steal(PyTuple_New(0)));
+    assembler_.emit(Opcode::GET_ITER);
+    return true;
+  }
+  if (dict->size(translator_) != iterator->expectedSize ||
+      dict->entries().entryCount() != iterator->entryCount) {
+    return false;
+  }
+  static PyObject* const reversed = PyDict_GetItemString(PyEval_GetBuiltins(), "reversed");
+  static PyObject* const next = PyDict_GetItemString(PyEval_GetBuiltins(), "next");
+  static PyObject* const islice = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("itertools"));
+    return PyObject_GetAttrString(module.get(), "islice");
+  }();
+  static constexpr const char* kMethods[] = {"keys", "values", "items"};
+  if (iterator->reversed) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(reversed);
+  }
+  load(dict);
+  assembler_.emitName(Opcode::LOAD_METHOD, kMethods[static_cast<int>(iterator->view)]);
+  assembler_.emitCall(0);
+  if (iterator->reversed) {
+    assembler_.emitCall(1);
+  } else {
+    assembler_.emit(Opcode::GET_ITER);
+  }
+  if (size_t seen = iterator->expectedSize - iterator->remaining) {
+    // next(islice(iterator, seen, seen), None)
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(next);
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(islice);
+    assembler_.emit(Opcode::COPY, 5);
+    Ref<> count = Ref<>::steal(PyLong_FromSize_t(seen));
+    assembler_.emitLoadConst(count);
+    assembler_.emitLoadConst(count);
+    assembler_.emitCall(3);
+    assembler_.emitLoadConst(Py_None);
+    assembler_.emitCall(2);
+    assembler_.emit(Opcode::POP_TOP);
+  }
+  return true;
+}
+
 void PyCodegen::buildIterator(VariableTracker* tracker) {
   auto callType = [&](PyTypeObject* type, auto&& arguments, int32_t count) {
     assembler_.emit(Opcode::PUSH_NULL);
@@ -504,22 +556,9 @@ void PyCodegen::buildIterator(VariableTracker* tracker) {
       }
       return;
     }
-    case VariableKind::DictIterator: {
-      // The rest of the items, as they are now.
-      auto* iterator = llvm::cast<DictIteratorVariable>(tracker);
-      auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
-      if (!dict) break;
-      int32_t position = iterator->position, count = 0;
-      while (const OrderedValueMap::Entry* entry = dict->next(translator_, position)) {
-        if (iterator->view != DictViewKind::Values) load(entry->key);
-        if (iterator->view != DictViewKind::Keys) load(entry->value);
-        if (iterator->view == DictViewKind::Items) assembler_.emit(Opcode::BUILD_TUPLE, 2);
-        ++count;
-      }
-      assembler_.emit(Opcode::BUILD_LIST, count);
-      assembler_.emit(Opcode::GET_ITER);
+    case VariableKind::DictIterator:
+      if (!buildDictIterator(llvm::cast<DictIteratorVariable>(tracker))) break;
       return;
-    }
     case VariableKind::Enumerate: {
       auto* enumerate = llvm::cast<EnumerateVariable>(tracker);
       callType(&PyEnum_Type, [&] { load(enumerate->iterator), load(enumerate->count); }, 2);

@@ -3,6 +3,7 @@
 #include "variables/dict.h"
 #include "variables/object_protocol.h"
 #include "variables/sequence.h"
+#include "variables/set_operations.h"
 
 namespace armature {
 
@@ -157,11 +158,9 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     }
     case Opcode::SET_UPDATE: {
       auto* set = containerAt<SetVariable>(*this, frame, n + 1);
-      ValueVector items;
-      if (!iterateInto(*this, frame.peek(1), items)) return false;
-      for (Value& item : items) {
-        realize(item);
-        if (!set->add(*this, item)) return false;
+      SetOperand operand;
+      if (!readSetOperand(*this, frame.peek(1), operand) || !updateSet(*this, set, operand)) {
+        return false;
       }
       frame.drop(1);
       return true;

@@ -7,13 +7,16 @@
 #include "variables/dict.h"
 #include "variables/exception.h"
 #include "variables/functions.h"
+#include "variables/indexing.h"
 #include "variables/iterators.h"
 #include "variables/kind_slots.h"
 #include "variables/library_calls.h"
 #include "variables/object_protocol.h"
+#include "variables/real_data.h"
 #include "variables/sequence.h"
 #include "variables/user_defined.h"
 #include "variables/sequence_slots.h"
+#include "variables/string_formatting.h"
 
 namespace armature {
 
@@ -39,10 +42,8 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
   if (left.isConstant() && right.isConstant()) {
     return translator.fromPython(kOperations[slot](left.object(), right.object()));
   }
-  // "…" % (traced, values) and the sequence operators with a traced operand.
   if (slot == nb_remainder && left.isConstant() && PyUnicode_CheckExact(left.object())) {
-    throw GraphBreak("String formatting of traced values", describe(left),
-                     "The text depends on objects that are not constants.");
+    return formatPercent(translator, left.object(), right);
   }
   return Value::constant(Py_NotImplemented);
 }
@@ -132,7 +133,7 @@ Value constantSubscript(Translator& translator, const Value& self, const Value& 
     return translator.fromPython(PyObject_GetItem(self.object(), key.object()));
   }
   if (PyTuple_CheckExact(self.object()) || PyUnicode_CheckExact(self.object())) {
-    Value index = toIndex(translator, key);
+    Value index = isSlice(key) ? toConstantSlice(translator, key) : toIndex(translator, key);
     if (!index) return index;
     return translator.fromPython(PyObject_GetItem(self.object(), index.object()));
   }
@@ -309,6 +310,9 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       }
     }
     return handler(translator, self, arguments);
+  }
+  if (isPure(object) && makeData(translator, arguments)) {
+    return callWithData(translator, object, arguments);
   }
   Value result;
   if (callLibrary(translator, object, arguments, result)) return result;

@@ -18,20 +18,6 @@ PyMemberDescrObject* factoryDescriptor() {
   return descriptor;
 }
 
-// The factory, realized; that of an existing dict is read, and guarded, when it is asked for.
-Value factoryOf(Translator& translator, DictVariable* dict) {
-  if (!dict->defaultFactory && dict->existing()) {
-    PyMemberDescrObject* descriptor = factoryDescriptor();
-    auto* base = reinterpret_cast<char*>(dict->existing());
-    PyObject* factory = *reinterpret_cast<PyObject**>(base + descriptor->d_member->offset);
-    const Source* source = translator.sources->item(SourceKind::Slot, dict->source(),
-                                                    reinterpret_cast<PyObject*>(descriptor));
-    assignTrailed(translator.trail, dict->defaultFactory,
-                  translator.wrap(source, factory ? factory : Py_None));
-  }
-  return dict->defaultFactory ? translator.realized(dict->defaultFactory) : Value::none();
-}
-
 Value missing(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "defaultdict.__missing__", arguments, 1, 1)) return Value();
   Value value = defaultDictMissing(translator, dictOf(self), arguments.values[0]);
@@ -42,7 +28,7 @@ Value missing(Translator& translator, const Value& self, CallArguments& argument
 Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "defaultdict.copy", arguments, 0, 0)) return Value();
   DictVariable* dict = dictOf(self);
-  Value factory = factoryOf(translator, dict);
+  Value factory = defaultFactoryOf(translator, dict);
   DictVariable* result = copyDict(translator, dict);
   result->defaultFactory = std::move(factory);
   return result;
@@ -83,8 +69,22 @@ PyTypeObject* defaultDictType() {
   return type;
 }
 
+// That of an existing dict is read, and guarded, when it is asked for.
+Value defaultFactoryOf(Translator& translator, DictVariable* dict) {
+  if (!dict->defaultFactory && dict->existing()) {
+    PyMemberDescrObject* descriptor = factoryDescriptor();
+    auto* base = reinterpret_cast<char*>(dict->existing());
+    PyObject* factory = *reinterpret_cast<PyObject**>(base + descriptor->d_member->offset);
+    const Source* source = translator.sources->item(SourceKind::Slot, dict->source(),
+                                                    reinterpret_cast<PyObject*>(descriptor));
+    assignTrailed(translator.trail, dict->defaultFactory,
+                  translator.wrap(source, factory ? factory : Py_None));
+  }
+  return dict->defaultFactory ? translator.realized(dict->defaultFactory) : Value::none();
+}
+
 Value defaultDictMissing(Translator& translator, DictVariable* dict, const Value& key) {
-  Value factory = factoryOf(translator, dict);
+  Value factory = defaultFactoryOf(translator, dict);
   if (factory.is(Py_None)) return Value();
   Value value = call(translator, factory, llvm::ArrayRef<Value>());
   return value && dict->set(translator, key, value) ? value : Value();

@@ -177,6 +177,16 @@ DictVariable* dictOf(const Value& self) {
                    "Instances of this subclass of dict are not modelled.");
 }
 
+Value optionalMethod(Translator& translator, const Value& object, PyObject* name) {
+  // What a builtin type does not have, its instances do not have.
+  PyTypeObject* type = typeOf(object);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !type->tp_dictoffset &&
+      !_PyType_Lookup(type, name)) {
+    return Value();
+  }
+  return getOptionalAttribute(translator, object, name);
+}
+
 void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, ValueVector& values) {
   dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
     keys.push_back(entry.key);
@@ -197,13 +207,20 @@ bool updateDict(Translator& translator, DictVariable* dict, Value other) {
     return true;
   }
   static PyObject* const keys = PyUnicode_InternFromString("keys");
-  Value method = getOptionalAttribute(translator, other, keys);
+  Value method = optionalMethod(translator, other, keys);
   if (method) return updateFromMapping(translator, dict, other, method);
   return !translator.exceptionPending() && updateFromPairs(translator, dict, other);
 }
 
+bool isSpecialDict(const DictVariable* dict) {
+  return dict->type() == &PyODict_Type || dict->type() == defaultDictType();
+}
+
 DictVariable* copyDict(Translator& translator, DictVariable* dict) {
-  auto* result = translator.make<DictVariable>(dict->type());
+  if (PyType_IsSubtype(dict->type(), &PyODict_Type) && dict->type() != &PyODict_Type) {
+    throw GraphBreak("Copy of an OrderedDict subclass", describe(dict), "Not modelled.");
+  }
+  auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
   result->defaultFactory = dict->defaultFactory;
   dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
     result->set(translator, entry.key, entry.value);

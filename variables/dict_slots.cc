@@ -89,7 +89,7 @@ Value merge(Translator& translator, NumberSlot slot, const Value& left, const Va
   auto* b = trackerOf<DictVariable>(right);
   if (!a || !b) return Value::constant(Py_NotImplemented);
   DictVariable* result;
-  if (a->type() == &PyDict_Type && b->type() != &PyDict_Type) {
+  if (!isSpecialDict(a) && isSpecialDict(b)) {
     result = translator.make<DictVariable>(b->type());
     result->defaultFactory = b->defaultFactory;
     if (!update(translator, result, left)) return Value();
@@ -141,6 +141,15 @@ Value repr(Translator& translator, const Value& self) {
   return ordered ? pairsText(translator, dict) : itemsText(translator, dict);
 }
 
+Value getAttribute(Translator& translator, const Value& self, PyObject* name) {
+  DictVariable* dict = dictOf(self);
+  if (dict->type() == defaultDictType() &&
+      PyUnicode_CompareWithASCIIString(name, "default_factory") == 0) {
+    return defaultFactoryOf(translator, dict);
+  }
+  return genericGetAttribute(translator, self, name);
+}
+
 TypeSlots makeDictSlots() {
   TypeSlots slots;
   slots.nb[nb_or] = merge;
@@ -151,6 +160,7 @@ TypeSlots makeDictSlots() {
   slots.sq_contains = contains;
   slots.tp_iter = iterate;
   slots.tp_richcompare = compare;
+  slots.tp_getattro = getAttribute;
   slots.tp_repr = repr;
   return slots;
 }

@@ -55,19 +55,23 @@ bool readMachineSize(Translator& translator, const Value& value, int64_t& result
   return false;
 }
 
-bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result) {
-  Ref<> real = Ref<>::create(slice.objectOrNull());
-  if (auto* traced = trackerOf<SliceVariable>(slice)) {
-    Ref<> start, stop, step;
-    if (!readSlicePart(translator, traced->step, step) ||
-        !readSlicePart(translator, traced->start, start) ||
-        !readSlicePart(translator, traced->stop, stop)) {
-      return false;
-    }
-    real = Ref<>::steal(PySlice_New(start.get(), stop.get(), step.get()));
+Value toConstantSlice(Translator& translator, const Value& slice) {
+  auto* traced = trackerOf<SliceVariable>(slice);
+  if (!traced) return slice;
+  Ref<> start, stop, step;
+  if (!readSlicePart(translator, traced->step, step) ||
+      !readSlicePart(translator, traced->start, start) ||
+      !readSlicePart(translator, traced->stop, stop)) {
+    return Value();
   }
+  return Value::steal(PySlice_New(start.get(), stop.get(), step.get()));
+}
+
+bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result) {
+  Value real = toConstantSlice(translator, slice);
+  if (!real) return false;
   Py_ssize_t start, stop, step;
-  if (PySlice_Unpack(real.get(), &start, &stop, &step) < 0) {
+  if (PySlice_Unpack(real.object(), &start, &stop, &step) < 0) {
     translator.raiseFromPython();
     return false;
   }

@@ -17,6 +17,10 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
 // What C functions make of a Py_ssize_t argument. False with the exception pending.
 bool readMachineSize(Translator& translator, const Value& value, int64_t& result);
 
+// The real slice that a slice stands for: its parts as None or int. Null with the exception
+// pending.
+Value toConstantSlice(Translator& translator, const Value& slice);
+
 // The items that a slice selects of a sequence: `count` of them, from `start` in steps of `step`.
 struct SliceRange {
   int64_t start = 0;

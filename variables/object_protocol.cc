@@ -410,6 +410,20 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
     }
     return 0;
   }
+  bool isUnion = classInfo.isConstant() &&
+                 std::strcmp(Py_TYPE(classInfo.object())->tp_name, "types.UnionType") == 0;
+  if (isUnion) {
+    Ref<> members = Ref<>::steal(PyObject_GetAttrString(classInfo.object(), "__args__"));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(members.get()); ++i) {
+      PyObject* member = PyTuple_GET_ITEM(members.get(), i);
+      Value alternative = PyType_Check(member)
+                              ? translator.knownClass(reinterpret_cast<PyTypeObject*>(member))
+                              : Value::constant(member);
+      int result = isSubclass(translator, derived, std::move(alternative));
+      if (result != 0) return result;
+    }
+    return 0;
+  }
   PyTypeObject* type = asType(derived);
   PyTypeObject* base = asType(classInfo);
   if (!type) {

@@ -166,11 +166,11 @@ bool updateOrderedDict(Translator& translator, DictVariable* dict, Value other) 
   if (trackerOf<DictVariable>(other)) return updateDict(translator, dict, std::move(other));
   static PyObject* const keys = PyUnicode_InternFromString("keys");
   static PyObject* const items = PyUnicode_InternFromString("items");
-  if (Value method = getOptionalAttribute(translator, other, keys)) {
+  if (Value method = optionalMethod(translator, other, keys)) {
     return updateFromMapping(translator, dict, other, method);
   }
   if (translator.exceptionPending()) return false;
-  if (Value method = getOptionalAttribute(translator, other, items)) {
+  if (Value method = optionalMethod(translator, other, items)) {
     Value pairs = call(translator, method, llvm::ArrayRef<Value>());
     return pairs && addPairs(translator, dict, pairs);
   }

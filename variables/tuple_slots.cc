@@ -2,8 +2,6 @@
 #include <Python.h>
 #include <structmember.h>
 
-#include <cstring>
-
 #include "variables/attribute_protocol.h"
 #include "variables/equality.h"
 #include "variables/indexing.h"
@@ -12,7 +10,6 @@
 #include "variables/object_protocol.h"
 #include "variables/repr_recursion.h"
 #include "variables/sequence_slots.h"
-#include "variables/string_formatting.h"
 
 namespace armature {
 
@@ -37,13 +34,6 @@ Value repeat(Translator& translator, NumberSlot, const Value& self, const Value&
   int64_t times;
   if (!readRepeatCount(translator, count, tupleItems(self).size(), times)) return Value();
   return makeTuple(translator, repeatItems(tupleItems(self), times));
-}
-
-// "…" % (traced, values). A tuple has no `%` of its own: only what is formatted asks it.
-Value remainder(Translator& translator, NumberSlot, const Value& left, const Value& right) {
-  PyObject* format = left.objectOrNull();
-  if (!format || !PyUnicode_Check(format)) return Value::constant(Py_NotImplemented);
-  return formatPercent(translator, format, right);
 }
 
 Value subscript(Translator& translator, const Value& self, const Value& key) {
@@ -89,7 +79,6 @@ Value repr(Translator& translator, const Value& self) {
 
 TypeSlots makeTupleSlots() {
   TypeSlots slots;
-  slots.nb[nb_remainder] = remainder;
   slots.mp_length = sequenceLength;
   slots.mp_subscript = subscript;
   slots.sq_contains = sequenceContains;
@@ -106,7 +95,11 @@ TypeSlots makeTupleSlots() {
 
 // The index of the item that a field descriptor of a namedtuple or structseq type reads, or -1.
 int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
-  if (std::strcmp(Py_TYPE(descriptor)->tp_name, "collections._tuplegetter") == 0) {
+  static PyTypeObject* const getter = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("_collections"));
+    return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "_tuplegetter"));
+  }();
+  if (Py_TYPE(descriptor) == getter) {
     // It has no attribute for its index, but says it when it is pickled.
     Ref<> reduced = Ref<>::steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));
     if (!reduced) {

@@ -7,6 +7,7 @@ a test names in ``watch`` afterwards.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import copy
 import dataclasses
@@ -100,8 +101,13 @@ class Comparison:
         elif isinstance(a, (np.ndarray, np.generic)):
             np.testing.assert_array_equal(a, b, err_msg=where, strict=True)
         elif isinstance(a, dict):
-            self.sequence(list(dict.keys(a)), list(dict.keys(b)), where + ".keys()")
-            self.sequence(list(dict.values(a)), list(dict.values(b)), where)
+            # The order of an OrderedDict is its own, and not that of the dict within it.
+            if isinstance(a, collections.OrderedDict):
+                kind = collections.OrderedDict
+            else:
+                kind = dict
+            self.sequence(kind.keys(a), kind.keys(b), where + ".keys()")
+            self.sequence(kind.values(a), kind.values(b), where)
             self.attributes(a, b, where)
         elif isinstance(a, (set, frozenset)):
             if a != b and len(a) != len(b):

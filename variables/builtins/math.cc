@@ -1,5 +1,8 @@
 // The functions of the module math: pure functions of numbers.
 #include "variables/builtin_handlers.h"
+#include "variables/object_protocol.h"
+#include "variables/real_data.h"
+#include "variables/sequence.h"
 
 namespace armature {
 
@@ -15,7 +18,35 @@ constexpr const char* kFunctions[] = {
     "sin",   "sinh",  "sqrt",      "tan",   "tanh",   "trunc",     "ulp",
 };
 
+// Functions of an iterable: its items are data, or the call is broken off.
+template <const char* const& name>
+Value ofIterable(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.values.empty()) {
+    throw GraphBreak("Call of a math function without an iterable", name,
+                     "The function is traced with an iterable of numbers.");
+  }
+  ValueVector items;
+  if (!iterateInto(translator, arguments.values[0], items)) return Value();
+  arguments.values[0] = translator.make<ListVariable>(std::move(items));
+  if (!makeData(translator, arguments)) {
+    throw GraphBreak("Math function of objects", name,
+                     "The function is traced with an iterable of numbers.");
+  }
+  Ref<> module = Ref<>::steal(PyImport_ImportModule("math"));
+  Ref<> function = Ref<>::steal(PyObject_GetAttrString(module.get(), name));
+  llvm::SmallVector<PyObject*, 2> objects;
+  for (const Value& value : arguments.values) objects.push_back(value.object());
+  return translator.fromPython(PyObject_Vectorcall(
+      function.get(), objects.data(), arguments.positionalCount(), arguments.keywordNames));
+}
+
+constexpr const char* kProd = "prod";
+constexpr const char* kFsum = "fsum";
+
 void registerAll() {
+  registerFunctionHandler("math", kProd, ofIterable<kProd>);
+  registerFunctionHandler("math", kFsum, ofIterable<kFsum>);
+
   for (const char* name : kFunctions) registerPureFunction("math", name);
 }
 
