@@ -1,0 +1,153 @@
+"""The engine. What users call is in the package; the rest of this serves it and the tests."""
+
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType
+from typing import Any, TypedDict
+
+# --- runtime/
+
+class BreakReasonFields(TypedDict):
+    gb_type: str
+    context: str
+    explanation: str
+    hints: list[str]
+    filename: str
+    function: str
+    line: int
+
+class Entry(TypedDict):
+    """One translation."""
+
+    name: str
+    filename: str
+    line: int
+    resumes_at: int  # the number of the canonical instruction at which it starts
+    graph: str
+    operations: int
+    guards: str  # one a line
+    guard_count: int
+    guard_program: str
+    bytecode: str
+    break_reason: BreakReasonFields | None
+    recompile_reason: str
+    trace_seconds: float
+    backend_seconds: float
+    instructions: int
+    valid: bool  # False once an object that it knows by identity has died
+
+class CompiledFunction:
+    """A function that is captured when it is called."""
+
+    def __init__(
+        self,
+        function: FunctionType,
+        backend: Callable[[Any, list[Any]], Callable[..., Any]] | None = ...,
+        fullgraph: bool = ...,
+        recompile_limit: int = ...,
+    ) -> None: ...
+    @property
+    def function(self) -> FunctionType:
+        """The function that this one stands for."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: object, owner: type | None = ..., /) -> Any: ...
+
+class DisabledFunction:
+    """A function that is never captured, nor any compiled function that it calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None: ...
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function that this one stands for."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: object, owner: type | None = ..., /) -> Any: ...
+
+def entries(compiled: CompiledFunction, /) -> list[Entry]:
+    """A dict for each translation of a compiled function."""
+
+def graph_modules(compiled: CompiledFunction, /) -> list[Any]:
+    """The graphs of all translations, each as a torch.fx.GraphModule."""
+
+def reset(compiled: CompiledFunction, /) -> None:
+    """Drops all translations of a function."""
+
+def accepts(compiled: CompiledFunction, /, *args: Any, **kwargs: Any) -> bool:
+    """Whether a call with these arguments would run a translation that exists."""
+
+def is_compiling() -> bool:
+    """True in code that is being captured, and False in code that Python runs as it is."""
+
+def graph_break() -> None:
+    """Ends the graph in code that is being captured; elsewhere does nothing."""
+
+def set_hooks(
+    compiled: Callable[[Entry], object] | None = ...,
+    recompile_limit: Callable[[str, str, str, int, int], object] | None = ...,
+    unsupported: Callable[[BreakReasonFields], BaseException] | None = ...,
+) -> None:
+    """Sets what is called when a translation is finished, when a function reaches its recompile
+    limit (name, reason, filename, line, limit), and to make the exception of fullgraph=True."""
+
+# --- bytecode/
+
+def round_trip(code: CodeType, stretch: bool = ...) -> CodeType:
+    """The code object, and those among its constants, lifted and lowered again; with `stretch`, at
+    greater length, but to the same effect."""
+
+def disassemble(code: CodeType, /) -> str:
+    """The canonical form of the code object."""
+
+# --- guards/
+
+class GuardManager:
+    """Compiled guards over described sources; for tests."""
+
+    def __init__(
+        self,
+        guards: Sequence[Any],
+        captures: Sequence[Any],
+        example: Sequence[Any],
+        cells: Sequence[int] = ...,
+    ) -> None: ...
+    def check(self, *locals: Any) -> tuple[Any, ...] | None:
+        """The captures, or None if a guard does not hold."""
+    def check_verbose(self, *locals: Any) -> tuple[bool, str, str]:
+        """Whether the guards hold, the first that does not, and what was found instead."""
+    def measure(self, repetitions: int, *locals: Any) -> float:
+        """Nanoseconds of one check."""
+    @property
+    def program(self) -> str:
+        """The instructions, one a line."""
+    @property
+    def valid(self) -> bool:
+        """False once an object known by identity has died."""
+
+def tensor_metadata(array: Any, /) -> dict[str, Any]:
+    """What is known of an array."""
+
+def tensor_matches(array: Any, example: Any, observed: int, /) -> bool:
+    """Whether an array has the example's metadata, as far as `observed` (bits) goes."""
+
+def set_tensor_access(name: str, /) -> str:
+    """Chooses how tensors are read: "layout", "functions" or "attributes". Returns the fastest
+    way that was verified."""
+
+def global_state() -> bytes:
+    """Torch's global state."""
+
+def global_state_difference(state: bytes, /) -> tuple[bool, str]:
+    """Whether the state is still this, and how it differs."""
+
+# --- graph/ and libraries/torch/: a graph is described by a dict, see graph_binding.cc.
+
+def graph_text(description: dict[str, Any], /) -> str: ...
+def graph_json(description: dict[str, Any], /) -> str: ...
+def graph_to_torch(description: dict[str, Any], /) -> Any: ...
+def graph_to_function(description: dict[str, Any], /) -> Callable[..., Any]: ...
+def torch_rule(description: dict[str, Any], use_torch: bool, /) -> Any:
+    """What the last node returns by our rule (None: there is none), or as torch says."""
+
+def torch_classify(callable: Any, /) -> dict[str, Any]:
+    """What a callable of torch is to a trace."""
+
+def torch_classify_method(name: str, /) -> dict[str, Any]:
+    """The same for the name of a tensor's method."""
