@@ -3,6 +3,11 @@
 namespace armature {
 
 Liveness::Liveness(const Code& code) : code_(code) {
+  for (size_t i = 0; i < code.locals.size(); ++i) {
+    bool isClass = code.locals[i].kind == LocalKind::Free &&
+                   PyUnicode_CompareWithASCIIString(code.locals[i].name.get(), "__class__") == 0;
+    if (isClass) classCell_ = static_cast<int32_t>(i);
+  }
   splitIntoBlocks();
   solve();
 }
@@ -105,6 +110,13 @@ void Liveness::transfer(const Instruction& instruction, llvm::BitVector& live) c
     case Opcode::COPY_FREE_VARS:
       for (unsigned i = 0; i < code_.locals.size(); ++i) {
         if (code_.locals[i].kind == LocalKind::Free) live.reset(i);
+      }
+      break;
+    case Opcode::CALL:
+      // super() reads its caller's first argument and __class__.
+      if (instruction.argument == 0 && classCell_ >= 0) {
+        live.set(0);
+        live.set(static_cast<unsigned>(classCell_));
       }
       break;
     default:

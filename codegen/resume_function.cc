@@ -24,32 +24,77 @@ Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) 
   return instruction;
 }
 
-}  // namespace
+// The input that holds the cell of __class__, or -1: zero-argument super() looks for it among the
+// free variables of the function that calls it.
+int32_t classCellInput(const EntryPoint& entry) {
+  auto stackInputs = static_cast<int32_t>(entry.inputCount() - entry.locals.size());
+  for (size_t i = 0; i < entry.locals.size(); ++i) {
+    const LocalVariable& local = entry.code->locals[entry.locals[i]];
+    if (local.kind == LocalKind::Free &&
+        PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0) {
+      return stackInputs + static_cast<int32_t>(i);
+    }
+  }
+  return -1;
+}
 
-Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
-  const Code& original = *entry.code;
+Code emptyLike(const Code& original) {
   Code code;
   code.name = original.name;
   code.qualifiedName = original.qualifiedName;
   code.filename = original.filename;
   code.firstLine = original.firstLine;
   code.flags = CO_OPTIMIZED | CO_NEWLOCALS;
+  return code;
+}
+
+void addParameters(Code& code, int32_t count) {
+  code.argumentCount = code.positionalOnlyCount = count;
+  for (int32_t i = 0; i < count; ++i) {
+    std::string name = "___input" + std::to_string(i);
+    code.locals.push_back(
+        {Ref<>::steal(PyUnicode_InternFromString(name.c_str())), LocalKind::Local});
+  }
+}
+
+// A function that calls `inner` with its own arguments, of which the one at `cell` is the cell of
+// inner's only free variable.
+Ref<PyCodeObject> withClosure(const Code& original, Ref<PyCodeObject> inner, int32_t parameters,
+                              int32_t cell) {
+  Code code = emptyLike(original);
+  addParameters(code, parameters);
+  code.constants.push_back(Ref<>::steal(reinterpret_cast<PyObject*>(inner.release())));
+  code.instructions = {{Opcode::RESUME, 0},       {Opcode::PUSH_NULL, 0},
+                       {Opcode::LOAD_FAST, cell}, {Opcode::BUILD_TUPLE, 1},
+                       {Opcode::LOAD_CONST, 0},   {Opcode::MAKE_FUNCTION, 0x08}};
+  for (int32_t i = 0; i < parameters; ++i) code.instructions.push_back({Opcode::LOAD_FAST, i});
+  code.instructions.push_back({Opcode::CALL, parameters});
+  code.instructions.push_back({Opcode::RETURN_VALUE, 0});
+  code.positions.assign(code.instructions.size(), original.positions[0]);
+  code.indexRegions();
+  return lower(code);
+}
+
+}  // namespace
+
+Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
+  const Code& original = *entry.code;
+  Code code = emptyLike(original);
   code.constants = original.constants;
   code.names = original.names;
-  code.argumentCount = code.positionalOnlyCount = static_cast<int32_t>(entry.inputCount());
-
   auto parameters = static_cast<int32_t>(entry.inputCount());
-  for (int32_t i = 0; i < parameters; ++i) {
-    std::string name = "___input" + std::to_string(i);
-    code.locals.push_back({Ref<>::steal(PyUnicode_InternFromString(name.c_str())),
-                           LocalKind::Local});
-  }
+  addParameters(code, parameters);
   // Cells arrive as cell objects, whatever kind of local they were.
   for (const LocalVariable& local : original.locals) {
     code.locals.push_back({local.name, LocalKind::Local});
   }
 
+  int32_t classCell = classCellInput(entry);
   std::vector<Instruction> prologue;
+  if (classCell >= 0) {
+    code.locals.push_back({Ref<>::steal(PyUnicode_InternFromString("__class__")), LocalKind::Free});
+    prologue.push_back({Opcode::COPY_FREE_VARS, 1});
+  }
   prologue.push_back({Opcode::RESUME, 0});
   auto stackInputs = static_cast<int32_t>(entry.inputCount() - entry.locals.size());
   for (size_t i = 0; i < entry.locals.size(); ++i) {
@@ -64,6 +109,11 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
       prologue.push_back({Opcode::LOAD_FAST, input++});
     }
   }
+  // super() takes the first local of its caller, which nothing else needs any more.
+  if (classCell >= 0 && entry.locals[0] == 0) {
+    prologue.push_back({entry.localIsCell[0] ? Opcode::LOAD_DEREF : Opcode::LOAD_FAST, parameters});
+    prologue.push_back({Opcode::STORE_FAST, 0});
+  }
   auto shift = static_cast<int32_t>(prologue.size()) + 1;
   prologue.push_back({Opcode::JUMP, entry.start + shift});
 
@@ -72,8 +122,7 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
     code.instructions.push_back(shifted(instruction, shift, parameters));
   }
   code.positions.assign(shift, original.positions[entry.start]);
-  code.positions.insert(code.positions.end(), original.positions.begin(),
-                        original.positions.end());
+  code.positions.insert(code.positions.end(), original.positions.begin(), original.positions.end());
   for (ExceptionRegion region : original.regions) {
     region.start += shift;
     region.end += shift;
@@ -82,6 +131,9 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
   }
   code.indexRegions();
   Ref<PyCodeObject> lowered = lower(code);
+  if (lowered && classCell >= 0) {
+    lowered = withClosure(original, std::move(lowered), parameters, classCell);
+  }
   if (!lowered) return nullptr;
   return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(lowered.get()), globals));
 }
