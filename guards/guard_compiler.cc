@@ -30,8 +30,10 @@ bool isAboutDictContent(const Guard& guard, const GuardNode& node) {
   switch (guard.type) {
     case GuardType::DICT_CONTAINS:
     case GuardType::DICT_NOT_CONTAINS:
-    case GuardType::DICT_KEYS_MATCH:
       return true;
+    case GuardType::DICT_KEYS_MATCH:
+      // The order of an OrderedDict is not part of the dict within it.
+      return !node.exactType || !PyType_IsSubtype(node.exactType, &PyODict_Type);
     case GuardType::SEQUENCE_LENGTH:
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
       return node.exactType && PyType_IsSubtype(node.exactType, &PyDict_Type);

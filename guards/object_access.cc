@@ -105,8 +105,26 @@ PyObject* keyAt(PyDictObject* dict, int64_t index) {
   return key;
 }
 
+// The order of an OrderedDict is known to its iterator only, which hashes the keys: so it is asked
+// when they are known to be the expected ones.
+static bool hasKeysInOrder(PyDictObject* ordered, BorrowedRef<> keys) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyList_GET_ITEM(keys.get(), i);
+    if (lookUp(ordered, key, hashWithoutCode(key)).presence != Presence::Present) return false;
+  }
+  Ref<> iterator = Ref<>::steal(PyObject_GetIter(reinterpret_cast<PyObject*>(ordered)));
+  bool same = static_cast<bool>(iterator);
+  for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(keys.get()); ++i) {
+    Ref<> key = Ref<>::steal(PyIter_Next(iterator.get()));
+    same = key && sameConstant(PyList_GET_ITEM(keys.get(), i), key);
+  }
+  PyErr_Clear();
+  return same;
+}
+
 bool hasKeys(PyDictObject* dict, BorrowedRef<> keys) {
   if (dict->ma_used != PyList_GET_SIZE(keys.get())) return false;
+  if (PyODict_CheckExact(dict)) return hasKeysInOrder(dict, keys);
   Py_ssize_t position = 0, i = 0;
   PyObject *key, *value;
   while (PyDict_Next(reinterpret_cast<PyObject*>(dict), &position, &key, &value))

@@ -4,6 +4,10 @@
 // program asks for their keys; complete() brings in the rest and puts all in the dict's order.
 #include "variables/dict.h"
 
+#include <llvm/ADT/DenseMap.h>
+
+#include <vector>
+
 #include "variables/constant.h"
 #include "variables/equality.h"
 #include "variables/object_protocol.h"
@@ -52,18 +56,23 @@ bool allKeys(PyObject* dict, bool (*predicate)(PyObject*)) {
 struct RealItem {
   PyObject* key;  // Borrowed, both.
   PyObject* value;
+  int64_t index;  // Where dict.keys() has the key.
 };
+
+std::vector<RealItem> dictItems(PyObject* dict) {
+  std::vector<RealItem> items;
+  RealItem item;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &item.key, &item.value);) {
+    item.index = static_cast<int64_t>(items.size());
+    items.push_back(item);
+  }
+  return items;
+}
 
 // The items of a real dict in its order, read without running user code.
 std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
-  std::vector<RealItem> items;
-  if (!PyODict_Check(dict)) {
-    RealItem item;
-    for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &item.key, &item.value);) {
-      items.push_back(item);
-    }
-    return items;
-  }
+  std::vector<RealItem> items = dictItems(dict);
+  if (!PyODict_Check(dict)) return items;
   // The order of an OrderedDict is known to its own iterator only, which hashes the keys.
   Ref<> keys;
   if (PyODict_CheckExact(dict) && allKeys(dict, hashesPlainly)) {
@@ -75,9 +84,10 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
                      "The order of an instance of a subclass, or of one with keys that hash by "
                      "Python code, cannot be read without running that code.");
   }
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
-    PyObject* key = PyList_GET_ITEM(keys.get(), i);
-    items.push_back({key, PyDict_GetItemWithError(dict, key)});
+  llvm::DenseMap<PyObject*, RealItem> byKey;
+  for (const RealItem& item : items) byKey[item.key] = item;
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i] = byKey.lookup(PyList_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)));
   }
   return items;
 }
@@ -91,6 +101,11 @@ void DictVariable::noteMutation(Translator& translator) {
 }
 
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash) {
+  if (PyObject* object = key.objectOrNull(); object && PyUnicode_CheckExact(object)) {
+    realized = key;
+    hash = PyObject_Hash(object);
+    return true;
+  }
   realized = realizeDeeply(translator, key);
   KeyHash hashed = hashKey(realized);
   switch (hashed.status) {
@@ -116,8 +131,9 @@ void DictVariable::appendTrailed(Translator& translator, OrderedValueMap::Entry 
   translator.trail.record(kAppend, this, 0);
 }
 
-// Index of the key's entry, live or deleted; kAbsent where the dict has never had it. Asks the
-// existing dict, and guards its answer, where the trace has not seen the key yet.
+// Index of the key's entry, or kAbsent. Asks the existing dict, and guards its answer, where the
+// trace has not seen the key yet. The entry of a key that is not there, deleted or never there, has
+// no value; one that was never there is neither `existed` nor `changed`.
 int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash) {
   int32_t index = map_.find(key, hash);
   if (index != OrderedValueMap::kAbsent || complete_) return index;
@@ -133,21 +149,20 @@ int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t h
     return map_.find(key, hash);
   }
   PyObject* value = PyDict_GetItemWithError(existing(), object);
-  if (!value) {
-    if (PyErr_Occurred()) {
-      translator.raiseFromPython();
-    } else {
-      translator.addGuard(source(), GuardType::DICT_NOT_CONTAINS, object);
-    }
+  if (!value && PyErr_Occurred()) {
+    translator.raiseFromPython();
     return OrderedValueMap::kAbsent;
   }
-  translator.addGuard(source(), GuardType::DICT_CONTAINS, object);
   OrderedValueMap::Entry entry;
   entry.key = key;
-  entry.value =
-      translator.wrap(translator.sources->item(SourceKind::DictItem, source(), object), value);
   entry.hash = hash;
-  entry.existed = true;
+  if (value) {
+    const Source* item = translator.sources->item(SourceKind::DictItem, source(), object);
+    entry.value = translator.wrap(item, value);
+    entry.existed = true;
+  }
+  translator.addGuard(source(), value ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS,
+                      object);
   appendTrailed(translator, std::move(entry));
   return map_.entryCount() - 1;
 }
@@ -286,13 +301,15 @@ void DictVariable::complete(Translator& translator) {
   OrderedValueMap ordered;
   int64_t live = 0;
   std::vector<bool> placed(map_.entryCount(), false);
-  auto place = [&](int32_t index) {
-    const OrderedValueMap::Entry& entry = map_[index];
+  auto place = [&](int32_t index, const Value& key) {
+    OrderedValueMap::Entry entry = map_[index];
     placed[index] = true;
     live += entry.live();
-    int32_t at = ordered.append(entry);
     // A deleted entry whose key came back stays as a record for replay, beyond lookups.
-    if (map_.find(entry.key, entry.hash) != index) ordered.unlink(at);
+    bool linked = map_.find(entry.key, entry.hash) == index;
+    entry.key = key;
+    int32_t at = ordered.append(std::move(entry));
+    if (!linked) ordered.unlink(at);
   };
   for (size_t i = 0; i < items.size(); ++i) {
     PyObject* object = items[i].key;
@@ -300,7 +317,7 @@ void DictVariable::complete(Translator& translator) {
     Value key = Value::constant(object);
     if (!isData(object)) {
       key = translator.wrap(
-          translator.sources->item(SourceKind::DictKey, source(), static_cast<int64_t>(i)), object);
+          translator.sources->item(SourceKind::DictKey, source(), items[i].index), object);
     }
     if (!realizeKey(translator, key, entry.key, entry.hash)) {
       throw GraphBreak("Unhashable key", describe(entry.key), "A key of a dict is not hashable.");
@@ -312,7 +329,8 @@ void DictVariable::complete(Translator& translator) {
       if (old.existed && old.hash == entry.hash && equalKeys(old.key, entry.key)) known = index;
     }
     if (known != OrderedValueMap::kAbsent) {
-      place(known);
+      // The program may have asked with an equal key of another type: True for 1.
+      place(known, entry.key);
       continue;
     }
     entry.value = translator.wrap(translator.sources->item(SourceKind::DictItem, source(), object),
@@ -322,7 +340,7 @@ void DictVariable::complete(Translator& translator) {
     ++live;
   }
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
-    if (!placed[index]) place(index);
+    if (!placed[index]) place(index, map_[index].key);
   }
   recordUndo(translator.trail, [this, old = std::move(map_)]() mutable { map_ = std::move(old); });
   map_ = std::move(ordered);

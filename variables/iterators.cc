@@ -158,6 +158,10 @@ Value dictNext(Translator& translator, const Value& value) {
   }
   assignTrailed(translator.trail, iterator->position, position);
   assignTrailed(translator.trail, iterator->remaining, iterator->remaining - 1);
+  // An OrderedDict's iterator knows its next item beforehand, and thereby that there is none.
+  if (ordered && iterator->remaining == 0) {
+    assignTrailed(translator.trail, iterator->exhausted, true);
+  }
   return itemOfEntry(translator, iterator->view, *entry);
 }
 

@@ -7,6 +7,7 @@ import collections
 import copy
 import operator
 
+import armature
 import pytest
 from differential import check as check_calls
 from differential import observe
@@ -399,6 +400,27 @@ def test_ordered_dicts(function):
     o = collections.OrderedDict
     check(function, o(a=1, b=2, c=3))
     check_each(function, (o(a=1, b=2, c=3),), (o(c=1, b=2, a=3),), (o(a=1, c=3),))
+
+
+def ordered_read(o):
+    return list(o), next(iter(o.values())), o.get("b")
+
+
+def test_order_of_ordered_dicts_is_guarded():
+    def moved(*keys):
+        o = collections.OrderedDict(a=1, b=2, c=3)
+        for key in keys:
+            o.move_to_end(key)
+        return (o,)
+
+    check_each(ordered_read, moved(), moved("a"), moved("b"), moved("a", "b"), moved())
+    check_each(ordered_read, moved("a"), moved(), moved("c"))
+
+    compiled = armature.compile(ordered_read)
+    (o,) = moved()
+    for key in "abca":
+        assert compiled(o) == ordered_read(o)
+        o.move_to_end(key)
 
 
 def default_changes(t):
