@@ -181,7 +181,9 @@ void PyCodegen::emitBreak() {
       assembler_.emit(Opcode::LOAD_FAST, stored.stack[i]);
     }
   }
-  assembler_.setPosition(frame.code->positions[frame.pc]);
+  // The generated code bears the outermost function's name, so its lines count.
+  const FrameState& root = outcome_.frames.front();
+  assembler_.setPosition(root.code->positions[root.pc]);
 
   // The results go to locals of their own; null ones (LOAD_METHOD's) stay known as such only where
   // the method's form is fixed, so a method is loaded as an attribute instead.

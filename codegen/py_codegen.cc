@@ -59,6 +59,12 @@ GeneratedCode PyCodegen::generate() {
     }
     for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
 
+    // An exception that the graph raises needs some line in its traceback.
+    Position position = entry.code->positions[entry.start];
+    if (entry.isFunctionStart() || position.line < 0) {
+      position = {entry.code->firstLine, entry.code->firstLine};
+    }
+    assembler_.setPosition(position);
     assembler_.emit(Opcode::RESUME, 0);
     callGraph();
     for (auto& [tracker, count] : references_) {

@@ -389,8 +389,11 @@ void PyCodegen::build(VariableTracker* tracker) {
       if (function && Py_TYPE(function)->tp_descr_get) {
         assembler_.emitLoadConst(function);
         assembler_.emitName(Opcode::LOAD_METHOD, "__get__");
+        // A class method is bound to a class: __get__(None, class).
+        bool ofClass = Py_TYPE(function) == &PyClassMethodDescr_Type;
+        if (ofClass) assembler_.emitLoadConst(Py_None);
         load(method->self);
-        assembler_.emitCall(1);
+        assembler_.emitCall(ofClass ? 2 : 1);
         return;
       }
       if (!function || !PyUnicode_Check(function)) {
