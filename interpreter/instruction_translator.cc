@@ -2,6 +2,7 @@
 
 #include "core/pending_python_exception.h"
 #include "variables/builtin_handlers.h"
+#include "variables/context_manager.h"
 #include "variables/dict.h"
 #include "variables/exception.h"
 #include "variables/object_protocol.h"
@@ -216,6 +217,23 @@ Outcome InstructionTranslator::translate() {
 const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) const {
   int32_t region = frame.code->regionOf[frame.pc];
   return region < 0 ? nullptr : &frame.code->regions[region];
+}
+
+bool InstructionTranslator::errorsAreObserved() const {
+  if (frame_->callersResumable && !handlerOf(*frame_)) return false;
+  for (const Frame* frame = frame_; frame; frame = frame->back) {
+    const ExceptionRegion* region = handlerOf(*frame);
+    if (!region) continue;
+    // The clean-up after a handler is the compiler's own. A `with` block hands the error to the
+    // __exit__ below its region's stack, which lets it pass if the manager is one that we model.
+    const std::vector<Instruction>& instructions = frame->code->instructions;
+    if (instructions[region->target].opcode != Opcode::PUSH_EXC_INFO) continue;
+    bool isWith = instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
+    size_t exit = frame->localCount + region->depth - 1;
+    if (isWith && trackerOf<ContextManagerVariable>(frame->slots[exit])) continue;
+    return true;
+  }
+  return false;
 }
 
 bool InstructionTranslator::anyHandler() const {

@@ -67,6 +67,7 @@ class InstructionTranslator : public Translator {
   NewCellVariable* runningClassCell() override;
   ProgramLocation location() const override;
   DictVariable* runningGlobals() override { return frame_->globals; }
+  bool errorsAreObserved() const override;
 
  private:
   // Where a break would take the trace back to.

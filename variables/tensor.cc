@@ -172,8 +172,10 @@ bool tensorAssignSubscript(Translator& translator, const Value& self, const Valu
   }
   // The assignment's own result is None; the array's later uses come after it in the graph.
   CallRule rule = operatorRule();
-  translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction, setitem,
-                                rule, {self, key, value}, nullptr);
+  Value result =
+      translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction,
+                                    setitem, rule, {self, key, value}, nullptr);
+  if (!result) return false;
   if (tensorOf(self)->source()) translator.recordMutation(self.tracker());
   return true;
 }

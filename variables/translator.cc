@@ -309,11 +309,15 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
                               location());
   node->gradEnabled = gradEnabled_;
   Value result;
-  if (rule.returnsOneArray && !library.eager()) {
+  if (rule.returnsOneArray && !library.eager() && !errorsAreObserved()) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
+    auto size = static_cast<size_t>(node->index);
     result = structureToValue(*this, library, node, library.evaluate(node, *this));
-    if (!result) return result;
+    if (!result) {
+      graph->truncate(size);  // The operation raised, so it is not one of the graph's.
+      return result;
+    }
   }
 
   // An operation that mutates makes its node the present value of the object that it mutated, and

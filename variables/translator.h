@@ -146,6 +146,9 @@ class Translator : public Observer {
   virtual NewCellVariable* runningClassCell() = 0;
   virtual ProgramLocation location() const = 0;
   virtual DictVariable* runningGlobals() = 0;
+  // True while a handler of the traced program (except, finally) would see an operation's error:
+  // then errors have to be known at once, and so has every operation's metadata.
+  virtual bool errorsAreObserved() const { return false; }
 
   // Bounds C++ recursion (slots that call Python functions that call slots …): RecursionError as
   // CPython would raise; false with the exception pending.
