@@ -14,8 +14,11 @@ SetVariable* mutableSet(const Value& self) {
                    "Instances of subclasses of set are not modelled.");
 }
 
-bool noKeywords(Translator& translator, const char* function, const CallArguments& arguments) {
-  return checkArgumentCount(translator, function, arguments, 0, SIZE_MAX);
+// Checks the arguments of a method that set and frozenset both have: errors name the type.
+bool checkMethod(Translator& translator, const Value& self, const char* method,
+                 const CallArguments& arguments, size_t minimum = 0, size_t maximum = SIZE_MAX) {
+  std::string function = std::string(typeOf(self)->tp_name) + "." + method;
+  return checkArgumentCount(translator, function.c_str(), arguments, minimum, maximum);
 }
 
 Value add(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -62,9 +65,7 @@ Value clear(Translator& translator, const Value& self, CallArguments& arguments)
 
 Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
   bool frozen = typeOf(self) == &PyFrozenSet_Type;
-  if (!checkArgumentCount(translator, frozen ? "frozenset.copy" : "set.copy", arguments, 0, 0)) {
-    return Value();
-  }
+  if (!checkMethod(translator, self, "copy", arguments, 0, 0)) return Value();
   if (frozen) return self;
   SetOperand own;
   if (!readSetOperand(translator, self, own)) return Value();
@@ -85,17 +86,17 @@ Value changeInPlace(Translator& translator, const Value& self, CallArguments& ar
 }
 
 Value update(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!noKeywords(translator, "set.update", arguments)) return Value();
+  if (!checkMethod(translator, self, "update", arguments)) return Value();
   return changeInPlace<updateSet>(translator, self, arguments);
 }
 
 Value differenceUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!noKeywords(translator, "set.difference_update", arguments)) return Value();
+  if (!checkMethod(translator, self, "difference_update", arguments)) return Value();
   return changeInPlace<subtractFromSet>(translator, self, arguments);
 }
 
 Value intersectionUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!noKeywords(translator, "set.intersection_update", arguments)) return Value();
+  if (!checkMethod(translator, self, "intersection_update", arguments)) return Value();
   llvm::SmallVector<SetOperand, 2> operands(arguments.values.size());
   for (size_t i = 0; i < operands.size(); ++i) {
     if (!readSetOperand(translator, arguments.values[i], operands[i])) return Value();
@@ -133,7 +134,7 @@ Value callOnConstant(Translator& translator, const Value& self, const char* name
 }
 
 Value unionOf(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!noKeywords(translator, "set.union", arguments)) return Value();
+  if (!checkMethod(translator, self, "union", arguments)) return Value();
   Value constant = callOnConstant(translator, self, "union", arguments);
   if (constant || translator.exceptionPending()) return constant;
   SetOperand own;
@@ -144,7 +145,7 @@ Value unionOf(Translator& translator, const Value& self, CallArguments& argument
 }
 
 Value intersectionOf(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!noKeywords(translator, "set.intersection", arguments)) return Value();
+  if (!checkMethod(translator, self, "intersection", arguments)) return Value();
   Value constant = callOnConstant(translator, self, "intersection", arguments);
   if (constant || translator.exceptionPending()) return constant;
   if (arguments.values.empty()) return copy(translator, self, arguments);
@@ -158,7 +159,7 @@ Value intersectionOf(Translator& translator, const Value& self, CallArguments& a
 }
 
 Value differenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!noKeywords(translator, "set.difference", arguments)) return Value();
+  if (!checkMethod(translator, self, "difference", arguments)) return Value();
   Value constant = callOnConstant(translator, self, "difference", arguments);
   if (constant || translator.exceptionPending()) return constant;
   if (arguments.values.empty()) return copy(translator, self, arguments);
@@ -173,7 +174,7 @@ Value differenceOf(Translator& translator, const Value& self, CallArguments& arg
 }
 
 Value symmetricDifferenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "set.symmetric_difference", arguments, 1, 1)) return Value();
+  if (!checkMethod(translator, self, "symmetric_difference", arguments, 1, 1)) return Value();
   Value constant = callOnConstant(translator, self, "symmetric_difference", arguments);
   if (constant || translator.exceptionPending()) return constant;
   SetOperand operand;
@@ -187,10 +188,9 @@ enum class Relation { Subset, Superset, Disjoint };
 
 template <Relation relation>
 Value related(Translator& translator, const Value& self, CallArguments& arguments) {
-  constexpr const char* kNames[] = {"set.issubset", "set.issuperset", "set.isdisjoint"};
-  if (!checkArgumentCount(translator, kNames[static_cast<int>(relation)], arguments, 1, 1)) {
-    return Value();
-  }
+  constexpr const char* kNames[] = {"issubset", "issuperset", "isdisjoint"};
+  const char* name = kNames[static_cast<int>(relation)];
+  if (!checkMethod(translator, self, name, arguments, 1, 1)) return Value();
   SetOperand operand;
   SetVariable* set = toSet(translator, self);
   if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();

@@ -8,64 +8,61 @@ namespace armature {
 
 namespace {
 
-bool takes(Translator& translator, const CallArguments& arguments, size_t count) {
-  if (arguments.keywordCount()) {
-    translator.raise(PyExc_TypeError, "wrapper %s() takes no keyword arguments", "method");
-    return false;
-  }
-  if (arguments.values.size() == count) return true;
-  translator.raise(PyExc_TypeError, "expected %zu argument%s, got %zu", count,
-                   count == 1 ? "" : "s", arguments.values.size());
-  return false;
+// The errors of a wrong call differ between slot wrappers and methods: Python raises them.
+void requireArguments(const Value& self, const CallArguments& arguments, size_t count) {
+  if (!arguments.keywordCount() && arguments.values.size() == count) return;
+  throw GraphBreak("Wrong call of a special method", describe(self),
+                   "A special method is called with the wrong number of arguments.");
 }
 
 Value none(bool ok) { return ok ? Value::none() : Value(); }
 
 Value len(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 0)) return Value();
+  requireArguments(self, arguments, 0);
   int64_t size = length(translator, self);
   return size < 0 ? Value() : Value::integer(size);
 }
 
 Value getitem(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 1)) return Value();
+  requireArguments(self, arguments, 1);
   return getItem(translator, self, arguments.values[0]);
 }
 
 Value setitem(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 2)) return Value();
+  requireArguments(self, arguments, 2);
   return none(setItem(translator, self, arguments.values[0], arguments.values[1]));
 }
 
 Value delitem(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 1)) return Value();
+  requireArguments(self, arguments, 1);
   return none(deleteItem(translator, self, arguments.values[0]));
 }
 
 Value containsItem(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 1)) return Value();
+  requireArguments(self, arguments, 1);
   int found = contains(translator, self, arguments.values[0]);
   return found < 0 ? Value() : Value::boolean(found);
 }
 
 Value iter(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 0)) return Value();
+  requireArguments(self, arguments, 0);
   return getIterator(translator, self);
 }
 
 Value next(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 0)) return Value();
+  requireArguments(self, arguments, 0);
   Value item = iteratorNext(translator, self);
   if (item || translator.exceptionPending()) return item;
   return translator.raiseWithArguments(PyExc_StopIteration, {});
 }
 
 Value repr(Translator& translator, const Value& self, CallArguments& arguments) {
-  return takes(translator, arguments, 0) ? toRepr(translator, self) : Value();
+  requireArguments(self, arguments, 0);
+  return toRepr(translator, self);
 }
 
 Value hash(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 0)) return Value();
+  requireArguments(self, arguments, 0);
   Py_hash_t result;
   return hashValue(translator, self, result) ? Value::integer(result) : Value();
 }
@@ -73,7 +70,7 @@ Value hash(Translator& translator, const Value& self, CallArguments& arguments) 
 // One slot only, without the other operand's reflected one: NotImplemented is a result.
 template <int op>
 Value compare(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 1)) return Value();
+  requireArguments(self, arguments, 1);
   CompareFunction function = slotsOf(self).tp_richcompare;
   if (!function) return unimplemented::compare(translator, self, self, op);
   return function(translator, self, translator.realized(arguments.values[0]), op);
@@ -81,7 +78,7 @@ Value compare(Translator& translator, const Value& self, CallArguments& argument
 
 template <NumberSlot slot, bool reflected>
 Value binary(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!takes(translator, arguments, 1)) return Value();
+  requireArguments(self, arguments, 1);
   Value other = translator.realized(arguments.values[0]);
   BinaryFunction function = slotsOf(self).nb[slot];
   if (function) {

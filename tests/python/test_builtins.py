@@ -505,6 +505,65 @@ def wrong_enumerate_keyword(xs, n):
     return enumerate(xs, begin=2)
 
 
+def each_wrong_call(xs, n):
+    calls = [
+        lambda: operator.add(1),
+        lambda: operator.neg(1, 2),
+        lambda: operator.lt(1, 2, 3),
+        lambda: operator.concat(1, 2),
+        lambda: operator.not_(),
+        lambda: bin(),
+        lambda: hex(1.5),
+        lambda: frozenset([1]).union(x=1),
+        lambda: frozenset([xs[0]]).issubset(),
+        lambda: {1}.isdisjoint(),
+        lambda: {1}.copy(2),
+        lambda: {}.get(),
+        lambda: {}.pop(1, 2, 3),
+        lambda: {}.keys(1),
+        lambda: {}.update(1, 2),
+        lambda: dict(1, 2),
+        lambda: zip(xs, strict=True, lax=1),
+        lambda: map(len),
+        lambda: filter(None),
+        lambda: reversed(),
+        lambda: reversed({1}),
+        lambda: slice(),
+        lambda: getattr(xs),
+        lambda: hasattr(xs, 3),
+        lambda: max(),
+        lambda: min(1, 2, key=1),
+        lambda: sorted(),
+        lambda: sorted(xs, key=1),
+        lambda: xs.sort(1),
+        lambda: xs.sort(reverse="x"),
+        lambda: tuple(1, 2),
+        lambda: list(1, 2),
+        lambda: set(1, 2),
+        lambda: bool(1, 2),
+        lambda: float(1, 2),
+        lambda: "a".join(),
+        lambda: range(),
+        lambda: iter(),
+        lambda: next(),
+    ]
+    out = []
+    for call in calls:
+        try:
+            out.append(call())
+        except Exception as error:
+            out.append((type(error).__name__, str(error)))
+    return out
+
+
+def wrong_special_method(xs, n):
+    return xs.__len__(1)
+
+
+def wrong_item_method(xs, n):
+    return xs.__getitem__()
+
+
 def add_error(xs, n):
     return xs + n
 
@@ -527,6 +586,7 @@ FUNCTIONS = [
     if getattr(value, "__code__", None)
     and value.__module__ == __name__
     and value.__code__.co_varnames[:2] == ("xs", "n")
+    and value.__name__ != "each_wrong_call"
 ]
 
 
@@ -534,6 +594,10 @@ FUNCTIONS = [
 def test_builtins(function):
     check(function, [3, 1, 2], 4)
     check_each(function, ([3, 1, 2], 4), ([2, 5], 3), ([2, 5], 4))
+
+
+def test_wrong_calls():
+    check_calls(each_wrong_call, [3, 1, 2], 4)
 
 
 @pytest.mark.parametrize(

@@ -160,17 +160,14 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
                           typeOf(left)->tp_name, typeOf(right)->tp_name);
 }
 
-// Functions whose argument is one integer, which an object may say by __index__.
-template <PyObject* (*function)(PyObject*)>
-Value ofIndex(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "function", arguments, 1, 1)) return Value();
+// bin, oct, hex: of one integer, which an object may say by __index__.
+template <int base>
+Value inBase(Translator& translator, const Value&, CallArguments& arguments) {
+  constexpr const char* kName = base == 2 ? "bin" : base == 8 ? "oct" : "hex";
+  if (!checkArgumentCount(translator, kName, arguments, 1, 1)) return Value();
   Value index = toIndex(translator, arguments.values[0]);
-  return index ? translator.fromPython(function(index.object())) : index;
+  return index ? translator.fromPython(PyNumber_ToBase(index.object(), base)) : index;
 }
-
-PyObject* toBinary(PyObject* number) { return PyNumber_ToBase(number, 2); }
-PyObject* toOctal(PyObject* number) { return PyNumber_ToBase(number, 8); }
-PyObject* toHexadecimal(PyObject* number) { return PyNumber_ToBase(number, 16); }
 
 void registerAll() {
   registerFunctionHandler("builtins", "int", toInt);
@@ -184,9 +181,9 @@ void registerAll() {
   registerFunctionHandler("builtins", "pow", pow);
   registerFunctionHandler("builtins", "round", round);
   registerFunctionHandler("builtins", "divmod", divmod);
-  registerFunctionHandler("builtins", "bin", ofIndex<toBinary>);
-  registerFunctionHandler("builtins", "oct", ofIndex<toOctal>);
-  registerFunctionHandler("builtins", "hex", ofIndex<toHexadecimal>);
+  registerFunctionHandler("builtins", "bin", inBase<2>);
+  registerFunctionHandler("builtins", "oct", inBase<8>);
+  registerFunctionHandler("builtins", "hex", inBase<16>);
   for (const char* name :
        {"int", "float", "complex", "bool", "str", "bytes", "repr", "ascii", "format", "hash", "abs",
         "pow", "round", "divmod", "bin", "oct", "hex", "chr", "ord"}) {

@@ -7,32 +7,109 @@ namespace armature {
 
 namespace {
 
-template <NumberSlot slot>
+// The operators by name, as tables: a handler is made for each row.
+struct BinaryOperator {
+  const char* name;
+  NumberSlot slot;
+};
+constexpr BinaryOperator kBinaryOperators[] = {
+    {"add", nb_add},
+    {"sub", nb_subtract},
+    {"mul", nb_multiply},
+    {"matmul", nb_matrix_multiply},
+    {"truediv", nb_true_divide},
+    {"floordiv", nb_floor_divide},
+    {"mod", nb_remainder},
+    {"pow", nb_power},
+    {"lshift", nb_lshift},
+    {"rshift", nb_rshift},
+    {"and_", nb_and},
+    {"or_", nb_or},
+    {"xor", nb_xor},
+    {"iadd", nb_inplace_add},
+    {"isub", nb_inplace_subtract},
+    {"imul", nb_inplace_multiply},
+    {"imatmul", nb_inplace_matrix_multiply},
+    {"itruediv", nb_inplace_true_divide},
+    {"ifloordiv", nb_inplace_floor_divide},
+    {"imod", nb_inplace_remainder},
+    {"ipow", nb_inplace_power},
+    {"ilshift", nb_inplace_lshift},
+    {"irshift", nb_inplace_rshift},
+    {"iand", nb_inplace_and},
+    {"ior", nb_inplace_or},
+    {"ixor", nb_inplace_xor},
+};
+
+struct UnaryOperator {
+  const char* name;
+  UnarySlot slot;
+};
+constexpr UnaryOperator kUnaryOperators[] = {
+    {"neg", UnarySlot::nb_negative}, {"pos", UnarySlot::nb_positive},
+    {"inv", UnarySlot::nb_invert},   {"invert", UnarySlot::nb_invert},
+    {"abs", UnarySlot::nb_absolute},
+};
+
+struct ComparisonOperator {
+  const char* name;
+  int op;
+};
+constexpr ComparisonOperator kComparisons[] = {
+    {"lt", Py_LT}, {"le", Py_LE}, {"eq", Py_EQ}, {"ne", Py_NE}, {"gt", Py_GT}, {"ge", Py_GE},
+};
+
+template <size_t i>
 Value binary(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "operator", arguments, 2, 2)) return Value();
-  return binaryOperation(translator, slot, arguments.values[0], arguments.values[1]);
+  constexpr const BinaryOperator& row = kBinaryOperators[i];
+  if (!checkArgumentCount(translator, row.name, arguments, 2, 2)) return Value();
+  return binaryOperation(translator, row.slot, arguments.values[0], arguments.values[1]);
 }
 
-template <UnarySlot slot>
+template <size_t i>
 Value unary(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "operator", arguments, 1, 1)) return Value();
-  return unaryOperation(translator, slot, arguments.values[0]);
+  constexpr const UnaryOperator& row = kUnaryOperators[i];
+  // These are METH_O functions of _operator, whose errors name the module.
+  if (!checkArgumentCount(translator, (std::string("_operator.") + row.name).c_str(), arguments, 1,
+                          1)) {
+    return Value();
+  }
+  return unaryOperation(translator, row.slot, arguments.values[0]);
 }
 
-template <int op>
+template <size_t i>
 Value compare(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "operator", arguments, 2, 2)) return Value();
-  return richCompare(translator, arguments.values[0], arguments.values[1], op);
+  constexpr const ComparisonOperator& row = kComparisons[i];
+  if (!checkArgumentCount(translator, row.name, arguments, 2, 2)) return Value();
+  return richCompare(translator, arguments.values[0], arguments.values[1], row.op);
+}
+
+// PySequence_Concat: `+` of sequences only.
+template <NumberSlot slot>
+Value concat(Translator& translator, const Value&, CallArguments& arguments) {
+  const char* name = slot == nb_add ? "concat" : "iconcat";
+  if (!checkArgumentCount(translator, name, arguments, 2, 2)) return Value();
+  Value left = translator.realized(arguments.values[0]);
+  PySequenceMethods* methods = typeOf(left)->tp_as_sequence;
+  if (methods && methods->sq_concat) {
+    return binaryOperation(translator, slot, std::move(left), arguments.values[1]);
+  }
+  if (!methods || !methods->sq_item) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object can't be concatenated",
+                            typeOf(left)->tp_name);
+  }
+  throw GraphBreak("operator.concat of an object", describe(left),
+                   "Only builtin sequences are concatenated.");
 }
 
 Value truth(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "truth", arguments, 1, 1)) return Value();
+  if (!checkArgumentCount(translator, "_operator.truth", arguments, 1, 1)) return Value();
   int result = isTrue(translator, arguments.values[0]);
   return result < 0 ? Value() : Value::boolean(result);
 }
 
 Value negation(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "not_", arguments, 1, 1)) return Value();
+  if (!checkArgumentCount(translator, "_operator.not_", arguments, 1, 1)) return Value();
   int result = isTrue(translator, arguments.values[0]);
   return result < 0 ? Value() : Value::boolean(!result);
 }
@@ -44,7 +121,7 @@ Value identity(Translator& translator, const Value&, CallArguments& arguments) {
 }
 
 Value index(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "index", arguments, 1, 1)) return Value();
+  if (!checkArgumentCount(translator, "_operator.index", arguments, 1, 1)) return Value();
   return toIndex(translator, arguments.values[0]);
 }
 
@@ -86,58 +163,31 @@ struct Entry {
 };
 
 constexpr Entry kFunctions[] = {
-    {"add", binary<nb_add>},
-    {"sub", binary<nb_subtract>},
-    {"mul", binary<nb_multiply>},
-    {"matmul", binary<nb_matrix_multiply>},
-    {"truediv", binary<nb_true_divide>},
-    {"floordiv", binary<nb_floor_divide>},
-    {"mod", binary<nb_remainder>},
-    {"pow", binary<nb_power>},
-    {"lshift", binary<nb_lshift>},
-    {"rshift", binary<nb_rshift>},
-    {"and_", binary<nb_and>},
-    {"or_", binary<nb_or>},
-    {"xor", binary<nb_xor>},
-    {"iadd", binary<nb_inplace_add>},
-    {"isub", binary<nb_inplace_subtract>},
-    {"imul", binary<nb_inplace_multiply>},
-    {"imatmul", binary<nb_inplace_matrix_multiply>},
-    {"itruediv", binary<nb_inplace_true_divide>},
-    {"ifloordiv", binary<nb_inplace_floor_divide>},
-    {"imod", binary<nb_inplace_remainder>},
-    {"ipow", binary<nb_inplace_power>},
-    {"ilshift", binary<nb_inplace_lshift>},
-    {"irshift", binary<nb_inplace_rshift>},
-    {"iand", binary<nb_inplace_and>},
-    {"ior", binary<nb_inplace_or>},
-    {"ixor", binary<nb_inplace_xor>},
-    {"concat", binary<nb_add>},
-    {"iconcat", binary<nb_inplace_add>},
-    {"neg", unary<UnarySlot::nb_negative>},
-    {"pos", unary<UnarySlot::nb_positive>},
-    {"inv", unary<UnarySlot::nb_invert>},
-    {"invert", unary<UnarySlot::nb_invert>},
-    {"abs", unary<UnarySlot::nb_absolute>},
-    {"lt", compare<Py_LT>},
-    {"le", compare<Py_LE>},
-    {"eq", compare<Py_EQ>},
-    {"ne", compare<Py_NE>},
-    {"gt", compare<Py_GT>},
-    {"ge", compare<Py_GE>},
-    {"truth", truth},
-    {"not_", negation},
-    {"is_", identity<true>},
-    {"is_not", identity<false>},
-    {"index", index},
-    {"getitem", getitem},
-    {"setitem", setitem},
-    {"delitem", delitem},
-    {"contains", containsItem},
-    {"countOf", countOf},
+    {"concat", concat<nb_add>}, {"iconcat", concat<nb_inplace_add>},
+    {"truth", truth},           {"not_", negation},
+    {"is_", identity<true>},    {"is_not", identity<false>},
+    {"index", index},           {"getitem", getitem},
+    {"setitem", setitem},       {"delitem", delitem},
+    {"contains", containsItem}, {"countOf", countOf},
 };
 
+template <size_t... i>
+void registerBinary(std::index_sequence<i...>) {
+  (registerFunctionHandler("_operator", kBinaryOperators[i].name, binary<i>), ...);
+}
+template <size_t... i>
+void registerUnary(std::index_sequence<i...>) {
+  (registerFunctionHandler("_operator", kUnaryOperators[i].name, unary<i>), ...);
+}
+template <size_t... i>
+void registerComparisons(std::index_sequence<i...>) {
+  (registerFunctionHandler("_operator", kComparisons[i].name, compare<i>), ...);
+}
+
 void registerAll() {
+  registerBinary(std::make_index_sequence<std::size(kBinaryOperators)>());
+  registerUnary(std::make_index_sequence<std::size(kUnaryOperators)>());
+  registerComparisons(std::make_index_sequence<std::size(kComparisons)>());
   for (const Entry& entry : kFunctions) {
     registerFunctionHandler("_operator", entry.name, entry.handler);
   }
