@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SetVector.h>
 
 #include "guards/constant.h"
 #include "guards/object_access.h"
@@ -30,10 +31,8 @@ bool isAboutDictContent(const Guard& guard, const GuardNode& node) {
   switch (guard.type) {
     case GuardType::DICT_CONTAINS:
     case GuardType::DICT_NOT_CONTAINS:
-      return true;
     case GuardType::DICT_KEYS_MATCH:
-      // The order of an OrderedDict is not part of the dict within it.
-      return !node.exactType || !PyType_IsSubtype(node.exactType, &PyODict_Type);
+      return true;
     case GuardType::SEQUENCE_LENGTH:
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
       return node.exactType && PyType_IsSubtype(node.exactType, &PyDict_Type);
@@ -80,7 +79,7 @@ bool leadsToTheSame(const Source& source) {
 
 bool isEnter(Operation operation) {
   return operation == Operation::EnterDict || operation == Operation::EnterInstance ||
-         operation == Operation::EnterType;
+         operation == Operation::EnterType || operation == Operation::EnterUnlessDistinct;
 }
 
 Operation commitOf(Operation enter) {
@@ -182,6 +181,8 @@ class Compiler {
   uint32_t newRegister() { return program_->registerCount++; }
 
   uint32_t registerOf(const GuardNode* node) { return registers_.at(node); }
+
+  bool isLoaded(const Source* source) const { return registers_.count(tree_.node(source)); }
 
   PyObject* own(BorrowedRef<> object) {
     program_->objects.push_back(Ref<>::create(object.get()));
@@ -366,7 +367,15 @@ class Compiler {
     for (size_t guard : node->guards)
       if (isAboutDictContent(tree_.guards()[guard], *node)) contents.push_back(guard);
     if (entries.empty() && contents.empty()) return;
-    emitSection({.operation = Operation::EnterDict}, -1, node, entries, [&] {
+    bool ordered = llvm::any_of(contents,
+                                [&](size_t guard) {
+                                  return tree_.guards()[guard].type == GuardType::DICT_KEYS_MATCH;
+                                }) ||
+                   llvm::any_of(entries, [](const GuardNode* entry) {
+                     return entry->source->kind() == SourceKind::DictKey;
+                   });
+    Instruction enter{.operation = Operation::EnterDict, .ordered = ordered};
+    emitSection(enter, -1, node, entries, [&] {
       for (GuardNode* entry : entries) {
         if (entry->source->kind() == SourceKind::DictItem)
           emitLoadWithKey(entry, Operation::LoadDictItem);
@@ -551,17 +560,46 @@ class Compiler {
 
   // Guards on two objects, once both are loaded.
   void emitRelations() {
+    std::vector<size_t> different;
     for (size_t index : tree_.relations()) {
       const Guard& guard = tree_.guards()[index];
-      auto first = registers_.find(tree_.node(guard.source));
-      auto second = registers_.find(tree_.node(guard.other));
-      if (done_[index] || first == registers_.end() || second == registers_.end()) continue;
-      markDone(index);
-      Instruction& instruction =
-          emit(Operation::CheckSame, guard.source, static_cast<int64_t>(index));
-      instruction.input = first->second;
-      instruction.output = second->second;
-      instruction.negated = guard.number == 0;
+      if (done_[index] || !isLoaded(guard.source) || !isLoaded(guard.other)) continue;
+      if (guard.number)
+        emitRelation(index);
+      else
+        different.push_back(index);
+    }
+    emitDistinct(different);
+  }
+
+  void emitRelation(size_t index) {
+    const Guard& guard = tree_.guards()[index];
+    Instruction& instruction = emit(Operation::CheckSame, guard.source, markDone(index));
+    instruction.input = registerOf(tree_.node(guard.source));
+    instruction.output = registerOf(tree_.node(guard.other));
+    instruction.negated = guard.number == 0;
+  }
+
+  // Pairs that must differ. There may be many among few objects, which mostly are all different.
+  void emitDistinct(const std::vector<size_t>& pairs) {
+    llvm::SetVector<uint32_t> registers;
+    for (size_t index : pairs) {
+      registers.insert(registerOf(tree_.node(tree_.guards()[index].source)));
+      registers.insert(registerOf(tree_.node(tree_.guards()[index].other)));
+    }
+    bool manyPairs = pairs.size() > registers.size();
+    if (manyPairs) {
+      ObjectSet seen(registers.size());
+      program_->distinct.push_back({registers.takeVector(), std::move(seen)});
+      Instruction& enter = emit(Operation::EnterUnlessDistinct, nullptr);
+      enter.distinct = &program_->distinct.back();
+      enter.target = static_cast<uint32_t>(sections_.instructions.size());
+      code_ = &sections_;
+    }
+    for (size_t index : pairs) emitRelation(index);
+    if (manyPairs) {
+      emit(Operation::Leave, nullptr).target = static_cast<uint32_t>(main_.instructions.size() - 1);
+      code_ = &main_;
     }
   }
 
@@ -571,8 +609,7 @@ class Compiler {
   void emitDeferred(const std::vector<const Source*>& captures) {
     if (deferred_.empty()) return;
     auto pinIfLoaded = [&](const Source* source) {
-      const GuardNode* node = tree_.node(source);
-      if (registers_.count(node)) emitPin(node);
+      if (isLoaded(source)) emitPin(tree_.node(source));
     };
     for (const Source* source : captures) pinIfLoaded(source);
     for (size_t index : tree_.relations())

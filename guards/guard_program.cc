@@ -29,6 +29,13 @@ PyObject* materializedDict(PyObject* object) {
   return place ? *place : nullptr;
 }
 
+// The version by which a section on a dict is known; 0 if it depends on the order of an
+// OrderedDict, which changes without the dict.
+uint64_t sectionVersion(PyObject* dict, const Instruction& instruction) {
+  if (instruction.ordered && !PyDict_CheckExact(dict) && PyODict_Check(dict)) return 0;
+  return contentVersion(as<PyDictObject>(dict));
+}
+
 PyObject* orNone(PyObject* object) { return object ? object : Py_None; }
 
 PyObject* methodSelf(PyObject* object) {
@@ -42,6 +49,13 @@ PyObject* callDescriptor(PyObject* descriptor, PyObject* object) {
   PyObject* value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, type);
   if (!value) PyErr_Clear();
   return value;
+}
+
+bool areDistinct(DistinctRegisters& distinct, const GuardProgramState::Register* registers) {
+  distinct.seen.clear();
+  for (uint32_t index : distinct.registers)
+    if (!distinct.seen.insert(registers[index].object)) return false;
+  return true;
 }
 
 }  // namespace
@@ -151,7 +165,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::EnterDict: {
         if (!PyDict_Check(input)) return static_cast<size_t>(at - begin);
         uint64_t& known = registers[instruction.output].version;
-        if (known == contentVersion(as<PyDictObject>(input)) && known) continue;
+        if (known == sectionVersion(input, instruction) && known) continue;
         goto enter;
       }
       case Operation::EnterType: {
@@ -171,7 +185,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         goto commit;
       }
       case Operation::CommitDict:
-        version = contentVersion(as<PyDictObject>(input));
+        version = sectionVersion(input, instruction);
         goto commit;
       case Operation::CommitType:
         version = contentVersion(as<PyTypeObject>(input));
@@ -180,6 +194,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       commit:
         registers[instruction.output].version = version;
         at = begin + instruction.target;  // the Enter; on behind it
+        continue;
+
+      case Operation::EnterUnlessDistinct:
+        if (!areDistinct(*instruction.distinct, registers)) at = begin + instruction.target - 1;
+        continue;
+      case Operation::Leave:
+        at = begin + instruction.target;
         continue;
 
       case Operation::CheckIdentity:
@@ -248,8 +269,9 @@ std::string GuardProgram::text() const {
     result += std::to_string(i) + ": " + operationName(operation) + " " + reg(instruction.input);
     if (operation < Operation::CheckIdentity || operation == Operation::CheckSame)
       result += ", " + reg(instruction.output);
-    bool hasObject =
-        operation != Operation::CheckTensor && operation != Operation::CheckGlobalState;
+    bool hasObject = operation != Operation::CheckTensor &&
+                     operation != Operation::CheckGlobalState &&
+                     operation != Operation::EnterUnlessDistinct;
     if (hasObject && instruction.object) result += ", " + describe(instruction.object);
     // A key's hash varies from run to run.
     bool isHash =
@@ -257,6 +279,7 @@ std::string GuardProgram::text() const {
         operation == Operation::CheckDictContains || operation == Operation::CheckSetContains;
     if (instruction.number && !isHash) result += ", " + std::to_string(instruction.number);
     if (instruction.negated) result += ", not";
+    if (instruction.ordered) result += ", ordered";
     if (instruction.target) result += ", to " + std::to_string(instruction.target);
     if (origins[i].source) result += "  # " + origins[i].source->name();
     result += "\n";

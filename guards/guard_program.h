@@ -20,6 +20,7 @@
 #include "guards/frame_locals_mapping.h"
 #include "guards/guard.h"
 #include "guards/identity_watch.h"
+#include "guards/object_set.h"
 
 namespace armature {
 
@@ -40,9 +41,15 @@ struct GlobalStateExpectation {
   std::string state;
 };
 
+struct DistinctRegisters {
+  std::vector<uint32_t> registers;
+  ObjectSet seen;
+};
+
 struct Instruction {
   Operation operation;
   bool negated = false;
+  bool ordered = false;  // of sections: the order of the dict's keys matters
   uint32_t input = 0;
   uint32_t output = 0;
   uint32_t target = 0;  // of jumps: an index
@@ -50,6 +57,7 @@ struct Instruction {
     PyObject* object = nullptr;
     const TensorExpectation* tensor;
     const GlobalStateExpectation* globalState;
+    DistinctRegisters* distinct;
   };
   int64_t number = 0;
 };
@@ -96,6 +104,7 @@ class GuardProgram {
   std::vector<Ref<>> objects;
   std::deque<TensorExpectation> tensors;
   std::deque<GlobalStateExpectation> globalStates;
+  std::deque<DistinctRegisters> distinct;
 };
 
 }  // namespace armature

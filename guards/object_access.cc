@@ -68,6 +68,54 @@ PyObject* valueOf(PyDictObject* dict, Py_ssize_t index, PyObject* inEntry) {
   return dict->ma_values ? dict->ma_values->values[index] : inEntry;
 }
 
+// How an OrderedDict keeps its order (Objects/odictobject.c), beside the dict that it is.
+struct OrderedDictNode {
+  PyObject* key;
+  Py_hash_t hash;
+  OrderedDictNode* next;
+  OrderedDictNode* previous;
+};
+struct OrderedDict {
+  PyDictObject dict;
+  OrderedDictNode* first;
+  OrderedDictNode* last;
+};
+
+// Is it so in this CPython?
+bool isOrderedDictKnown() {
+  static const bool known = [] {
+    Ref<> dict = Ref<>::steal(PyODict_New());
+    PyObject* keys[] = {Py_None, Py_True, Py_False};
+    for (PyObject* key : keys) PyODict_SetItem(dict.get(), key, key);
+    Ref<> moved = Ref<>::steal(PyObject_CallMethod(dict.get(), "move_to_end", "O", Py_None));
+    PyErr_Clear();
+    if (!moved || PyODict_Type.tp_basicsize < static_cast<Py_ssize_t>(sizeof(OrderedDict)))
+      return false;
+    const OrderedDictNode* first = reinterpret_cast<OrderedDict*>(dict.get())->first;
+    return first->key == Py_True && first->next->key == Py_False &&
+           first->next->next->key == Py_None && !first->next->next->next;
+  }();
+  return known;
+}
+
+// Calls visit(key) with the keys in order, as long as it returns true; false if it did not, or if
+// the order cannot be read.
+template <class Visit>
+bool forEachKey(PyDictObject* dict, Visit visit) {
+  auto* object = reinterpret_cast<PyObject*>(dict);
+  if (!PyDict_CheckExact(object) && PyODict_Check(object)) {
+    if (!isOrderedDictKnown()) return false;
+    for (auto* node = reinterpret_cast<OrderedDict*>(dict)->first; node; node = node->next)
+      if (!visit(node->key)) return false;
+    return true;
+  }
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(object, &position, &key, &value))
+    if (!visit(key)) return false;
+  return true;
+}
+
 }  // namespace
 
 LookupResult lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash) {
@@ -97,39 +145,20 @@ LookupResult lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash) {
 }
 
 PyObject* keyAt(PyDictObject* dict, int64_t index) {
-  if (index < 0 || index >= dict->ma_used) return nullptr;
-  Py_ssize_t position = 0;
-  PyObject *key = nullptr, *value;
-  for (int64_t i = 0; i <= index; ++i)
-    if (!PyDict_Next(reinterpret_cast<PyObject*>(dict), &position, &key, &value)) return nullptr;
-  return key;
-}
-
-// The order of an OrderedDict is known to its iterator only, which hashes the keys: so it is asked
-// when they are known to be the expected ones.
-static bool hasKeysInOrder(PyDictObject* ordered, BorrowedRef<> keys) {
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
-    PyObject* key = PyList_GET_ITEM(keys.get(), i);
-    if (lookUp(ordered, key, hashWithoutCode(key)).presence != Presence::Present) return false;
-  }
-  Ref<> iterator = Ref<>::steal(PyObject_GetIter(reinterpret_cast<PyObject*>(ordered)));
-  bool same = static_cast<bool>(iterator);
-  for (Py_ssize_t i = 0; same && i < PyList_GET_SIZE(keys.get()); ++i) {
-    Ref<> key = Ref<>::steal(PyIter_Next(iterator.get()));
-    same = key && sameConstant(PyList_GET_ITEM(keys.get(), i), key);
-  }
-  PyErr_Clear();
-  return same;
+  PyObject* found = nullptr;
+  forEachKey(dict, [&](PyObject* key) {
+    found = index-- == 0 ? key : nullptr;
+    return !found;
+  });
+  return found;
 }
 
 bool hasKeys(PyDictObject* dict, BorrowedRef<> keys) {
-  if (dict->ma_used != PyList_GET_SIZE(keys.get())) return false;
-  if (PyODict_CheckExact(dict)) return hasKeysInOrder(dict, keys);
-  Py_ssize_t position = 0, i = 0;
-  PyObject *key, *value;
-  while (PyDict_Next(reinterpret_cast<PyObject*>(dict), &position, &key, &value))
-    if (!sameConstant(PyList_GET_ITEM(keys.get(), i++), key)) return false;
-  return true;
+  Py_ssize_t size = PyList_GET_SIZE(keys.get()), count = 0;
+  if (dict->ma_used != size) return false;
+  return forEachKey(dict, [&](PyObject* key) {
+    return count < size && sameConstant(PyList_GET_ITEM(keys.get(), count++), key);
+  });
 }
 
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash) {

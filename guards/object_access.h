@@ -19,9 +19,10 @@ struct LookupResult {
 // dict.__getitem__(dict, key). Keys match by identity, or by Python's equality where both are
 // constants of builtin types.
 LookupResult lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash);
-// list(dict.keys(dict))[index]; null if there is none.
+// list(dict)[index]; null if there is none. An OrderedDict's keys are in its own order, which
+// move_to_end() changes without the dict noticing.
 PyObject* keyAt(PyDictObject* dict, int64_t index);
-// Are these (a list) dict's keys, in this order? By identity, or equal as constants.
+// Are these (a list) the dict's keys, in this order? By identity, or equal as constants.
 bool hasKeys(PyDictObject* dict, BorrowedRef<> keys);
 // set.__contains__(set, key), likewise.
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);

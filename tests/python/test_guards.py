@@ -377,6 +377,29 @@ def test_another_dict_at_the_same_address():
         assert (guards.check(box) is not None) == (i % 2 == 1)
 
 
+def test_the_order_of_an_ordered_dict():
+    box = collections.OrderedDict(a=1, b=2, c=3)
+    guards = manager(
+        [(X, "DICT_KEYS_MATCH", ["a", "b", "c"])], [box], [("DictKey", X, 2), ("DictKey", X, 0)]
+    )
+    for _ in range(2):
+        assert guards.check(box) == ("c", "a")
+        box.move_to_end("a")
+        assert not passes(guards, box)
+        box.move_to_end("a", last=False)
+    assert passes(guards, {"a": 1, "b": 1, "c": 1})
+    moved = collections.OrderedDict(a=1, b=2)
+    moved.move_to_end("a")
+    guards = manager([(X, "DICT_KEYS_MATCH", ["b", "a"])], [moved], [("DictKey", X, 0)])
+    assert guards.check(moved) == ("b",)
+    del moved["b"]
+    assert not passes(guards, moved)
+    moved["b"] = 1
+    assert not passes(guards, moved)
+    moved.move_to_end("a")
+    assert passes(guards, moved)
+
+
 def test_instance_dict_replaced_and_class_changed():
     point = Point(1)
     x = attribute(X, "x")
@@ -488,6 +511,31 @@ def test_aliasing():
     inside = manager([(X, "DUPLICATE_INPUT", None, 1, ("DictItem", y, "k"))], [a, {"k": a}])
     assert passes(inside, b, {"k": b})
     assert not passes(inside, b, {"k": a})
+
+
+def test_many_pairs_that_must_differ():
+    count = 40
+    items = [("ListItem", X, i) for i in range(count)]
+    pairs = [(items[i], items[j]) for i in range(10) for j in range(count) if i < j]
+    example = [[] for _ in range(count)]
+    guards = manager([(a, "DUPLICATE_INPUT", None, 0, b) for a, b in pairs], [example])
+    assert passes(guards, example)
+    assert passes(guards, [[] for _ in range(count)])
+    for i, j in [(0, 1), (0, count - 1), (9, 10), (3, 9), (10, 11), (count - 2, count - 1)]:
+        aliased = list(example)
+        aliased[j] = aliased[i]
+        must_differ = i < 10
+        for _ in range(2):
+            assert passes(guards, aliased) == (not must_differ), (i, j)
+        assert passes(guards, example)
+    aliased = list(example)
+    aliased[30] = aliased[5]
+    assert guards.check_verbose(aliased) == (
+        False,
+        "L['x'][5] is not L['x'][30]",
+        "the same object",
+    )
+    assert guards.program.count("EnterUnlessDistinct") == 1
 
 
 # --- Life and death
