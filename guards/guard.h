@@ -25,7 +25,8 @@ struct Guard {
   // By type. TYPE_MATCH: the type. ID_MATCH, FUNCTION_MATCH, MODULE_MATCH, CLASS_MATCH,
   // BUILTIN_MATCH: the object itself. EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: the
   // code object of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key. HASATTR: the name
-  // (guards presence when `number` is 1, absence when 0). DICT_KEYS_MATCH: a list of the keys in
+  // (guards presence when `number` is 1, absence when 0; of a source of kind Type: in the class,
+  // its metaclass aside). DICT_KEYS_MATCH: a list of the keys in
   // order (by identity or, for constants, by value). Lambda: a callable of one argument.
   // Others: null.
   Ref<> operand;

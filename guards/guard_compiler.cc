@@ -1,14 +1,13 @@
 #include "guards/guard_compiler.h"
 
-#include <cstddef>
 #include <stdexcept>
-#include <unordered_map>
 #include <utility>
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SetVector.h>
 
 #include "guards/constant.h"
+#include "guards/instruction_writer.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -39,6 +38,11 @@ bool isAboutDictContent(const Guard& guard, const GuardNode& node) {
     default:
       return false;
   }
+}
+
+// Guards on what a class has, its metaclass aside: answered by the type's version.
+bool isAboutTypeContent(const Guard& guard, const GuardNode& node) {
+  return guard.type == GuardType::HASATTR && node.source->kind() == SourceKind::Type;
 }
 
 // Guards whose outcome for one object never changes.
@@ -77,22 +81,6 @@ bool leadsToTheSame(const Source& source) {
   }
 }
 
-bool isEnter(Operation operation) {
-  return operation == Operation::EnterDict || operation == Operation::EnterInstance ||
-         operation == Operation::EnterType || operation == Operation::EnterUnlessDistinct;
-}
-
-Operation commitOf(Operation enter) {
-  switch (enter) {
-    case Operation::EnterInstance:
-      return Operation::CommitInstance;
-    case Operation::EnterType:
-      return Operation::CommitType;
-    default:
-      return Operation::CommitDict;
-  }
-}
-
 bool isDictEntry(const Source& source) {
   return source.kind() == SourceKind::DictItem || source.kind() == SourceKind::DictKey;
 }
@@ -113,23 +101,9 @@ GuardNode* instanceAttributesOf(const GuardNode& node) {
   return nullptr;
 }
 
-// The descriptor by which functools.partial shows a field of its C structure.
-Ref<> partialMember(const char* name) {
-  Ref<> functools = Ref<>::steal(PyImport_ImportModule("functools"));
-  Ref<> partial =
-      Ref<>::steal(functools ? PyObject_GetAttrString(functools.get(), "partial") : nullptr);
-  Ref<> member = Ref<>::steal(partial ? PyObject_GetAttrString(partial.get(), name) : nullptr);
-  if (!member) {
-    PyErr_Clear();
-    throw std::invalid_argument("functools.partial is not as known");
-  }
-  return member;
-}
-
 class Compiler {
  public:
-  explicit Compiler(GuardTree& tree)
-      : tree_(tree), program_(std::make_unique<GuardProgram>()), done_(tree.guards().size()) {}
+  explicit Compiler(GuardTree& tree) : tree_(tree), done_(tree.guards().size()) {}
 
   std::unique_ptr<GuardProgram> compile(const std::vector<const Source*>& captures) {
     for (const GuardTree::Step& step : tree_.steps()) {
@@ -137,191 +111,26 @@ class Compiler {
         emitCheck(step.guard, nullptr);
         continue;
       }
-      emitLoad(step.root);
+      writer_.load(step.root);
       emitNode(step.root);
     }
     emitRelations();
     emitDeferred(captures);
     emitRelations();
     for (const Source* source : captures)
-      program_->captures.push_back(registerOf(tree_.node(source)));
-    emit(Operation::Pass, nullptr);
-    joinSections();
-    renumberGuards();
-    return std::move(program_);
+      program().captures.push_back(writer_.registerOf(tree_.node(source)));
+    std::unique_ptr<GuardProgram> program = writer_.finish();
+    renumberGuards(*program);
+    return program;
   }
 
  private:
-  // --- Instructions
-
-  // Instructions and what they are there for.
-  struct Code {
-    std::vector<Instruction> instructions;
-    std::vector<GuardProgram::Origin> origins;
-  };
-
-  Instruction& emit(Operation operation, const Source* source, int64_t guard = -1) {
-    code_->instructions.push_back({.operation = operation});
-    code_->origins.push_back({source, guard});
-    return code_->instructions.back();
-  }
-
-  // Puts the sections behind the main code and lets the jumps between them point there.
-  void joinSections() {
-    std::vector<Instruction>& all = program_->instructions;
-    all = std::move(main_.instructions);
-    program_->origins = std::move(main_.origins);
-    auto offset = static_cast<uint32_t>(all.size());
-    for (Instruction& instruction : all)
-      if (isEnter(instruction.operation)) instruction.target += offset;
-    llvm::append_range(all, sections_.instructions);
-    llvm::append_range(program_->origins, sections_.origins);
-  }
-
-  uint32_t newRegister() { return program_->registerCount++; }
-
-  uint32_t registerOf(const GuardNode* node) { return registers_.at(node); }
-
-  bool isLoaded(const Source* source) const { return registers_.count(tree_.node(source)); }
-
-  PyObject* own(BorrowedRef<> object) {
-    program_->objects.push_back(Ref<>::create(object.get()));
-    return object;
-  }
-
-  static int64_t hashOf(BorrowedRef<> key) {
-    Py_hash_t hash = hashWithoutCode(key);
-    if (hash == -1)
-      throw std::invalid_argument("a key whose hash is computed by the program: " +
-                                  std::string(Py_TYPE(key.get())->tp_name));
-    return hash;
-  }
-
-  // --- Loads
-
-  // Gives the node a register, and the instruction that fills it from its parent's.
-  Instruction& emitLoadAs(GuardNode* node, Operation operation) {
-    Instruction& instruction = emit(operation, node->source);
-    instruction.input = node->parent ? registerOf(node->parent) : 0;
-    instruction.output = newRegister();
-    registers_.emplace(node, instruction.output);
-    return instruction;
-  }
-
-  void emitLoad(GuardNode* node) {
-    const Source& source = *node->source;
-    if (node->constantType) {
-      emitLoadAs(node, Operation::LoadConstant).object =
-          reinterpret_cast<PyObject*>(node->constantType);
-      return;
-    }
-    switch (source.kind()) {
-      case SourceKind::Local:
-        emitLoadAs(node, Operation::LoadLocal).number = source.index();
-        break;
-      case SourceKind::LocalCell:
-        emitLoadAs(node, Operation::LoadCell).number = source.index();
-        break;
-      case SourceKind::GlobalsDict:
-      case SourceKind::BuiltinsDict:
-      case SourceKind::ModulesDict:
-        emitLoadAs(node, Operation::LoadConstant).object = source.object();
-        break;
-      case SourceKind::Type:
-        emitLoadAs(node, Operation::LoadType);
-        break;
-      case SourceKind::InstanceDict:
-        emitLoadAs(node, Operation::LoadInstanceDict);
-        break;
-      case SourceKind::DictItem:
-        emitLoadWithKey(node, Operation::LoadDictItem);
-        break;
-      case SourceKind::DictKey:
-        emitLoadAs(node, Operation::LoadDictKey).number = source.index();
-        break;
-      case SourceKind::ListItem:
-        emitLoadAs(node, Operation::LoadListItem).number = indexOf(source);
-        break;
-      case SourceKind::TupleItem:
-        emitLoadAs(node, Operation::LoadTupleItem).number = indexOf(source);
-        break;
-      case SourceKind::Slot:
-        emitMember(node, source.object());
-        break;
-      case SourceKind::TypeAttribute:
-        emitLoadAs(node, Operation::LoadTypeAttribute).object = source.object();
-        break;
-      case SourceKind::CellContents:
-        emitLoadAs(node, Operation::LoadCellContents);
-        break;
-      case SourceKind::FunctionCode:
-        emitFunctionField(node, offsetof(PyFunctionObject, func_code));
-        break;
-      case SourceKind::FunctionDefaults:
-        emitFunctionField(node, offsetof(PyFunctionObject, func_defaults));
-        break;
-      case SourceKind::FunctionKwDefaults:
-        emitFunctionField(node, offsetof(PyFunctionObject, func_kwdefaults));
-        break;
-      case SourceKind::FunctionClosure:
-        emitFunctionField(node, offsetof(PyFunctionObject, func_closure));
-        break;
-      case SourceKind::MethodFunction:
-        emitLoadAs(node, Operation::LoadMethodFunction);
-        break;
-      case SourceKind::MethodSelf:
-        emitLoadAs(node, Operation::LoadMethodSelf);
-        break;
-      case SourceKind::TypeMro:
-        emitLoadAs(node, Operation::LoadMro);
-        break;
-      case SourceKind::PartialFunction:
-        emitMember(node, partialMember("func"));
-        break;
-      case SourceKind::PartialArguments:
-        emitMember(node, partialMember("args"));
-        break;
-      case SourceKind::PartialKeywords:
-        emitMember(node, partialMember("keywords"));
-        break;
-      case SourceKind::Descriptor:
-        emitLoadAs(node, Operation::LoadDescriptor).object = source.object();
-        break;
-    }
-    if (pinning_) emitPin(node);
-  }
-
-  static int64_t indexOf(const Source& source) {
-    if (source.index() < 0) throw std::invalid_argument("a negative index: " + source.name());
-    return source.index();
-  }
-
-  void emitLoadWithKey(GuardNode* node, Operation operation) {
-    Instruction& instruction = emitLoadAs(node, operation);
-    instruction.object = node->source->object();
-    instruction.number = hashOf(instruction.object);
-  }
-
-  void emitMember(GuardNode* node, BorrowedRef<> descriptor) {
-    if (!isObjectMember(descriptor))
-      throw std::invalid_argument("not a member that holds an object: " + node->source->name());
-    emitLoadAs(node, Operation::LoadMember).object = own(descriptor);
-  }
-
-  void emitFunctionField(GuardNode* node, size_t offset) {
-    emitLoadAs(node, Operation::LoadFunctionField).number = static_cast<int64_t>(offset);
-  }
-
-  void emitPin(const GuardNode* node) {
-    emit(Operation::Pin, node->source).input = registerOf(node);
-  }
-
   // --- Nodes
 
   // Everything that there is to check at a loaded node and below it.
   void emitNode(GuardNode* node) {
     GuardNode* attributes = instanceAttributesOf(*node);
-    if (attributes && !registers_.count(attributes)) emitInstanceSection(node, attributes);
+    if (attributes && !writer_.isLoaded(attributes)) emitInstanceSection(node, attributes);
     for (size_t guard : node->guards)
       if (!isAboutDictContent(tree_.guards()[guard], *node) &&
           !isAboutTypeContent(tree_.guards()[guard], *node))
@@ -331,10 +140,10 @@ class Compiler {
     for (GuardNode* child : node->children) {
       if (child == attributes) {
         for (GuardNode* attribute : child->children) emitNode(attribute);
-      } else if (child->source->kind() == SourceKind::Descriptor && !pinning_) {
+      } else if (child->source->kind() == SourceKind::Descriptor && !writer_.pinning) {
         deferred_.push_back(child);
       } else {
-        if (!registers_.count(child)) emitLoad(child);
+        if (!writer_.isLoaded(child)) writer_.load(child);
         emitNode(child);
       }
     }
@@ -342,20 +151,20 @@ class Compiler {
 
   void emitInstanceSection(GuardNode* node, GuardNode* attributes) {
     // The dict's node stands for the object itself: its children are looked up through it.
-    registers_.emplace(attributes, registerOf(node));
+    writer_.share(attributes, node);
     Instruction enter{.operation = Operation::EnterInstance};
     int64_t checkedGuard = -1;
     for (size_t guard : node->guards) {
       if (tree_.guards()[guard].type != GuardType::TYPE_MATCH || done_[guard]) continue;
       enter.object = tree_.guards()[guard].operand.get();
       enter.number = instanceDictOffset(reinterpret_cast<PyTypeObject*>(enter.object));
-      program_->identities.watch(enter.object);
+      program().identities.watch(enter.object);
       checkedGuard = markDone(guard);
       break;
     }
     emitSection(enter, checkedGuard, node, attributes->children, [&] {
       for (GuardNode* attribute : attributes->children)
-        emitLoadWithKey(attribute, Operation::LoadInstanceItem);
+        writer_.loadWithKey(attribute, Operation::LoadInstanceItem);
     });
   }
 
@@ -376,19 +185,9 @@ class Compiler {
                    });
     Instruction enter{.operation = Operation::EnterDict, .ordered = ordered};
     emitSection(enter, -1, node, entries, [&] {
-      for (GuardNode* entry : entries) {
-        if (entry->source->kind() == SourceKind::DictItem)
-          emitLoadWithKey(entry, Operation::LoadDictItem);
-        else
-          emitLoadAs(entry, Operation::LoadDictKey).number = entry->source->index();
-      }
+      for (GuardNode* entry : entries) writer_.load(entry);
       for (size_t guard : contents) emitCheck(guard, node);
     });
-  }
-
-  // Whether an attribute is found in the MRO of a type: true as long as the type's version stays.
-  static bool isAboutTypeContent(const Guard& guard, const GuardNode& node) {
-    return guard.type == GuardType::HASATTR && node.source->kind() == SourceKind::Type;
   }
 
   void emitTypeSection(GuardNode* node) {
@@ -400,8 +199,7 @@ class Compiler {
       if (isAboutTypeContent(tree_.guards()[guard], *node)) contents.push_back(guard);
     if (entries.empty() && contents.empty()) return;
     emitSection({.operation = Operation::EnterType}, -1, node, entries, [&] {
-      for (GuardNode* entry : entries)
-        emitLoadAs(entry, Operation::LoadTypeAttribute).object = entry->source->object();
+      for (GuardNode* entry : entries) writer_.load(entry);
       for (size_t guard : contents) emitCheck(guard, node);
     });
   }
@@ -411,20 +209,10 @@ class Compiler {
   template <class Load>
   void emitSection(Instruction enter, int64_t guard, const GuardNode* node,
                    const std::vector<GuardNode*>& entries, Load load) {
-    enter.input = registerOf(node);
-    enter.output = newRegister();
-    enter.target = static_cast<uint32_t>(sections_.instructions.size());
-    emit(enter.operation, node->source, guard) = enter;
-
-    Instruction commit = enter;
-    commit.operation = commitOf(enter.operation);
-    commit.object = nullptr;
-    commit.target = static_cast<uint32_t>(main_.instructions.size() - 1);
-    code_ = &sections_;
+    writer_.enter(enter, node, guard);
     load();
     for (GuardNode* entry : entries) emitStable(entry);
-    emit(commit.operation, node->source) = commit;
-    code_ = &main_;
+    writer_.leave();
     pinAll(entries);
   }
 
@@ -434,20 +222,19 @@ class Compiler {
       if (isAboutIdentity(tree_.guards()[guard], *node)) emitCheck(guard, node);
     for (GuardNode* child : node->children) {
       if (!leadsToTheSame(*child->source)) continue;
-      bool pinning = std::exchange(pinning_, false);  // pinned after the section
-      emitLoad(child);
-      pinning_ = pinning;
+      writer_.load(child);
       emitStable(child);
     }
   }
 
+  // What a section has loaded, which it must not do itself: it may be skipped.
   void pinAll(const std::vector<GuardNode*>& nodes) {
-    if (!pinning_) return;
+    if (!writer_.pinning) return;
     for (GuardNode* node : nodes) {
-      emitPin(node);
+      writer_.pin(node);
       std::vector<GuardNode*> loaded;
       for (GuardNode* child : node->children)
-        if (registers_.count(child)) loaded.push_back(child);
+        if (writer_.isLoaded(child)) loaded.push_back(child);
       pinAll(loaded);
     }
   }
@@ -465,18 +252,18 @@ class Compiler {
     if (done_[index] || guard.type == GuardType::DUPLICATE_INPUT) return;
     markDone(index);
     auto check = [&](Operation operation) -> Instruction& {
-      Instruction& instruction = emit(operation, guard.source, static_cast<int64_t>(index));
-      instruction.input = node ? registerOf(node) : 0;
+      Instruction& instruction = writer_.emit(operation, guard.source, static_cast<int64_t>(index));
+      instruction.input = node ? writer_.registerOf(node) : 0;
       return instruction;
     };
     auto checkIdentity = [&](Operation operation, PyObject* object) {
       check(operation).object = object;
-      program_->identities.watch(object);
+      program().identities.watch(object);
     };
     auto checkContains = [&](Operation operation, bool negated) {
       Instruction& instruction = check(operation);
-      instruction.object = own(guard.operand);
-      instruction.number = hashOf(guard.operand);
+      instruction.object = writer_.own(guard.operand);
+      instruction.number = InstructionWriter::hashOf(guard.operand);
       instruction.negated = negated;
     };
     switch (guard.type) {
@@ -494,7 +281,7 @@ class Compiler {
       case GuardType::CONSTANT_MATCH:
         // Other objects have no equality that could be asked without running code.
         if (isConstant(guard.operand))
-          check(Operation::CheckConstant).object = own(guard.operand);
+          check(Operation::CheckConstant).object = writer_.own(guard.operand);
         else
           checkIdentity(Operation::CheckIdentity, guard.operand.get());
         break;
@@ -525,11 +312,13 @@ class Compiler {
         checkContains(Operation::CheckSetContains, guard.type == GuardType::SET_NOT_CONTAINS);
         break;
       case GuardType::DICT_KEYS_MATCH:
-        check(Operation::CheckDictKeys).object = own(guard.operand);
+        check(Operation::CheckDictKeys).object = writer_.own(guard.operand);
         break;
       case GuardType::HASATTR: {
-        Instruction& instruction = check(Operation::CheckAttribute);
-        instruction.object = own(guard.operand);
+        bool inClass = isAboutTypeContent(guard, *node);
+        Instruction& instruction =
+            check(inClass ? Operation::CheckTypeAttribute : Operation::CheckAttribute);
+        instruction.object = writer_.own(guard.operand);
         instruction.negated = guard.number == 0;
         break;
       }
@@ -537,10 +326,10 @@ class Compiler {
         const ArrayLibrary* library = arrayLibrary(guard.metadata->library);
         if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");
         auto* type = reinterpret_cast<PyTypeObject*>(guard.operand.get());
-        program_->tensors.push_back({library, type, *guard.metadata});
-        program_->identities.watch(guard.operand.get());
+        program().tensors.push_back({library, type, *guard.metadata});
+        program().identities.watch(guard.operand.get());
         Instruction& instruction = check(Operation::CheckTensor);
-        instruction.tensor = &program_->tensors.back();
+        instruction.tensor = &program().tensors.back();
         instruction.number = guard.number;
         break;
       }
@@ -549,8 +338,8 @@ class Compiler {
         for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
           const ArrayLibrary* library = arrayLibrary(kind);
           if (!library) continue;
-          program_->globalStates.push_back({library, library->captureGlobalState()});
-          check(Operation::CheckGlobalState).globalState = &program_->globalStates.back();
+          program().globalStates.push_back({library, library->captureGlobalState()});
+          check(Operation::CheckGlobalState).globalState = &program().globalStates.back();
         }
         break;
       case GuardType::DUPLICATE_INPUT:
@@ -574,9 +363,9 @@ class Compiler {
 
   void emitRelation(size_t index) {
     const Guard& guard = tree_.guards()[index];
-    Instruction& instruction = emit(Operation::CheckSame, guard.source, markDone(index));
-    instruction.input = registerOf(tree_.node(guard.source));
-    instruction.output = registerOf(tree_.node(guard.other));
+    Instruction& instruction = writer_.emit(Operation::CheckSame, guard.source, markDone(index));
+    instruction.input = registerOf(guard.source);
+    instruction.output = registerOf(guard.other);
     instruction.negated = guard.number == 0;
   }
 
@@ -584,23 +373,19 @@ class Compiler {
   void emitDistinct(const std::vector<size_t>& pairs) {
     llvm::SetVector<uint32_t> registers;
     for (size_t index : pairs) {
-      registers.insert(registerOf(tree_.node(tree_.guards()[index].source)));
-      registers.insert(registerOf(tree_.node(tree_.guards()[index].other)));
+      registers.insert(registerOf(tree_.guards()[index].source));
+      registers.insert(registerOf(tree_.guards()[index].other));
     }
     bool manyPairs = pairs.size() > registers.size();
     if (manyPairs) {
       ObjectSet seen(registers.size());
-      program_->distinct.push_back({registers.takeVector(), std::move(seen)});
-      Instruction& enter = emit(Operation::EnterUnlessDistinct, nullptr);
-      enter.distinct = &program_->distinct.back();
-      enter.target = static_cast<uint32_t>(sections_.instructions.size());
-      code_ = &sections_;
+      program().distinct.push_back({registers.takeVector(), std::move(seen)});
+      Instruction enter{.operation = Operation::EnterUnlessDistinct};
+      enter.distinct = &program().distinct.back();
+      writer_.enter(enter, nullptr, -1);
     }
     for (size_t index : pairs) emitRelation(index);
-    if (manyPairs) {
-      emit(Operation::Leave, nullptr).target = static_cast<uint32_t>(main_.instructions.size() - 1);
-      code_ = &main_;
-    }
+    if (manyPairs) writer_.leave();
   }
 
   // Descriptors run foreign code, which may do anything to the objects at hand. So they come last,
@@ -609,7 +394,7 @@ class Compiler {
   void emitDeferred(const std::vector<const Source*>& captures) {
     if (deferred_.empty()) return;
     auto pinIfLoaded = [&](const Source* source) {
-      if (isLoaded(source)) emitPin(tree_.node(source));
+      if (isLoaded(source)) writer_.pin(tree_.node(source));
     };
     for (const Source* source : captures) pinIfLoaded(source);
     for (size_t index : tree_.relations())
@@ -617,16 +402,16 @@ class Compiler {
         pinIfLoaded(tree_.guards()[index].source);
         pinIfLoaded(tree_.guards()[index].other);
       }
-    for (GuardNode* node : deferred_) emitPin(node->parent);
-    pinning_ = true;
+    for (GuardNode* node : deferred_) writer_.pin(node->parent);
+    writer_.pinning = true;
     for (GuardNode* node : deferred_) {
-      emitLoad(node);
+      writer_.load(node);
       emitNode(node);
     }
   }
 
   // Lets the guards be numbered in the order of evaluation.
-  void renumberGuards() {
+  void renumberGuards(GuardProgram& program) {
     std::vector<Guard> ordered;
     std::vector<int64_t> numbers(order_.size());
     for (size_t guard : order_) {
@@ -634,19 +419,19 @@ class Compiler {
       ordered.push_back(std::move(tree_.guards()[guard]));
     }
     tree_.guards() = std::move(ordered);
-    for (GuardProgram::Origin& origin : program_->origins)
+    for (GuardProgram::Origin& origin : program.origins)
       if (origin.guard >= 0) origin.guard = numbers[static_cast<size_t>(origin.guard)];
   }
 
+  GuardProgram& program() { return writer_.program(); }
+  uint32_t registerOf(const Source* source) const { return writer_.registerOf(tree_.node(source)); }
+  bool isLoaded(const Source* source) const { return writer_.isLoaded(tree_.node(source)); }
+
   GuardTree& tree_;
-  Code main_, sections_;
-  Code* code_ = &main_;
-  std::unique_ptr<GuardProgram> program_;
-  std::unordered_map<const GuardNode*, uint32_t> registers_;
+  InstructionWriter writer_;
   std::vector<bool> done_;
   std::vector<size_t> order_;
   std::vector<GuardNode*> deferred_;
-  bool pinning_ = false;
 };
 
 }  // namespace

@@ -237,6 +237,10 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckAttribute:
         holds = hasAttribute(input, instruction.object) != instruction.negated;
         break;
+      case Operation::CheckTypeAttribute:
+        holds = (_PyType_Lookup(as<PyTypeObject>(input), instruction.object) != nullptr) !=
+                instruction.negated;
+        break;
       case Operation::CheckTensor: {
         const TensorExpectation& tensor = *instruction.tensor;
         holds = Py_TYPE(input) == tensor.type &&

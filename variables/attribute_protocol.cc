@@ -127,9 +127,9 @@ TypeAttribute findOnType(Translator& translator, const Source* source, PyTypeObj
   if (!after) {
     PyObject* found = _PyType_Lookup(type, name);
     if (!found) {
-      // What is absent may be added to the class later. (The guard looks on the metaclass first.)
+      // What is absent may be added to the class later.
       bool guardable = source && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-                       source->kind() == SourceKind::Type && !_PyType_Lookup(Py_TYPE(type), name);
+                       source->kind() == SourceKind::Type;
       if (guardable) translator.addGuard(source, GuardType::HASATTR, name, 0);
       return {};
     }

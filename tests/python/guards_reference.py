@@ -8,9 +8,22 @@ import struct
 import types
 
 import torch
+from armature import _C
 
 KEYS, DTYPE, DEVICE, DIMENSION, SIZES, STRIDES, REQUIRES_GRAD = (1 << i for i in range(7))
 EVERYTHING = (1 << 7) - 1
+
+
+def manager(guards, example, captures=(), cells=()):
+    return _C.GuardManager(list(guards), list(captures), list(example), cells)
+
+
+def passes(guards, *locals_):
+    """check and check_verbose must agree; returns what they say."""
+    found = guards.check(*locals_)
+    passed, text, actual = guards.check_verbose(*locals_)
+    assert passed == (found is not None), (text, actual)
+    return passed
 
 
 class Missing(Exception):

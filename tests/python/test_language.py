@@ -66,7 +66,7 @@ def global_delete(x):
     y = x * created
     del created
     try:
-        created  # noqa: B018
+        created
     except NameError as error:
         return y, str(error)
 
@@ -90,7 +90,7 @@ def unbound_local():
 
 @cases.add()
 def unbound_global():
-    return no_such_name  # noqa: F821
+    return no_such_name
 
 
 @cases.add(1, 2)
@@ -698,7 +698,7 @@ def slots(s, x):
     s.b = x
     new = Slotted([s.a])
     try:
-        new.b  # noqa: B018
+        new.b
     except AttributeError as error:
         message = str(error)
     try:
@@ -1249,7 +1249,7 @@ def exception_variable_is_deleted():
     except KeyError as error:
         kept = error
     try:
-        error  # noqa: B018
+        error
     except NameError as missing:
         return str(missing), kept
 

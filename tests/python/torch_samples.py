@@ -5,7 +5,6 @@ import types
 import unittest
 
 import torch
-
 from armature import _C
 
 FIELDS = ("sizes", "strides", "dtype", "device", "storage_offset", "requires_grad", "is_leaf")

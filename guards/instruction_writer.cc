@@ -1,0 +1,215 @@
+#include "guards/instruction_writer.h"
+
+#include <cstddef>
+#include <stdexcept>
+#include <utility>
+
+#include <llvm/ADT/STLExtras.h>
+
+#include "guards/object_access.h"
+
+namespace armature {
+namespace {
+
+bool isEnter(Operation operation) {
+  return operation == Operation::EnterDict || operation == Operation::EnterInstance ||
+         operation == Operation::EnterType || operation == Operation::EnterUnlessDistinct;
+}
+
+Operation endOf(Operation enter) {
+  switch (enter) {
+    case Operation::EnterInstance:
+      return Operation::CommitInstance;
+    case Operation::EnterType:
+      return Operation::CommitType;
+    case Operation::EnterDict:
+      return Operation::CommitDict;
+    default:
+      return Operation::Leave;
+  }
+}
+
+// The descriptor by which functools.partial shows a field of its C structure.
+Ref<> partialMember(const char* name) {
+  Ref<> functools = Ref<>::steal(PyImport_ImportModule("functools"));
+  Ref<> partial =
+      Ref<>::steal(functools ? PyObject_GetAttrString(functools.get(), "partial") : nullptr);
+  Ref<> member = Ref<>::steal(partial ? PyObject_GetAttrString(partial.get(), name) : nullptr);
+  if (!member) {
+    PyErr_Clear();
+    throw std::invalid_argument("functools.partial is not as known");
+  }
+  return member;
+}
+
+int64_t indexOf(const Source& source) {
+  if (source.index() < 0) throw std::invalid_argument("a negative index: " + source.name());
+  return source.index();
+}
+
+}  // namespace
+
+std::unique_ptr<GuardProgram> InstructionWriter::finish() {
+  emit(Operation::Pass, nullptr);
+  std::vector<Instruction>& all = program_->instructions;
+  all = std::move(main_.instructions);
+  program_->origins = std::move(main_.origins);
+  auto offset = static_cast<uint32_t>(all.size());
+  for (Instruction& instruction : all)
+    if (isEnter(instruction.operation)) instruction.target += offset;
+  llvm::append_range(all, sections_.instructions);
+  llvm::append_range(program_->origins, sections_.origins);
+  return std::move(program_);
+}
+
+Instruction& InstructionWriter::emit(Operation operation, const Source* source, int64_t guard) {
+  code_->instructions.push_back({.operation = operation});
+  code_->origins.push_back({source, guard});
+  return code_->instructions.back();
+}
+
+void InstructionWriter::enter(Instruction enter, const GuardNode* node, int64_t guard) {
+  if (node) {
+    enter.input = registerOf(node);
+    enter.output = program_->registerCount++;
+  }
+  enter.target = static_cast<uint32_t>(sections_.instructions.size());
+  emit(enter.operation, node ? node->source : nullptr, guard) = enter;
+
+  leave_ = enter;
+  leave_.operation = endOf(enter.operation);
+  leave_.object = nullptr;
+  leave_.target = static_cast<uint32_t>(main_.instructions.size() - 1);
+  code_ = &sections_;
+}
+
+void InstructionWriter::leave() {
+  emit(leave_.operation, nullptr) = leave_;
+  code_ = &main_;
+}
+
+// Gives the node a register, and the instruction that fills it from its parent's.
+Instruction& InstructionWriter::loadAs(const GuardNode* node, Operation operation) {
+  Instruction& instruction = emit(operation, node->source);
+  instruction.input = node->parent ? registerOf(node->parent) : 0;
+  instruction.output = program_->registerCount++;
+  registers_.emplace(node, instruction.output);
+  return instruction;
+}
+
+void InstructionWriter::loadWithKey(const GuardNode* node, Operation operation) {
+  Instruction& instruction = loadAs(node, operation);
+  instruction.object = node->source->object();
+  instruction.number = hashOf(instruction.object);
+}
+
+void InstructionWriter::loadMember(const GuardNode* node, BorrowedRef<> descriptor) {
+  if (!isObjectMember(descriptor))
+    throw std::invalid_argument("not a member that holds an object: " + node->source->name());
+  loadAs(node, Operation::LoadMember).object = own(descriptor);
+}
+
+void InstructionWriter::loadFunctionField(const GuardNode* node, size_t offset) {
+  loadAs(node, Operation::LoadFunctionField).number = static_cast<int64_t>(offset);
+}
+
+void InstructionWriter::load(const GuardNode* node) {
+  const Source& source = *node->source;
+  if (node->constantType) {
+    loadAs(node, Operation::LoadConstant).object = reinterpret_cast<PyObject*>(node->constantType);
+    return;
+  }
+  switch (source.kind()) {
+    case SourceKind::Local:
+      loadAs(node, Operation::LoadLocal).number = source.index();
+      break;
+    case SourceKind::LocalCell:
+      loadAs(node, Operation::LoadCell).number = source.index();
+      break;
+    case SourceKind::GlobalsDict:
+    case SourceKind::BuiltinsDict:
+    case SourceKind::ModulesDict:
+      loadAs(node, Operation::LoadConstant).object = source.object();
+      break;
+    case SourceKind::Type:
+      loadAs(node, Operation::LoadType);
+      break;
+    case SourceKind::InstanceDict:
+      loadAs(node, Operation::LoadInstanceDict);
+      break;
+    case SourceKind::DictItem:
+      loadWithKey(node, Operation::LoadDictItem);
+      break;
+    case SourceKind::DictKey:
+      loadAs(node, Operation::LoadDictKey).number = source.index();
+      break;
+    case SourceKind::ListItem:
+      loadAs(node, Operation::LoadListItem).number = indexOf(source);
+      break;
+    case SourceKind::TupleItem:
+      loadAs(node, Operation::LoadTupleItem).number = indexOf(source);
+      break;
+    case SourceKind::Slot:
+      loadMember(node, source.object());
+      break;
+    case SourceKind::TypeAttribute:
+      loadAs(node, Operation::LoadTypeAttribute).object = source.object();
+      break;
+    case SourceKind::CellContents:
+      loadAs(node, Operation::LoadCellContents);
+      break;
+    case SourceKind::FunctionCode:
+      loadFunctionField(node, offsetof(PyFunctionObject, func_code));
+      break;
+    case SourceKind::FunctionDefaults:
+      loadFunctionField(node, offsetof(PyFunctionObject, func_defaults));
+      break;
+    case SourceKind::FunctionKwDefaults:
+      loadFunctionField(node, offsetof(PyFunctionObject, func_kwdefaults));
+      break;
+    case SourceKind::FunctionClosure:
+      loadFunctionField(node, offsetof(PyFunctionObject, func_closure));
+      break;
+    case SourceKind::MethodFunction:
+      loadAs(node, Operation::LoadMethodFunction);
+      break;
+    case SourceKind::MethodSelf:
+      loadAs(node, Operation::LoadMethodSelf);
+      break;
+    case SourceKind::TypeMro:
+      loadAs(node, Operation::LoadMro);
+      break;
+    case SourceKind::PartialFunction:
+      loadMember(node, partialMember("func"));
+      break;
+    case SourceKind::PartialArguments:
+      loadMember(node, partialMember("args"));
+      break;
+    case SourceKind::PartialKeywords:
+      loadMember(node, partialMember("keywords"));
+      break;
+    case SourceKind::Descriptor:
+      loadAs(node, Operation::LoadDescriptor).object = source.object();
+      break;
+  }
+  if (pinning && code_ == &main_ && source.kind() != SourceKind::Descriptor) pin(node);
+}
+
+void InstructionWriter::pin(const GuardNode* node) {
+  emit(Operation::Pin, node->source).input = registerOf(node);
+}
+
+PyObject* InstructionWriter::own(BorrowedRef<> object) {
+  program_->objects.push_back(Ref<>::create(object.get()));
+  return object;
+}
+
+int64_t InstructionWriter::hashOf(BorrowedRef<> key) {
+  Py_hash_t hash = hashWithoutCode(key);
+  if (hash == -1)
+    throw std::invalid_argument("a key whose hash is computed by the program: " +
+                                std::string(Py_TYPE(key.get())->tp_name));
+  return hash;
+}
+
+}  // namespace armature
