@@ -276,7 +276,9 @@ std::string GuardProgram::text() const {
     bool hasObject = operation != Operation::CheckTensor &&
                      operation != Operation::CheckGlobalState &&
                      operation != Operation::EnterUnlessDistinct;
-    if (hasObject && instruction.object) result += ", " + describe(instruction.object);
+    // Once an object that is tested by identity has died, none is looked at.
+    if (hasObject && instruction.object)
+      result += ", " + (identities.valid() ? describe(instruction.object) : "<object>");
     // A key's hash varies from run to run.
     bool isHash =
         operation == Operation::LoadDictItem || operation == Operation::LoadInstanceItem ||

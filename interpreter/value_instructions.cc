@@ -201,7 +201,11 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
     int32_t count = instruction.argument;
     Ref<> pieces = Ref<>::steal(PyTuple_New(count));
     for (int32_t i = 0; i < count; ++i) {
-      PyObject* piece = frame.peek(count - i).object();
+      // In a resume function the pieces are inputs.
+      Value& value = frame.peek(count - i);
+      realize(value);
+      PyObject* piece = value.objectOrNull();
+      if (!piece) throw GraphBreak("Text made of traced values", describe(value), "Not modelled.");
       Py_INCREF(piece);
       PyTuple_SET_ITEM(pieces.get(), i, piece);
     }

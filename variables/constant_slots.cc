@@ -204,7 +204,7 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
 Value constantGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyObject* object = self.object();
   if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
-  if (!PyType_Check(object) && isData(object)) {
+  if (!PyType_Check(object)) {
     PyObject* found = _PyType_Lookup(Py_TYPE(object), name);
     if (found && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
       return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(found), self);
