@@ -10,11 +10,8 @@ namespace armature {
 namespace {
 
 bool isPure(const Node& node) {
-  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
-    const Library* library = findLibrary(kind);
-    if (library && !library->isPure(node)) return false;
-  }
-  return true;
+  const Library* library = findLibrary(node.library);
+  return library && library->isPure(node);
 }
 
 // Name and place of the function that the generated code stands for.

@@ -74,6 +74,10 @@ class Node {
   ProgramLocation location;
   // Known when somebody asked; null otherwise. Shared with guards.
   std::shared_ptr<const TensorMetadata> metadata;
+  // Calls only. The library whose operation it is.
+  ArrayLibraryKind library = ArrayLibraryKind::Torch;
+  // Guards hold the sizes of all inputs from which this was computed.
+  bool sizesObserved = false;
   // Calls only. Was autograd's grad mode on where the node was made?
   bool gradEnabled = true;
   // Calls only. Evaluated for its metadata without an error: it will not raise when it runs.

@@ -66,10 +66,8 @@ class Environment : public CodegenEnvironment {
     for (Node* input : graph.placeholders()) {
       if (input->metadata && input->metadata->library != ArrayLibraryKind::Torch) return false;
     }
-    const Library* numpy = findLibrary(ArrayLibraryKind::NumPy);
     for (const auto& node : graph.nodes()) {
-      if (node->operation != NodeOperation::CallFunction || !numpy) continue;
-      if (numpy->classify(node->target).kind == CallKind::GraphOperation) return false;
+      if (node->library != ArrayLibraryKind::Torch) return false;
     }
     return true;
   }

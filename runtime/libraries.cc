@@ -1,6 +1,7 @@
 #include "runtime/libraries.h"
 
 #include "libraries/numpy/array_reader.h"
+#include "libraries/numpy/numpy_library.h"
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/tensor_reader.h"
@@ -34,10 +35,7 @@ void registerLibraries() {
     registerGradModes();
     registerCompilerQueries();
   }
-  if (!numpy && registerNumPy()) {
-    numpy = true;
-    registerDataTypes("numpy", {"dtype"});
-  }
+  if (!numpy && registerNumPy() && registerNumPyLibrary()) numpy = true;
 }
 
 }  // namespace armature

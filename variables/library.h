@@ -40,6 +40,8 @@ struct ResultStructure {
   enum class Kind : uint8_t { Array, Constant, Tuple, List };
   Kind kind = Kind::Array;
   std::shared_ptr<const TensorMetadata> metadata;  // Array
+  // Array: not a new object but the very one that this input of the node holds.
+  Node* same = nullptr;
   Ref<> constant;                                  // Constant: int, bool, None, dtype, …
   Ref<> type;                                      // Tuple: tuple, torch.Size or a structseq type
   std::vector<ResultStructure> elements;           // Tuple, List
@@ -58,10 +60,20 @@ class Library {
   virtual ArrayLibraryKind kind() const = 0;
   // The type of the arrays that operations return (torch.Tensor, numpy.ndarray).
   virtual PyTypeObject* arrayType() const = 0;
+  // The type of a result that has this metadata.
+  virtual PyTypeObject* typeOf(const TensorMetadata& metadata) const {
+    (void)metadata;
+    return arrayType();
+  }
   // True for types of this library whose instances no operation changes (NumPy's scalars).
   virtual bool isImmutable(PyTypeObject* type) const {
     (void)type;
     return false;
+  }
+  // The metadata that every instance of an immutable type has; null for other types.
+  virtual std::shared_ptr<const TensorMetadata> scalarMetadata(PyTypeObject* type) const {
+    (void)type;
+    return nullptr;
   }
   // True if every result must be evaluated at once, because its Python type depends on values or
   // shapes (NumPy's functions return arrays or scalars).
@@ -88,6 +100,12 @@ class Library {
   }
   // True if the node has no effect besides its result, so that an unused one may be dropped.
   virtual bool isPure(const Node& node) const = 0;
+  // True if the operation may fail when it runs though its evaluation succeeded: an exception
+  // handler around it then depends on data.
+  virtual bool mayFailOnData(const Node& node) const {
+    (void)node;
+    return false;
+  }
 };
 
 // Registered libraries; at most one of each kind. Null while the library is not imported.

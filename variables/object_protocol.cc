@@ -5,6 +5,7 @@
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/sequence.h"
+#include "variables/tensor.h"
 #include "variables/user_defined.h"
 
 namespace armature {
@@ -192,6 +193,13 @@ bool isSame(Translator& translator, Value left, Value right) {
     guard.type = GuardType::DUPLICATE_INPUT;
     guard.number = 0;
     translator.addGuard(std::move(guard));
+  }
+  // Whether two numbers computed by an array library are one object is the library's affair.
+  auto* leftTensor = trackerOf<TensorVariable>(left);
+  if (leftTensor && trackerOf<TensorVariable>(right) &&
+      leftTensor->library().isImmutable(typeOf(left)) && typeOf(left) == typeOf(right)) {
+    throw GraphBreak("Identity of numbers", describe(left) + " is " + describe(right),
+                     "NumPy keeps some numbers, such as True and False, as single objects.");
   }
   // Constants are the real objects, except tuples, which the trace may hold in two forms.
   if (left.isConstant() != right.isConstant()) return false;

@@ -49,17 +49,39 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
     translator.observe(node, observedBy(name));
     return node->metadata.get();
   }
+  // Evaluated at once: type and rank hold already.
+  constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
+  if (tensor->library().eager() && !(observedBy(name) & ~kTypeAndRank)) {
+    return node->metadata.get();
+  }
   const TensorMetadata* metadata = tensor->library().metadata(node, translator);
   if (!metadata) translator.raiseFromPython();
   return metadata;
 }
 
-// Operands that the library's operators know: arrays of the same library and Python numbers.
+// NumPy's arrays make arrays of lists and tuples. Its scalars sometimes repeat them instead.
+bool takesSequences(const TensorVariable* tensor) {
+  return tensor->libraryKind() == ArrayLibraryKind::NumPy &&
+         !tensor->library().isImmutable(tensor->type());
+}
+
+// Operands that the library's operators know: arrays of the same library, Python numbers, and
+// sequences where they do.
 bool isOperand(const Value& value, const TensorVariable* tensor) {
   if (auto* other = tensorOf(value)) return other->libraryKind() == tensor->libraryKind();
-  PyObject* object = value.objectOrNull();
-  return object && (PyLong_Check(object) || PyFloat_CheckExact(object) ||
-                    PyComplex_CheckExact(object));
+  if (PyObject* object = value.objectOrNull()) {
+    if (PyLong_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) {
+      return true;
+    }
+    return takesSequences(tensor) && PyTuple_CheckExact(object);
+  }
+  return takesSequences(tensor) &&
+         (trackerOf<ListVariable>(value) || trackerOf<TupleVariable>(value));
+}
+
+// torch gives way to operands it does not know. NumPy makes arrays of objects of most.
+bool leavesToOther(const TensorVariable* tensor, const Value& other) {
+  return tensor->libraryKind() == ArrayLibraryKind::Torch && trackerOf<UserObjectVariable>(other);
 }
 
 CallRule operatorRule(bool mutates = false) {
@@ -94,7 +116,7 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left,
   if (inPlace && !tensorOf(left)) return Value::constant(Py_NotImplemented);
   const Value& other = tensorOf(left) ? right : left;
   if (!isOperand(other, tensor)) {
-    if (trackerOf<UserObjectVariable>(other)) return Value::constant(Py_NotImplemented);
+    if (leavesToOther(tensor, other)) return Value::constant(Py_NotImplemented);
     unsupportedOperand(kNames[slot], left, right);
   }
   // torch.Tensor has no in-place matrix product or power of its own kind of result: x @= y is
@@ -128,7 +150,7 @@ Value tensorCompare(Translator& translator, const Value& left, const Value& righ
         (op == Py_EQ || op == Py_NE)) {
       return Value::boolean(op == Py_NE);
     }
-    if (trackerOf<UserObjectVariable>(right)) return Value::constant(Py_NotImplemented);
+    if (leavesToOther(tensor, right)) return Value::constant(Py_NotImplemented);
     unsupportedOperand("comparison", left, right);
   }
   return translator.callGraphOperation(tensor->library(), NodeOperation::CallFunction,
@@ -150,6 +172,10 @@ Value tensorScalar(Translator&, const Value& self) {
 Value tensorLength(Translator& translator, const Value& self) {
   const TensorMetadata* metadata = observedMetadata(translator, tensorOf(self), "__len__");
   if (!metadata) return Value();
+  if (metadata->isScalar) {
+    return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
+                            tensorOf(self)->type()->tp_name);
+  }
   if (metadata->sizes.empty()) {
     bool torch = tensorOf(self)->libraryKind() == ArrayLibraryKind::Torch;
     return translator.raise(PyExc_TypeError,
@@ -189,6 +215,10 @@ Value tensorIterator(Translator& translator, const Value& self) {
   Value length = tensorLength(translator, self);
   if (!length) {
     translator.takeException();
+    if (tensorOf(self)->library().isImmutable(tensorOf(self)->type())) {
+      return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
+                              tensorOf(self)->type()->tp_name);
+    }
     return translator.raise(PyExc_TypeError, "iteration over a 0-d %s",
                             tensorOf(self)->libraryKind() == ArrayLibraryKind::Torch ? "tensor"
                                                                                      : "array");

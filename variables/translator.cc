@@ -166,7 +166,8 @@ void Translator::observe(Node* placeholder, uint32_t observed) {
   guard.type = GuardType::TENSOR_MATCH;
   guard.number = observed;
   guard.metadata = placeholder->metadata;
-  if (!guard.metadata) return;
+  // The type of a scalar, which is guarded, says all.
+  if (!guard.metadata || guard.metadata->isScalar) return;
   // The same observation again adds nothing; the last guards are where it would be.
   for (size_t i = guards_.size(); i > 0 && i + 16 > guards_.size(); --i) {
     const Guard& previous = guards_[i - 1];
@@ -185,13 +186,18 @@ namespace {
 // An argument of a graph operation, or a break if the value cannot be one.
 class ArgumentBuilder {
  public:
-  ArgumentBuilder(Translator& translator, BorrowedRef<> target)
-      : translator_(translator), target_(target) {}
+  ArgumentBuilder(Translator& translator, const Library& library, BorrowedRef<> target)
+      : translator_(translator), library_(library), target_(target) {}
 
   Argument build(Value value) {
     translator_.realize(value);
     if (value.isConstant()) return Argument::constant(value.object());
-    if (auto* tensor = trackerOf<TensorVariable>(value)) return Argument(tensor->node);
+    if (auto* tensor = trackerOf<TensorVariable>(value)) {
+      if (tensor->libraryKind() == library_.kind()) return Argument(tensor->node);
+      throw GraphBreak("Array of another library", targetName(target_) + "(" + describe(value) + ")",
+                       "An operation takes torch tensors or NumPy arrays, not both; conversions "
+                       "between them are not traced.");
+    }
     if (auto* sequence = trackerOf<SequenceVariable>(value)) {
       if (llvm::isa<NamedTupleVariable>(sequence)) unsupported(value);
       std::vector<Argument> elements;
@@ -229,64 +235,94 @@ class ArgumentBuilder {
                      "arguments of an operation in the graph.");
   }
   Translator& translator_;
+  const Library& library_;
   BorrowedRef<> target_;
 };
 
-Value structureToValue(Translator& translator, const Library& library, Node* node,
-                       const ResultStructure& structure);
+// Turns the structure of what a node returned into variables.
+class ResultBuilder {
+ public:
+  ResultBuilder(Translator& translator, const Library& library, llvm::ArrayRef<Value> arguments)
+      : translator_(translator), library_(library), arguments_(arguments) {}
 
-Value elementsToValue(Translator& translator, const Library& library, Node* node,
-                      const ResultStructure& structure) {
-  static PyObject* const getitem = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
-    return PyObject_GetAttrString(module.get(), "getitem");
-  }();
-  ValueVector items;
-  for (size_t i = 0; i < structure.elements.size(); ++i) {
-    const ResultStructure& element = structure.elements[i];
-    if (element.kind == ResultStructure::Kind::Constant) {
-      items.push_back(Value::constant(element.constant));
-      continue;
+  Value build(Node* node, const ResultStructure& structure) {
+    switch (structure.kind) {
+      case ResultStructure::Kind::Array:
+        if (structure.same) return variableOf(structure.same);
+        node->metadata = structure.metadata;
+        return translator_.make<TensorVariable>(library_.typeOf(*node->metadata), node, &library_);
+      case ResultStructure::Kind::Constant:
+        if (!structure.constant) return translator_.raiseFromPython();
+        return Value::constant(structure.constant);
+      default:
+        return buildElements(node, structure);
     }
-    std::vector<Argument> arguments;
-    arguments.push_back(Argument(node));
-    Ref<> index = Ref<>::steal(PyLong_FromSize_t(i));
-    arguments.push_back(Argument::constant(index));
-    Node* item = translator.graph->addCall(NodeOperation::CallFunction, getitem,
-                                           std::move(arguments), {}, translator.location());
-    item->metadata = element.metadata;
-    items.push_back(structureToValue(translator, library, item, element));
   }
-  if (structure.kind == ResultStructure::Kind::List) {
-    return translator.make<ListVariable>(std::move(items));
-  }
-  auto* type = reinterpret_cast<PyTypeObject*>(structure.type.get());
-  if (type && type != &PyTuple_Type) {
-    return translator.make<NamedTupleVariable>(type, std::move(items));
-  }
-  return makeTuple(translator, std::move(items));
-}
 
-Value structureToValue(Translator& translator, const Library& library, Node* node,
-                       const ResultStructure& structure) {
-  switch (structure.kind) {
-    case ResultStructure::Kind::Array:
-      node->metadata = structure.metadata;
-      return translator.make<TensorVariable>(library.arrayType(), node, &library);
-    case ResultStructure::Kind::Constant:
-      if (!structure.constant) return translator.raiseFromPython();
-      return Value::constant(structure.constant);
-    default:
-      return elementsToValue(translator, library, node, structure);
+ private:
+  Value buildElements(Node* node, const ResultStructure& structure) {
+    static PyObject* const getitem = [] {
+      Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+      return PyObject_GetAttrString(module.get(), "getitem");
+    }();
+    ValueVector items;
+    for (size_t i = 0; i < structure.elements.size(); ++i) {
+      const ResultStructure& element = structure.elements[i];
+      if (element.kind == ResultStructure::Kind::Constant) {
+        items.push_back(Value::constant(element.constant));
+        continue;
+      }
+      std::vector<Argument> arguments;
+      arguments.push_back(Argument(node));
+      Ref<> index = Ref<>::steal(PyLong_FromSize_t(i));
+      arguments.push_back(Argument::constant(index));
+      Node* item = translator_.graph->addCall(NodeOperation::CallFunction, getitem,
+                                              std::move(arguments), {}, translator_.location());
+      item->library = library_.kind();
+      item->metadata = element.metadata;
+      items.push_back(build(item, element));
+    }
+    if (structure.kind == ResultStructure::Kind::List) {
+      return translator_.make<ListVariable>(std::move(items));
+    }
+    auto* type = reinterpret_cast<PyTypeObject*>(structure.type.get());
+    if (type && type != &PyTuple_Type) {
+      return translator_.make<NamedTupleVariable>(type, std::move(items));
+    }
+    return makeTuple(translator_, std::move(items));
   }
-}
+
+  // The argument that the node is the present value of.
+  Value variableOf(Node* node) {
+    for (const Value& argument : arguments_) {
+      if (Value found = findIn(translator_.realized(argument), node)) return found;
+    }
+    throw GraphBreak("Result that is an element of an argument", targetName(node->target),
+                     "The operation returns an array that was found inside one of its arguments.");
+  }
+
+  Value findIn(const Value& value, Node* node) {
+    auto* tensor = trackerOf<TensorVariable>(value);
+    if (tensor && tensor->node == node) return value;
+    if (auto* sequence = trackerOf<SequenceVariable>(value)) {
+      for (const Value& item : sequence->items()) {
+        if (Value found = findIn(translator_.realized(item), node)) return found;
+      }
+    }
+    return Value();
+  }
+
+  Translator& translator_;
+  const Library& library_;
+  llvm::ArrayRef<Value> arguments_;
+};
 
 }  // namespace
 
 Value Translator::callGraphOperation(const Library& library, NodeOperation operation,
                                      BorrowedRef<> target, const CallRule& rule,
                                      llvm::ArrayRef<Value> arguments, PyObject* keywordNames) {
-  ArgumentBuilder builder(*this, target);
+  ArgumentBuilder builder(*this, library, target);
   size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
   size_t positionalCount = arguments.size() - keywordCount;
   std::vector<Argument> positional;
@@ -307,13 +343,15 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   usedLibraries_ = true;
   Node* node = graph->addCall(operation, target, std::move(positional), std::move(keywords),
                               location());
+  node->library = library.kind();
   node->gradEnabled = gradEnabled_;
   Value result;
   if (rule.returnsOneArray && !library.eager() && !errorsAreObserved()) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
     auto size = static_cast<size_t>(node->index);
-    result = structureToValue(*this, library, node, library.evaluate(node, *this));
+    if (errorsAreObserved()) checkBeforeHandler(library, node);
+    result = ResultBuilder(*this, library, arguments).build(node, library.evaluate(node, *this));
     if (!result) {
       graph->truncate(size);  // The operation raised, so it is not one of the graph's.
       return result;
@@ -328,14 +366,33 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   Value target_ = realized(*mutated);
   auto* tensor = trackerOf<TensorVariable>(target_);
   auto* resultTensor = trackerOf<TensorVariable>(result);
-  if (!tensor || !resultTensor) {
+  if (!tensor || !(resultTensor || result.is(Py_None))) {
     throw GraphBreak("Mutation of several tensors at once", targetName(target),
                      "An operation with more than one mutated tensor (out= with a tuple) is not "
                      "modelled.");
   }
   if (tensor->source()) recordMutation(tensor);
+  if (!resultTensor) return result;
   assignTrailed(trail, tensor->node, resultTensor->node);
   return target_;
+}
+
+// Whether a handler of the program runs must be known now. What the operation does on the shapes at
+// hand is heard when it is evaluated; so everything about the inputs is guarded.
+void Translator::checkBeforeHandler(const Library& library, Node* node) {
+  if (library.mayFailOnData(*node)) {
+    throw GraphBreak("Operation inside an exception handler", targetName(node->target),
+                     "The operation may fail or warn because of data, and the program could catch "
+                     "that.",
+                     {"Move the try or with statement out of the compiled function."});
+  }
+  forEachInput(*node, [&](Node* input) {
+    if (input->operation == NodeOperation::Placeholder) {
+      observe(input, ObservedEverything);
+    } else {
+      library.metadata(input, *this);
+    }
+  });
 }
 
 void Translator::setGradEnabled(bool enabled) {

@@ -167,6 +167,7 @@ class Translator : public Observer {
 
  private:
   void realizeLazy(Value& value);
+  void checkBeforeHandler(const Library& library, Node* node);
 
   Value exception_;
   llvm::DenseMap<PyTypeObject*, const Source*> typeSources_;

@@ -42,7 +42,8 @@ bool isNamedTupleType(PyTypeObject* type) {
 // Which library the array belongs to, by its exact type; nothing for subclasses, which may
 // override anything.
 bool arrayKind(PyObject* object, ArrayLibraryKind& kind) {
-  if (std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0) {
+  const Library* numpy = findLibrary(ArrayLibraryKind::NumPy);
+  if (numpy && (Py_TYPE(object) == numpy->arrayType() || numpy->isImmutable(Py_TYPE(object)))) {
     kind = ArrayLibraryKind::NumPy;
     return true;
   }
@@ -288,10 +289,12 @@ Value VariableBuilder::buildClass() {
 Value VariableBuilder::buildArray(ArrayLibraryKind kind) {
   const ArrayLibrary* reader = arrayLibrary(kind);
   const Library* library = findLibrary(kind);
-  auto metadata = std::make_shared<TensorMetadata>();
-  std::string why;
-  if (!source_ || !reader || !library || !reader->read(object_, *metadata, &why)) {
-    return buildOpaque();
+  if (!source_ || !reader || !library) return buildOpaque();
+  std::shared_ptr<const TensorMetadata> metadata = library->scalarMetadata(Py_TYPE(object_.get()));
+  if (!metadata) {
+    auto read = std::make_shared<TensorMetadata>();
+    if (!reader->read(object_, *read, nullptr)) return buildOpaque();
+    metadata = std::move(read);
   }
   guardType();
   Node* node = translator_.addInput(source_, object_);

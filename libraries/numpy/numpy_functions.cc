@@ -1,0 +1,132 @@
+#include "libraries/numpy/numpy_functions.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace armature {
+
+namespace {
+
+constexpr const char* kUnknown = "this function of NumPy is not known to the trace";
+
+// By the number of arguments of a universal function.
+constexpr std::array<FunctionRule, 4> kUniversalFunctions = {
+    FunctionRule{}, FunctionRule{.arrays = 0b1}, FunctionRule{.arrays = 0b11},
+    FunctionRule{.arrays = 0b111}};
+// numpy.float32(x) and its like: an array, or a scalar of that type.
+constexpr FunctionRule kScalarType = {.sizes = NumPySizes::Computed};
+
+std::string_view textOf(PyObject* object) {
+  const char* text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
+  return text ? text : "";
+}
+
+bool isNumPysName(std::string_view module) {
+  return module == "numpy" || module.starts_with("numpy.");
+}
+
+// The module or class that a family belongs to; null where this NumPy lacks it.
+Ref<> ownerNamed(const NumPyModule& numpy, std::string_view name) {
+  constexpr std::string_view kPrefix = "numpy.";
+  if (name.starts_with(kPrefix)) return numpy.attribute(name.substr(kPrefix.size()).data());
+  Ref<> module = Ref<>::steal(PyImport_ImportModule(name.data()));
+  PyErr_Clear();
+  return module;
+}
+
+CallRule callRule(const FunctionRule& rule) {
+  if (*rule.reason) return {.kind = CallKind::Unsupported, .reason = rule.reason};
+  return {.kind = CallKind::GraphOperation};
+}
+
+}  // namespace
+
+NumPyFunctions::NumPyFunctions(const NumPyModule& numpy) : numpy_(numpy) {
+  for (const FunctionFamily& family : functionFamilies()) addFamily(family);
+  addUniversalFunctions();
+  for (PyTypeObject* type : numpy.scalarTypes) {
+    if (type) add(functions_, Ref<>::create(reinterpret_cast<PyObject*>(type)), &kScalarType);
+  }
+}
+
+void NumPyFunctions::add(Rules& rules, Ref<> callable, const FunctionRule* rule) {
+  if (!callable || !rules.try_emplace(callable.get(), rule).second) return;
+  kept_.push_back(std::move(callable));
+}
+
+void NumPyFunctions::addFamily(const FunctionFamily& family) {
+  std::string_view ownerName = family.owner;
+  Ref<> owner = ownerNamed(numpy_, ownerName);
+  if (!owner) return;
+  bool isMethods = ownerName == "numpy.ndarray";
+  Rules& rules = isNumPysName(ownerName) ? functions_ : operators_;
+  for (std::string_view names = family.names; !names.empty();) {
+    size_t space = std::min(names.find(' '), names.size());
+    std::string name(names.substr(0, space));
+    names.remove_prefix(std::min(space + 1, names.size()));
+    if (isMethods) methods_[name] = &family.rule;
+    add(rules, Ref<>::steal(PyObject_GetAttrString(owner.get(), name.c_str())), &family.rule);
+    PyErr_Clear();
+  }
+}
+
+void NumPyFunctions::addUniversalFunctions() {
+  PyObject *name, *value;
+  for (Py_ssize_t i = 0; PyDict_Next(PyModule_GetDict(numpy_.numpy.get()), &i, &name, &value);) {
+    if (Py_TYPE(value) != numpy_.ufuncType.get()) continue;
+    Ref<> count = Ref<>::steal(PyObject_GetAttrString(value, "nin"));
+    size_t inputs = count ? PyLong_AsSize_t(count.get()) : kUniversalFunctions.size();
+    PyErr_Clear();
+    if (inputs >= kUniversalFunctions.size()) continue;
+    add(functions_, Ref<>::create(value), &kUniversalFunctions[inputs]);
+  }
+}
+
+CallRule NumPyFunctions::classify(BorrowedRef<> callable) const {
+  if (auto found = functions_.find(callable.get()); found != functions_.end()) {
+    return callRule(*found->second);
+  }
+  if (isFromNumPy(callable)) return {.kind = CallKind::Unsupported, .reason = kUnknown};
+  return {};
+}
+
+bool NumPyFunctions::isFromNumPy(BorrowedRef<> callable) const {
+  PyObject* object = callable;
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyFunction_Check(object)) {
+    return isNumPysName(textOf(reinterpret_cast<PyFunctionObject*>(object)->func_module));
+  }
+  if (PyCFunction_Check(object)) {
+    auto* function = reinterpret_cast<PyCFunctionObject*>(object);
+    if (isNumPysName(textOf(function->m_module))) return true;
+    return function->m_self && isNumPysName(Py_TYPE(function->m_self)->tp_name);
+  }
+  if (PyType_Check(object)) {
+    auto* owner = reinterpret_cast<PyTypeObject*>(object);
+    if (!(owner->tp_flags & Py_TPFLAGS_HEAPTYPE)) return isNumPysName(owner->tp_name);
+    return isNumPysName(textOf(PyDict_GetItemString(owner->tp_dict, "__module__")));
+  }
+  if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
+    return isNumPysName(PyDescr_TYPE(object)->tp_name);
+  }
+  return isNumPysName(type->tp_name);
+}
+
+CallRule NumPyFunctions::classifyMethod(BorrowedRef<> name) const {
+  auto found = methods_.find(PyUnicode_AsUTF8(name.get()));
+  if (found == methods_.end()) return {.kind = CallKind::Unsupported};
+  CallRule rule = callRule(*found->second);
+  rule.mutates = found->second->effect == NumPyEffect::Mutates;
+  return rule;
+}
+
+const FunctionRule& NumPyFunctions::of(const Node& node) const {
+  if (node.operation == NodeOperation::CallMethod) {
+    return *methods_.find(PyUnicode_AsUTF8(node.target.get()))->second;
+  }
+  auto found = functions_.find(node.target.get());
+  return found != functions_.end() ? *found->second : *operators_.find(node.target.get())->second;
+}
+
+}  // namespace armature

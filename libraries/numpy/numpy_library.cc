@@ -1,0 +1,114 @@
+#include "libraries/numpy/numpy_library.h"
+
+#include <vector>
+
+#include "libraries/numpy/stand_ins.h"
+#include "libraries/numpy/trial_run.h"
+#include "variables/constant.h"
+
+namespace armature {
+
+namespace {
+
+constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
+
+// Holds the sizes of everything that the node was computed from. A loop instead of recursion:
+// chains of operations are long. What was observed once stays so and is not walked again.
+void observeSizes(Node* node, Observer& observer) {
+  std::vector<Node*> pending = {node};
+  while (!pending.empty()) {
+    Node* next = pending.back();
+    pending.pop_back();
+    if (next->sizesObserved) continue;
+    next->sizesObserved = true;
+    if (next->operation == NodeOperation::Placeholder) {
+      observer.observe(next, kTypeAndRank | ObservedSizes);
+    }
+    forEachInput(*next, [&](Node* input) { pending.push_back(input); });
+  }
+}
+
+}  // namespace
+
+PyTypeObject* NumPyLibrary::typeOf(const TensorMetadata& metadata) const {
+  return metadata.isScalar ? numpy_.scalarTypes[metadata.dtype] : numpy_.arrayType.get();
+}
+
+bool NumPyLibrary::isImmutable(PyTypeObject* type) const {
+  return numpy_.numberOfScalarType.count(type);
+}
+
+std::shared_ptr<const TensorMetadata> NumPyLibrary::scalarMetadata(PyTypeObject* type) const {
+  auto found = numpy_.numberOfScalarType.find(type);
+  if (found == numpy_.numberOfScalarType.end()) return nullptr;
+  auto metadata = std::make_shared<TensorMetadata>();
+  metadata->library = ArrayLibraryKind::NumPy;
+  metadata->dtype = found->second;
+  metadata->isScalar = true;
+  return metadata;
+}
+
+ResultStructure NumPyLibrary::evaluate(Node* node, Observer& observer) const {
+  const FunctionRule& rule = functions_.of(*node);
+  forEachInput(*node, [&](Node* input) {
+    if (rule.sizes == NumPySizes::Decide) {
+      observeSizes(input, observer);
+    } else if (input->operation == NodeOperation::Placeholder) {
+      observer.observe(input, kTypeAndRank);
+    }
+  });
+  return tryOut(numpy_, *node, rule);
+}
+
+const TensorMetadata* NumPyLibrary::metadata(Node* node, Observer& observer) const {
+  observeSizes(node, observer);
+  return node->metadata.get();
+}
+
+Ref<> NumPyLibrary::attribute(const TensorMetadata& metadata, std::string_view name) const {
+  PyObject* dtype = numpy_.dtypes[metadata.dtype].get();
+  auto itemSize = [&] {
+    Ref<> size = Ref<>::steal(PyObject_GetAttrString(dtype, "itemsize"));
+    return PyLong_AsLongLong(size.get());
+  };
+  if (name == "dtype") return Ref<>::create(dtype);
+  if (name == "ndim") return Ref<>::steal(PyLong_FromLongLong(metadata.dimension()));
+  if (name == "size") return Ref<>::steal(PyLong_FromLongLong(metadata.numel()));
+  if (name == "itemsize") return Ref<>::steal(PyLong_FromLongLong(itemSize()));
+  if (name == "nbytes") return Ref<>::steal(PyLong_FromLongLong(itemSize() * metadata.numel()));
+  if (name != "shape") return nullptr;
+  Ref<> shape = Ref<>::steal(PyTuple_New(metadata.dimension()));
+  for (int64_t i = 0; shape && i < metadata.dimension(); ++i) {
+    PyTuple_SET_ITEM(shape.get(), i, PyLong_FromLongLong(metadata.sizes[i]));
+  }
+  return shape;
+}
+
+bool NumPyLibrary::isPure(const Node& node) const {
+  if (node.operation != NodeOperation::CallFunction &&
+      node.operation != NodeOperation::CallMethod) {
+    return false;
+  }
+  const FunctionRule& rule = functions_.of(node);
+  if (rule.effect == NumPyEffect::None || rule.effect == NumPyEffect::Tells) {
+    for (const auto& [name, argument] : node.keywordArguments) {
+      if (PyUnicode_CompareWithASCIIString(name.get(), "out") == 0) return false;
+    }
+    return true;
+  }
+  // An item at a constant place.
+  return targetName(node.target) == "operator.getitem" && !mentionsNode(node.arguments[1]);
+}
+
+bool registerNumPyLibrary() {
+  if (findLibrary(ArrayLibraryKind::NumPy)) return true;
+  const NumPyModule* numpy = NumPyModule::get();
+  if (!numpy) return false;
+  registerLibrary(new NumPyLibrary(*numpy));
+  for (const Ref<>& dtype : numpy->dtypes) {
+    if (dtype) registerDataType(Py_TYPE(dtype.get()));
+  }
+  return true;
+}
+
+}  // namespace armature

@@ -1,0 +1,40 @@
+// NumPy for the variables: which calls become graph operations, and what they return.
+#pragma once
+
+#include "libraries/numpy/numpy_functions.h"
+#include "variables/library.h"
+
+namespace armature {
+
+class NumPyLibrary : public Library {
+ public:
+  explicit NumPyLibrary(const NumPyModule& numpy) : numpy_(numpy), functions_(numpy) {}
+
+  ArrayLibraryKind kind() const override { return ArrayLibraryKind::NumPy; }
+  PyTypeObject* arrayType() const override { return numpy_.arrayType.get(); }
+  PyTypeObject* typeOf(const TensorMetadata& metadata) const override;
+  bool isImmutable(PyTypeObject* type) const override;
+  std::shared_ptr<const TensorMetadata> scalarMetadata(PyTypeObject* type) const override;
+  // Arrays or scalars come out, as dtypes and dimensions decide.
+  bool eager() const override { return true; }
+
+  CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
+  CallRule classifyMethod(BorrowedRef<> name) const override {
+    return functions_.classifyMethod(name);
+  }
+  const TensorMetadata* metadata(Node* node, Observer& observer) const override;
+  ResultStructure evaluate(Node* node, Observer& observer) const override;
+  Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
+  bool isPure(const Node& node) const override;
+  bool mayFailOnData(const Node& node) const override { return !isPure(node); }
+
+ private:
+  const NumPyModule& numpy_;
+  NumPyFunctions functions_;
+};
+
+// Registers NumPy with the variables if Python has imported it; true if it is registered. Cheap
+// when there is nothing to do; sets no exception; never imports NumPy.
+bool registerNumPyLibrary();
+
+}  // namespace armature

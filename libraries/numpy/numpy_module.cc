@@ -1,0 +1,85 @@
+#include "libraries/numpy/numpy_module.h"
+
+#include <string>
+
+namespace armature {
+
+namespace {
+
+// One character for each number type (numpy.typecodes), native byte order.
+constexpr const char* kTypeCodes = "?bBhHiIlLqQefdgFDG";
+
+Ref<PyTypeObject> typeNamed(const NumPyModule& module, const char* name) {
+  Ref<> type = module.attribute(name);
+  if (!type || !PyType_Check(type.get())) return nullptr;
+  return Ref<PyTypeObject>::steal(reinterpret_cast<PyTypeObject*>(type.release()));
+}
+
+}  // namespace
+
+Ref<> NumPyModule::attribute(const char* path) const {
+  Ref<> object = numpy;
+  std::string rest = path;
+  while (object && !rest.empty()) {
+    size_t dot = rest.find('.');
+    object = Ref<>::steal(PyObject_GetAttrString(object.get(), rest.substr(0, dot).c_str()));
+    rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
+  }
+  PyErr_Clear();
+  return object;
+}
+
+bool NumPyModule::load() {
+  arrayType = typeNamed(*this, "ndarray");
+  scalarBase = typeNamed(*this, "generic");
+  ufuncType = typeNamed(*this, "ufunc");
+  errorHandling = attribute("_core._multiarray_umath._extobj_contextvar");
+  Ref<> dtypeType = attribute("dtype");
+  if (!arrayType || !scalarBase || !ufuncType || !errorHandling || !dtypeType ||
+      !PyContextVar_CheckExact(errorHandling.get())) {
+    return false;
+  }
+  for (const char* code = kTypeCodes; *code; ++code) {
+    Ref<> dtype = Ref<>::steal(PyObject_CallFunction(dtypeType.get(), "C", *code));
+    Ref<> number = Ref<>::steal(dtype ? PyObject_GetAttrString(dtype.get(), "num") : nullptr);
+    Ref<> type = Ref<>::steal(number ? PyObject_GetAttrString(dtype.get(), "type") : nullptr);
+    if (!type || !PyType_Check(type.get())) return false;
+    size_t index = PyLong_AsSize_t(number.get());
+    if (index >= kDTypeCount) return false;
+    dtypes[index] = std::move(dtype);
+    scalarTypes[index] = reinterpret_cast<PyTypeObject*>(type.get());
+    // The type's own dtype decides where two numbers have one type.
+    numberOfScalarType[scalarTypes[index]] = static_cast<DType>(index);
+  }
+  Ref<> settings = Ref<>::steal(PyDict_New());
+  Ref<> none = Ref<>::steal(PyTuple_New(0));
+  Ref<> ignore = Ref<>::steal(PyUnicode_FromString("ignore"));
+  Ref<> make = attribute("_core._multiarray_umath._make_extobj");
+  if (!make || PyDict_SetItemString(settings.get(), "all", ignore.get()) < 0) return false;
+  ignoreErrors = Ref<>::steal(PyObject_Call(make.get(), none.get(), settings.get()));
+  return static_cast<bool>(ignoreErrors);
+}
+
+const NumPyModule* NumPyModule::get() {
+  static NumPyModule* loaded = nullptr;
+  static bool tried = false;
+  if (tried) return loaded;
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+  // What numpy imports last.
+  if (!module || !PyModule_Check(module) ||
+      !PyDict_GetItemString(PyModule_GetDict(module), "linalg")) {
+    return nullptr;
+  }
+  tried = true;
+  auto* candidate = new NumPyModule;
+  candidate->numpy = Ref<>::create(module);
+  if (candidate->load()) {
+    loaded = candidate;
+  } else {
+    delete candidate;
+  }
+  PyErr_Clear();
+  return loaded;
+}
+
+}  // namespace armature

@@ -1,0 +1,141 @@
+#include "libraries/numpy/stand_ins.h"
+
+#include <algorithm>
+#include <array>
+
+namespace armature {
+
+namespace {
+
+// The sizes that stand for others, in order. Primes: no product of sizes is taken for one of them.
+constexpr std::array<SymInt, 16> kSmallSizes = {2,  3,  5,  7,  11, 13, 17, 19,
+                                                23, 29, 31, 37, 41, 43, 47, 53};
+// Sizes below it stay: they broadcast, and they make arrays empty.
+constexpr SymInt kFirstReplaced = 2;
+// Bytes of the largest number, a complex long double.
+constexpr Py_ssize_t kLargestItem = 32;
+
+Ref<> integers(size_t count, auto value) {
+  Ref<> tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; tuple && i < count; ++i) {
+    PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(value(i)));
+  }
+  return tuple;
+}
+
+}  // namespace
+
+bool mentionsNode(const Argument& argument) {
+  bool found = false;
+  forEachInput(argument, [&](Node*) { found = true; });
+  return found;
+}
+
+StandIns::StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, bool small)
+    : numpy_(numpy), data_(data), small_(small) {
+  if (!small) return;
+  forEachInput(node, [&](Node* input) {
+    for (SymInt size : input->metadata->sizes) {
+      if (size >= kFirstReplaced) sizes_.push_back(size);
+    }
+  });
+  std::ranges::sort(sizes_);
+  sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
+  if (sizes_.size() > kSmallSizes.size()) small_ = false;
+}
+
+SymInt StandIns::smallSize(SymInt size) const {
+  if (!small_ || size < kFirstReplaced) return size;
+  return kSmallSizes[std::ranges::lower_bound(sizes_, size) - sizes_.begin()];
+}
+
+bool StandIns::restore(SymIntVector& sizes) const {
+  if (!small_) return true;
+  for (SymInt& size : sizes) {
+    if (size < kFirstReplaced) continue;
+    const SymInt* small = std::ranges::lower_bound(kSmallSizes, size);
+    auto index = static_cast<size_t>(small - kSmallSizes.begin());
+    if (index >= sizes_.size() || *small != size) return false;
+    size = sizes_[index];
+  }
+  return true;
+}
+
+Node* StandIns::nodeOf(BorrowedRef<> array) const {
+  for (const auto& [node, standIn] : arrays_) {
+    if (standIn.get() == array.get()) return node;
+  }
+  return nullptr;
+}
+
+Ref<> StandIns::argument(const Argument& argument) {
+  if (argument.kind() == Argument::Kind::Constant) return Ref<>::create(argument.object());
+  if (argument.kind() == Argument::Kind::Node) return standIn(*argument.node());
+  size_t count = argument.elements().size();
+  Ref<> elements = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  for (size_t i = 0; elements && i < count; ++i) {
+    Ref<> element = this->argument(argument.elements()[i]);
+    if (!element) return nullptr;
+    PyTuple_SET_ITEM(elements.get(), i, element.release());
+  }
+  if (!elements || argument.kind() == Argument::Kind::Tuple) return elements;
+  if (argument.kind() == Argument::Kind::List) return Ref<>::steal(PySequence_List(elements.get()));
+  auto item = [&](size_t i) { return PyTuple_GET_ITEM(elements.get(), i); };
+  if (argument.kind() == Argument::Kind::Slice) {
+    return Ref<>::steal(PySlice_New(item(0), item(1), item(2)));
+  }
+  Ref<> dict = Ref<>::steal(PyDict_New());
+  for (size_t i = 0; dict && i < count; ++i) {
+    PyObject* key = PyTuple_GET_ITEM(argument.object().get(), i);
+    if (PyDict_SetItem(dict.get(), key, item(i)) < 0) return nullptr;
+  }
+  return dict;
+}
+
+Ref<> StandIns::standIn(Node& node) {
+  const TensorMetadata& metadata = *node.metadata;
+  if (metadata.isScalar) {
+    PyTypeObject* type = numpy_.scalarTypes[metadata.dtype];
+    return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(type), "i",
+                                              data_ == NumPyData::Zeros ? 0 : 1));
+  }
+  Ref<>& object = arrays_[&node];
+  if (!object) object = array(metadata);
+  return object;
+}
+
+Ref<> StandIns::shape(const TensorMetadata& metadata) const {
+  return integers(metadata.sizes.size(), [&](size_t i) { return smallSize(metadata.sizes[i]); });
+}
+
+Ref<> StandIns::array(const TensorMetadata& metadata) {
+  static PyObject* const zeros = [] {
+    PyObject* bytes = PyBytes_FromStringAndSize(nullptr, kLargestItem);
+    std::fill_n(PyBytes_AS_STRING(bytes), kLargestItem, '\0');
+    return bytes;
+  }();
+  Ref<> sizes = shape(metadata);
+  PyObject* dtype = numpy_.dtypes[metadata.dtype].get();
+  if (!sizes) return nullptr;
+  if (data_ == NumPyData::Ones) {
+    return Ref<>::steal(PyObject_CallMethod(numpy_.numpy.get(), "ones", "OO", sizes.get(), dtype));
+  }
+  if (data_ == NumPyData::Identity && metadata.dimension() >= 2) return identity(sizes, dtype);
+  // One zero, seen at all places: every stride is 0.
+  Ref<> strides = integers(metadata.sizes.size(), [](size_t) { return 0LL; });
+  if (!strides) return nullptr;
+  return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(numpy_.arrayType.get()),
+                                            "OOOiO", sizes.get(), dtype, zeros, 0, strides.get()));
+}
+
+Ref<> StandIns::identity(BorrowedRef<> shape, BorrowedRef<> dtype) const {
+  PyObject* numpy = numpy_.numpy.get();
+  Py_ssize_t dimension = PyTuple_GET_SIZE(shape.get());
+  Ref<> matrix = Ref<>::steal(
+      PyObject_CallMethod(numpy, "eye", "OOiO", PyTuple_GET_ITEM(shape.get(), dimension - 2),
+                          PyTuple_GET_ITEM(shape.get(), dimension - 1), 0, dtype.get()));
+  if (!matrix) return nullptr;
+  return Ref<>::steal(PyObject_CallMethod(numpy, "broadcast_to", "OO", matrix.get(), shape.get()));
+}
+
+}  // namespace armature

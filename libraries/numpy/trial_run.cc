@@ -1,0 +1,312 @@
+#include "libraries/numpy/trial_run.h"
+
+#include <string>
+#include <string_view>
+
+#include "core/graph_break.h"
+#include "guards/array_library.h"
+#include "libraries/numpy/stand_ins.h"
+#include "variables/constant.h"
+
+namespace armature {
+
+namespace {
+
+// Inputs with no more elements than this stand for themselves.
+constexpr SymInt kFewElements = 256;
+
+ResultStructure failed() {
+  ResultStructure result;
+  result.kind = ResultStructure::Kind::Constant;
+  return result;
+}
+
+ResultStructure none() {
+  ResultStructure result = failed();
+  result.constant = Ref<>::create(Py_None);
+  return result;
+}
+
+ResultStructure same(Node* node) {
+  ResultStructure result;
+  result.metadata = node->metadata;
+  result.same = node;
+  return result;
+}
+
+// While one lives, NumPy reports no floating-point error and Python shows no warning.
+class Silence {
+ public:
+  Silence(const NumPyModule& numpy, bool warnings) : numpy_(numpy) {
+    token_ = Ref<>::steal(PyContextVar_Set(numpy.errorHandling.get(), numpy.ignoreErrors.get()));
+    if (warnings) silenceWarnings();
+  }
+  ~Silence() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (warnings_) {
+      Ref<> left = Ref<>::steal(
+          PyObject_CallMethod(warnings_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    }
+    if (token_) PyContextVar_Reset(numpy_.errorHandling.get(), token_.get());
+    PyErr_Restore(type, value, traceback);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  void silenceWarnings() {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("warnings"));
+    Ref<> manager = Ref<>::steal(
+        module ? PyObject_CallMethod(module.get(), "catch_warnings", nullptr) : nullptr);
+    Ref<> entered =
+        Ref<>::steal(manager ? PyObject_CallMethod(manager.get(), "__enter__", nullptr) : nullptr);
+    if (entered) {
+      warnings_ = std::move(manager);
+      Ref<> done = Ref<>::steal(PyObject_CallMethod(module.get(), "simplefilter", "s", "ignore"));
+    }
+    PyErr_Clear();
+  }
+
+  const NumPyModule& numpy_;
+  Ref<> token_;
+  Ref<> warnings_;
+};
+
+class TrialRun {
+ public:
+  TrialRun(const NumPyModule& numpy, const Node& node, const FunctionRule& rule)
+      : numpy_(numpy), node_(node), rule_(rule) {}
+
+  ResultStructure run() {
+    checkForm();
+    if (rule_.effect == NumPyEffect::Mutates) return none();
+    if (rule_.effect == NumPyEffect::MutatesAndReturns) return same(node_.arguments[0].node());
+    if (Node* out = outArgument()) return same(out);
+    if (rule_.sizes == NumPySizes::Kept && hasManyElements() && !givesSizes()) {
+      StandIns small(numpy_, node_, rule_.data, true);
+      ResultStructure result;
+      if (Ref<> object = call(small); object && structure(object, small, result)) return result;
+      PyErr_Clear();  // The real sizes tell the real message.
+    }
+    StandIns exact(numpy_, node_, rule_.data, false);
+    ResultStructure result;
+    Ref<> object = call(exact);
+    if (!object || !structure(object, exact, result)) return failed();
+    return result;
+  }
+
+ private:
+  [[noreturn]] void breakOnForm(const char* why) const {
+    throw GraphBreak("Unsupported call of a NumPy function", targetName(node_.target), why);
+  }
+  [[noreturn]] void breakOnData() const {
+    throw GraphBreak("Data dependent operator", targetName(node_.target),
+                     "What the operation returns depends on the data of an array, which is not "
+                     "known while tracing.");
+  }
+
+  // Only forms of the call are let through in which nothing but data depends on data.
+  void checkForm() const {
+    size_t count = node_.arguments.size();
+    if (count < rule_.fewest || count > rule_.most) {
+      breakOnForm("The function is not traced with this number of arguments.");
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (!mayHoldArrays(i) && !isPositionalOut(i) && mentionsNode(node_.arguments[i])) breakOnData();
+    }
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      const char* keyword = PyUnicode_AsUTF8(name.get());
+      if (isRefused(keyword)) {
+        breakOnForm("The function is not traced with one of the keyword arguments given.");
+      }
+      if (std::string_view(keyword) == "out") {
+        if (mentionsNode(argument) && argument.kind() != Argument::Kind::Node) {
+          breakOnForm("Several output arrays at once are not modelled.");
+        }
+      } else if (!keywordMayHoldArrays(keyword) && mentionsNode(argument)) {
+        breakOnData();
+      }
+    }
+    if (rule_.effect == NumPyEffect::Mutates) return;
+    for (const Argument& argument : node_.arguments) checkIndexes(argument);
+    checkUniversalFunction();
+  }
+
+  bool mayHoldArrays(size_t position) const {
+    return position < 8 ? (rule_.arrays >> position) & 1 : rule_.arrays == 0xff;
+  }
+
+  bool isRefused(std::string_view keyword) const {
+    std::string refused = std::string(" ") + rule_.refused + " ";
+    return refused.find(" " + std::string(keyword) + " ") != std::string::npos;
+  }
+
+  // Slices with bounds from data, and masks, have results whose shape is data.
+  void checkIndexes(const Argument& argument) const {
+    static PyObject* const getitem = [] {
+      Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+      return PyObject_GetAttrString(module.get(), "getitem");
+    }();
+    if (argument.kind() == Argument::Kind::Slice && mentionsNode(argument)) breakOnData();
+    if (argument.kind() != Argument::Kind::Slice) {
+      for (const Argument& element : argument.elements()) checkIndexes(element);
+    }
+    if (node_.target.get() != getitem || &argument != &node_.arguments[1]) return;
+    forEachInput(argument, [&](Node* input) {
+      if (input->metadata->dtype == kBool) breakOnData();
+    });
+  }
+
+  // Methods of universal functions: those of functions that run the program's code are not known.
+  void checkUniversalFunction() const {
+    if (Py_TYPE(node_.target.get()) != &PyMethodDescr_Type ||
+        PyDescr_TYPE(node_.target.get()) != numpy_.ufuncType.get()) {
+      return;
+    }
+    PyObject* function = node_.arguments.empty() ? nullptr : node_.arguments[0].object().get();
+    Ref<> name = Ref<>::steal(function ? PyObject_GetAttrString(function, "__name__") : nullptr);
+    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "";
+    bool isKnown = *text && numpy_.attribute(text).get() == function;
+    PyErr_Clear();
+    if (!isKnown) breakOnForm("The universal function was not made by NumPy.");
+  }
+
+  // np.add(a, b, c): the argument after the last input is the output.
+  bool isPositionalOut(size_t index) const {
+    if (Py_TYPE(node_.target.get()) != numpy_.ufuncType.get()) return false;
+    auto number = [&](const char* name) {
+      Ref<> value = Ref<>::steal(PyObject_GetAttrString(node_.target.get(), name));
+      return value ? PyLong_AsLong(value.get()) : -1;
+    };
+    return number("nin") == static_cast<long>(index) && number("nout") == 1 &&
+           node_.arguments[index].kind() == Argument::Kind::Node;
+  }
+
+  Node* outArgument() const {
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      if (argument.kind() == Argument::Kind::Node &&
+          PyUnicode_CompareWithASCIIString(name.get(), "out") == 0) {
+        return argument.node();
+      }
+    }
+    size_t last = node_.arguments.size();
+    return last > 0 && isPositionalOut(last - 1) ? node_.arguments[last - 1].node() : nullptr;
+  }
+
+  bool hasManyElements() const {
+    SymInt elements = 0;
+    forEachInput(node_, [&](Node* input) { elements += input->metadata->numel(); });
+    return elements > kFewElements;
+  }
+
+  // True if data of the program's own, beside arrays, could have a say in the result's sizes.
+  bool givesSizes() const {
+    auto isSequence = [](const Argument& argument) {
+      return argument.kind() != Argument::Kind::Node &&
+             (argument.kind() != Argument::Kind::Constant || PyTuple_Check(argument.object().get()));
+    };
+    for (size_t i = 0; i < node_.arguments.size(); ++i) {
+      if (mayHoldArrays(i) && isSequence(node_.arguments[i])) return true;
+    }
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      if (keywordMayHoldArrays(PyUnicode_AsUTF8(name.get())) && isSequence(argument)) return true;
+    }
+    return false;
+  }
+
+  // Universal functions and operators issue no warnings but those of floating-point errors.
+  bool mayWarn() const {
+    return node_.operation == NodeOperation::CallMethod ||
+           (Py_TYPE(node_.target.get()) != numpy_.ufuncType.get() &&
+            Py_TYPE(node_.target.get()) != &PyCFunction_Type);
+  }
+
+  Ref<> call(StandIns& standIns) const {
+    bool isMethod = node_.operation == NodeOperation::CallMethod;
+    size_t first = isMethod ? 1 : 0;
+    Ref<> callable = node_.target;
+    if (isMethod) {
+      Ref<> self = standIns.argument(node_.arguments[0]);
+      if (!self) return nullptr;
+      callable = Ref<>::steal(PyObject_GetAttr(self.get(), node_.target.get()));
+    }
+    size_t count = node_.arguments.size() - first;
+    Ref<> arguments = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    Ref<> keywords = Ref<>::steal(PyDict_New());
+    if (!callable || !arguments || !keywords) return nullptr;
+    for (size_t i = 0; i < count; ++i) {
+      Ref<> value = standIns.argument(node_.arguments[first + i]);
+      if (!value) return nullptr;
+      PyTuple_SET_ITEM(arguments.get(), i, value.release());
+    }
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      Ref<> value = standIns.argument(argument);
+      if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
+    }
+    Silence silence(numpy_, rule_.effect == NumPyEffect::Computes && mayWarn());
+    return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
+  }
+
+  // False if the sizes of small stand-ins do not tell those of the result.
+  bool structure(BorrowedRef<> object, const StandIns& standIns, ResultStructure& result) const {
+    PyTypeObject* type = Py_TYPE(object.get());
+    if (rule_.effect == NumPyEffect::Tells) {
+      if (!isConstantObject(object)) breakOnResult(type);
+      result.kind = ResultStructure::Kind::Constant;
+      result.constant = Ref<>::create(object);
+      return true;
+    }
+    if (PyTuple_Check(object.get()) || PyList_CheckExact(object.get())) {
+      bool isTuple = PyTuple_Check(object.get());
+      result.kind = isTuple ? ResultStructure::Kind::Tuple : ResultStructure::Kind::List;
+      if (isTuple) result.type = Ref<>::create(reinterpret_cast<PyObject*>(type));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i) {
+        ResultStructure element;
+        if (!structure(PySequence_Fast_GET_ITEM(object.get(), i), standIns, element)) return false;
+        result.elements.push_back(std::move(element));
+      }
+      return true;
+    }
+    if (Node* node = standIns.nodeOf(object)) {
+      result = same(node);
+      return true;
+    }
+    auto metadata = std::make_shared<TensorMetadata>();
+    metadata->library = ArrayLibraryKind::NumPy;
+    if (auto found = numpy_.numberOfScalarType.find(type);
+        found != numpy_.numberOfScalarType.end()) {
+      metadata->dtype = found->second;
+      metadata->isScalar = true;
+    } else {
+      const ArrayLibrary* reader = arrayLibrary(ArrayLibraryKind::NumPy);
+      if (type != numpy_.arrayType.get() || !reader || !reader->read(object, *metadata, nullptr)) {
+        breakOnResult(type);
+      }
+      if (!standIns.restore(metadata->sizes)) return false;
+      setContiguousStrides(*metadata);
+    }
+    result.metadata = std::move(metadata);
+    return true;
+  }
+
+  [[noreturn]] void breakOnResult(PyTypeObject* type) const {
+    throw GraphBreak("Result of NumPy that is not modelled",
+                     targetName(node_.target) + " returns " + type->tp_name,
+                     "Only arrays and scalars of numbers, and tuples and lists of them, are traced "
+                     "as results of NumPy's functions.");
+  }
+
+  static constexpr DType kBool = 0;  // NPY_BOOL
+  const NumPyModule& numpy_;
+  const Node& node_;
+  const FunctionRule& rule_;
+};
+
+}  // namespace
+
+ResultStructure tryOut(const NumPyModule& numpy, const Node& node, const FunctionRule& rule) {
+  return TrialRun(numpy, node, rule).run();
+}
+
+}  // namespace armature
