@@ -152,6 +152,22 @@ Py_ssize_t extraIndex() {
 
 }  // namespace
 
+namespace {
+
+bool callsReaderOfFrame(const Code& code) {
+  constexpr const char* kReaders[] = {"locals", "vars", "dir", "eval", "exec"};
+  for (const Instruction& instruction : code.instructions) {
+    if (instruction.opcode != Opcode::LOAD_GLOBAL) continue;
+    PyObject* name = code.names[instruction.argument].get();
+    for (const char* reader : kReaders) {
+      if (PyUnicode_CompareWithASCIIString(name, reader) == 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 CodePtr lift(BorrowedRef<PyCodeObject> from) {
   const Py_ssize_t index = extraIndex();
   if (index < 0) return nullptr;
@@ -160,6 +176,7 @@ CodePtr lift(BorrowedRef<PyCodeObject> from) {
   if (extra == nullptr) {
     auto code = std::make_unique<Code>();
     if (!Lifter(from, *code).run()) return nullptr;
+    code->readsOwnFrame = callsReaderOfFrame(*code);
     if (!native::setExtra(from, index, code.get())) return nullptr;
     extra = code.release();
   }

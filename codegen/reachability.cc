@@ -122,6 +122,9 @@ void PyCodegen::collectParts(VariableTracker* tracker) {
     case VariableKind::NewCell:
       collect(llvm::cast<NewCellVariable>(tracker)->contents());
       break;
+    case VariableKind::ContextExit:
+      collect(llvm::cast<ContextExitVariable>(tracker)->manager);
+      break;
     case VariableKind::Super:
       collect(llvm::cast<SuperVariable>(tracker)->startClass);
       collect(llvm::cast<SuperVariable>(tracker)->self);

@@ -414,12 +414,24 @@ void PyCodegen::build(VariableTracker* tracker) {
     }
     case VariableKind::ContextManager: {
       auto* manager = llvm::cast<ContextManagerVariable>(tracker);
-      if (manager->takesMode) throw UnsupportedReconstruction("set_grad_enabled object");
+      // Not by its constructor, which may set the mode.
       assembler_.emit(Opcode::PUSH_NULL);
+      assembler_.emitLoadConst(objectNew());
       load(manager->classValue);
-      assembler_.emitCall(0);
+      assembler_.emitCall(1);
+      auto set = [&](const char* name, bool value) {
+        assembler_.emitLoadConst(value ? Py_True : Py_False);
+        assembler_.emit(Opcode::COPY, 2);
+        assembler_.emitName(Opcode::STORE_ATTR, name);
+      };
+      set("prev", manager->previous);
+      if (manager->takesMode) set("mode", manager->target);
       return;
     }
+    case VariableKind::ContextExit:
+      load(llvm::cast<ContextExitVariable>(tracker)->manager);
+      assembler_.emitName(Opcode::LOAD_ATTR, "__exit__");
+      return;
     default:
       buildIterator(tracker);
   }

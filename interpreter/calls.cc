@@ -183,7 +183,8 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
     return Value();
   }
   frame->pushedByInstruction = arguments.tail;
-  frame->callersResumable = arguments.tail && callerResumable;
+  frame->callersResumable =
+      arguments.tail && callerResumable && !function->code->readsOwnFrame;
   if (arguments.tail) return Value::framePushed();
   enterRecursion();
   Value result;

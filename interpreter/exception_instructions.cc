@@ -95,6 +95,7 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
     Value manager = frame.peek(1);
     if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
       if (!modelled->takesMode) modelled->enter(*this);
+      frame.peek(1) = make<ContextExitVariable>(modelled);
       frame.push(Value::none());
       return true;
     }
@@ -118,7 +119,7 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
   }
   // WITH_EXCEPT_START: exit function, lasti, previous exc_info, exception.
   Value exception = frame.peek(1);
-  if (trackerOf<ContextManagerVariable>(frame.peek(4))) {
+  if (trackerOf<ContextExitVariable>(frame.peek(4))) {
     Value result = call(*this, frame.peek(4), llvm::ArrayRef<Value>());
     if (!result) return false;
     frame.push(Value::none());

@@ -27,10 +27,12 @@ InstructionTranslator::InstructionTranslator(const EntryPoint& entry, BorrowedRe
   runHandlerRegistrations();
   rootGlobals_ = globals;
   frame_ = pushFrame(entry_.code, moduleDict(globals), nullptr);
-  frame_->callersResumable = true;
+  frame_->callersResumable = !entry_.code->readsOwnFrame;
   frame_->pc = entry_.start;
   bindInputs(inputs);
-  trail.cut();
+  // Until an instruction is marked (in code that reads its own frame, none ever is), a break goes
+  // back to the beginning.
+  mark(*frame_, true);
 }
 
 InstructionTranslator::~InstructionTranslator() {
@@ -151,20 +153,17 @@ NewCellVariable* InstructionTranslator::runningClassCell() {
 void InstructionTranslator::markInstruction(Frame& frame) {
   if (!frame.callersResumable) return;
   bool resumable = frame.code->regionOf[frame.pc] < 0 && !handled_;
-  if (resumable) {
-    trail.cut();
-    mark_.frame = &frame;
-    mark_.pc = frame.pc;
-    mark_.hasSnapshot = false;
-    return;
-  }
-  if (mark_.frame == &frame && mark_.hasSnapshot) return;
-  // The first instruction of a region: a break inside goes back to here. Nothing after the last
-  // resumable instruction may be undone, so the trail is cut once more.
+  // The first instruction of a region is marked with a snapshot: a break inside goes back to here.
+  if (resumable || mark_.frame != &frame || !mark_.hasSnapshot) mark(frame, !resumable);
+}
+
+void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
+  // Nothing before the mark will be undone.
   trail.cut();
   mark_.frame = &frame;
   mark_.pc = frame.pc;
-  mark_.hasSnapshot = true;
+  mark_.hasSnapshot = withSnapshot;
+  if (!withSnapshot) return;
   mark_.slots.assign(frame.slots.begin(), frame.slots.end());
   mark_.depth = frame.depth;
 }

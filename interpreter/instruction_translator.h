@@ -93,6 +93,7 @@ class InstructionTranslator : public Translator {
   const ExceptionRegion* handlerOf(const Frame& frame) const;
   bool anyHandler() const;
   void markInstruction(Frame& frame);
+  void mark(Frame& frame, bool withSnapshot);
   // A frame returned: gives the result to its caller's stack. True if `entry` itself returned.
   bool returnFrom(Frame* entry, Value& result);
 

@@ -20,7 +20,7 @@ void ContextManagerVariable::exit(Translator& translator) {
 namespace {
 
 Value callExit(Translator& translator, const Value& self, CallArguments&) {
-  llvm::cast<ContextManagerVariable>(self.tracker())->exit(translator);
+  llvm::cast<ContextExitVariable>(self.tracker())->manager->exit(translator);
   return Value::none();
 }
 
@@ -28,7 +28,14 @@ TypeSlots makeContextManagerSlots() {
   TypeSlots slots;
   slots.tp_getattro = unimplemented::getAttribute;
   slots.tp_setattro = unimplemented::setAttribute;
-  // As a callable, the manager is its own __exit__: that is what BEFORE_WITH leaves on the stack.
+  slots.tp_call = unimplemented::call;
+  return slots;
+}
+
+TypeSlots makeContextExitSlots() {
+  TypeSlots slots;
+  slots.tp_getattro = unimplemented::getAttribute;
+  slots.tp_setattro = unimplemented::setAttribute;
   slots.tp_call = callExit;
   return slots;
 }
@@ -36,5 +43,6 @@ TypeSlots makeContextManagerSlots() {
 }  // namespace
 
 const TypeSlots kContextManagerSlots = makeContextManagerSlots();
+const TypeSlots kContextExitSlots = makeContextExitSlots();
 
 }  // namespace armature

@@ -23,7 +23,17 @@ class ContextManagerVariable : public VariableTracker {
   const Value classValue;  // for building it again
   const bool target;       // the grad mode inside
   const bool takesMode;    // its constructor takes the mode (set_grad_enabled)
-  bool previous = true;    // the grad mode before enter(). Trailed.
+  bool previous = false;   // the grad mode before enter(). Trailed.
+};
+
+// The manager's bound __exit__, which a with statement keeps on the stack.
+class ContextExitVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(ContextExit)
+  explicit ContextExitVariable(ContextManagerVariable* manager)
+      : VariableTracker(VariableKind::ContextExit, &PyMethod_Type), manager(manager) {}
+
+  ContextManagerVariable* const manager;
 };
 
 }  // namespace armature

@@ -22,6 +22,7 @@ bool callLibrary(Translator& translator, PyObject* callable, CallArguments& argu
       case CallKind::ConstantFoldable:
         for (Value& value : arguments.values) translator.realize(value);
         if (allData(arguments)) {
+          translator.guardGlobalState();
           result = callWithData(translator, callable, arguments);
           return true;
         }

@@ -116,6 +116,8 @@ class Translator : public Observer {
     return std::move(guards_);
   }
   void observe(Node* placeholder, uint32_t observed) override;
+  // The trace has read the libraries' global state (grad mode, default dtype, …).
+  void guardGlobalState() { usedLibraries_ = true; }
 
   // --- Graph.
   Node* addInput(const Source* source, BorrowedRef<> object);

@@ -16,7 +16,7 @@ constexpr CallRule unsupported(const char* reason) {
 }
 
 // Functions of torch._C that tell something and change nothing.
-constexpr std::array<std::string_view, 28> kPureBindings = {"_accelerator_getAccelerator",
+constexpr std::array<std::string_view, 27> kPureBindings = {"_accelerator_getAccelerator",
                                                             "_get_cublas_allow_tf32",
                                                             "_get_privateuse1_backend_name",
                                                             "_get_tracing_state",
@@ -39,7 +39,6 @@ constexpr std::array<std::string_view, 28> kPureBindings = {"_accelerator_getAcc
                                                             "is_autocast_cache_enabled",
                                                             "is_autocast_cpu_enabled",
                                                             "is_autocast_enabled",
-                                                            "is_grad_enabled",
                                                             "is_inference_mode_enabled",
                                                             "is_vulkan_available",
                                                             "promote_types",

@@ -33,6 +33,13 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
   return manager;
 }
 
+// The mode is the trace's: what the graph has set so far, not what is set while tracing.
+Value isGradEnabled(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "is_grad_enabled", arguments, 0, 0)) return Value();
+  translator.guardGlobalState();
+  return Value::boolean(translator.gradEnabled());
+}
+
 }  // namespace
 
 void registerGradModes() {
@@ -45,6 +52,7 @@ void registerGradModes() {
   add("no_grad", makeMode<false>);
   add("enable_grad", makeMode<true>);
   add("set_grad_enabled", makeSetGradEnabled);
+  add("is_grad_enabled", isGradEnabled);
 }
 
 }  // namespace armature
