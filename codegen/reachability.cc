@@ -73,8 +73,7 @@ void PyCodegen::collectParts(VariableTracker* tracker) {
       collect(llvm::cast<SequenceIteratorVariable>(tracker)->sequence);
       break;
     case VariableKind::DictIterator: {
-      auto* iterator = llvm::cast<DictIteratorVariable>(tracker);
-      if (auto* dict = llvm::dyn_cast<DictVariable>(iterator->container)) collectDict(dict);
+      collect(llvm::cast<DictIteratorVariable>(tracker)->container);
       break;
     }
     case VariableKind::Enumerate:

@@ -507,6 +507,11 @@ bool PyCodegen::buildDictIterator(DictIteratorVariable* iterator) {
       dict->entries().entryCount() != iterator->entryCount) {
     return false;
   }
+  // It is made before effects are replayed: an existing dict must have its keys already.
+  for (int32_t i = 0; dict->existing() && i < dict->entries().entryCount(); ++i) {
+    const OrderedValueMap::Entry& entry = dict->entries()[i];
+    if (entry.existed != entry.live()) return false;
+  }
   static PyObject* const reversed = PyDict_GetItemString(PyEval_GetBuiltins(), "reversed");
   static PyObject* const next = PyDict_GetItemString(PyEval_GetBuiltins(), "next");
   static PyObject* const islice = [] {

@@ -223,17 +223,22 @@ def check(
     return compiled
 
 
+def entries(compiled: Any) -> list[dict[str, Any]]:
+    """The translations of a compiled function, or of a method of one."""
+    return _C.entries(getattr(compiled, "__func__", compiled))
+
+
 def break_reasons(compiled: Any) -> list[dict[str, Any]]:
-    return [entry["break_reason"] for entry in _C.entries(compiled) if entry["break_reason"]]
+    return [entry["break_reason"] for entry in entries(compiled) if entry["break_reason"]]
 
 
 def translations(compiled: Any) -> int:
-    return len(_C.entries(compiled))
+    return len(entries(compiled))
 
 
 def report(compiled: Any) -> str:
     lines = []
-    for entry in _C.entries(compiled):
+    for entry in entries(compiled):
         lines.append(f"--- {entry['name']} from {entry['resumes_at']}, {entry['break_reason']}")
         lines += [entry["graph"], entry["guards"], entry["bytecode"]]
     return "\n".join(lines)

@@ -717,9 +717,9 @@ def test_break_reason_names_the_place():
 
 def test_traceback_lines_point_into_the_function():
     def f(x):
-        y = x + 1
+        x = x + 1
         print("break")
-        raise ValueError("here")
+        raise ValueError("here", x)
 
     compiled = armature.compile(f)
     for _ in range(2):
