@@ -386,6 +386,7 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
                      "that.",
                      {"Move the try or with statement out of the compiled function."});
   }
+  if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {
     if (input->operation == NodeOperation::Placeholder) {
       observe(input, ObservedEverything);
