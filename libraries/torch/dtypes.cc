@@ -121,11 +121,17 @@ DType dtypeNumber(BorrowedRef<> object) {
 }
 
 Ref<> deviceObject(Device device) {
-  Ref<> type = torchAttribute("device");
-  if (!type) return nullptr;
-  const char* name = kDeviceNames[device.type];
-  if (device.index < 0) return Ref<>::steal(PyObject_CallFunction(type.get(), "s", name));
-  return Ref<>::steal(PyObject_CallFunction(type.get(), "si", name, device.index));
+  // Made once each: torch.device is a call that the program's modes would see.
+  static auto* known = new llvm::DenseMap<int, PyObject*>;
+  PyObject*& object = (*known)[device.type * 256 + device.index];
+  if (!object) {
+    Ref<> type = torchAttribute("device");
+    if (!type) return nullptr;
+    const char* name = kDeviceNames[device.type];
+    object = device.index < 0 ? PyObject_CallFunction(type.get(), "s", name)
+                              : PyObject_CallFunction(type.get(), "si", name, device.index);
+  }
+  return Ref<>::create(object);
 }
 
 bool readDevice(BorrowedRef<> object, Device& device) {

@@ -62,10 +62,26 @@ class Evaluation {
       breakOnData(node_);
     }
     if (stand_ == Stand::Fake) return breakOnFakeFailure();
+    if (isAboutMeta()) {
+      PyErr_Clear();
+      breakOnData(node_);
+    }
     return hearRealException();
   }
 
  private:
+  // Does the exception complain of what stands for the program's tensors? They lack data.
+  static bool isAboutMeta() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
+    PyErr_Clear();
+    std::string_view message = stringView(text);
+    bool result = message.find(" meta ") != std::string_view::npos || message.ends_with(" meta");
+    PyErr_Restore(type, value, traceback);
+    return result;
+  }
+
   // Notes which devices and how much data the arguments mention.
   void lookAtArguments() {
     forEachInput(node_, [&](Node* input) { lookAt(inputs_(*input)); });
@@ -116,13 +132,19 @@ class Evaluation {
                  : nullptr);
     if (autocast && autocast.get() == Py_True) return true;
     if (!hasArrays_ && !namesDevice_) {
-      Ref<> standard =
-          Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "get_default_device", nullptr));
+      Ref<> standard = defaultDevice();
       Device device;
       keepFunctionModes_ = standard && readDevice(standard, device) && device.type != kCpuDevice;
     }
     PyErr_Clear();
     return keepFunctionModes_;
+  }
+
+  // What torch.set_default_device set; None without it. (torch.get_default_device is a call that
+  // the program's modes would see.)
+  static Ref<> defaultDevice() {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
+    return Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "CURRENT_DEVICE") : nullptr);
   }
 
   // The result of the operation on stand-ins; null with the exception set.

@@ -7,6 +7,7 @@
 
 #include "core/graph_break.h"
 #include "guards/array_library.h"
+#include "libraries/torch/dtypes.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/operator_names.h"
@@ -175,6 +176,10 @@ bool registerTorchLibrary() {
   if (findLibrary(ArrayLibraryKind::Torch)) return true;
   const TorchModule* torch = TorchModule::get();
   if (!torch) return false;
+  // What every evaluation needs, made while no mode of a traced program looks on.
+  deviceObject({});
+  deviceObject({kMetaDevice, -1});
+  PyErr_Clear();
   registerLibrary(new TorchLibrary(*torch));
   return true;
 }

@@ -12,6 +12,7 @@
 #include "graph/json.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/metadata_rules/table.h"
 #include "libraries/torch/tensor_reader.h"
 #include "libraries/torch/torch_library.h"
 
@@ -298,6 +299,21 @@ PyObject* torchRule(PyObject*, PyObject* arguments) {
   });
 }
 
+// The name of the rule for the last node of a described graph, or None.
+PyObject* torchRuleName(PyObject*, PyObject* description) {
+  return guarded([&]() -> Ref<> {
+    GraphBuilder builder(description);
+    const RuleEntry* entry = findRule(*builder.last());
+    return entry ? string(entry->name) : Ref<>::create(Py_None);
+  });
+}
+
+PyObject* torchRuleNames(PyObject*, PyObject*) {
+  Ref<> names = Ref<>::steal(PyList_New(0));
+  for (const std::string& name : ruleNames()) PyList_Append(names.get(), string(name).get());
+  return names.release();
+}
+
 Ref<> toPython(const CallRule& rule) {
   static constexpr const char* kKinds[] = {"not ours", "graph operation", "constant foldable",
                                            "inline", "unsupported"};
@@ -327,6 +343,8 @@ PyMethodDef functions[] = {
     {"graph_to_torch", graphToTorch, METH_O, "A described graph as a torch.fx.GraphModule."},
     {"graph_to_function", graphToFunction, METH_O, "A described graph as a function."},
     {"torch_rule", torchRule, METH_VARARGS, "What the last node of a described graph returns."},
+    {"torch_rule_name", torchRuleName, METH_O, "The name of that rule."},
+    {"torch_rule_names", torchRuleNames, METH_NOARGS, "The names of all rules."},
     {"torch_classify", torchClassify, METH_O, "What a callable of torch is to a trace."},
     {"torch_classify_method", torchClassifyMethod, METH_O, "The same for a method's name."},
     {},

@@ -17,8 +17,12 @@ def operator_database():
         module = types.ModuleType("expecttest")
         module.TestCase = unittest.TestCase
         sys.modules["expecttest"] = module
+    from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.opinfo import core
 
+    # Each sample looks through the whole stack for a unittest.TestCase: slow, and in vain.
+    core.extract_test_fn = common_utils.extract_test_fn = lambda: None
     return op_db
 
 

@@ -10,6 +10,8 @@ namespace {
 
 bool giveElementwise(const Call& call, ResultStructure& result, const Elementwise& operands,
                      DType computed, DType dtype) {
+  // Hardly anything is implemented for it.
+  if (computed == Complex32) return false;
   MetadataPointer metadata = operands.make(computed, dtype);
   return metadata && give(call, result, std::move(metadata));
 }
@@ -84,7 +86,12 @@ bool power(const Call& call, ResultStructure& result) {
   std::optional<Scalar> exponent = call.scalar(1);
   bool isNegative = exponent && exponent->integer < 0;
   if (isNegative && isIntegral(operands.dtype())) return false;
-  return giveElementwise(call, result, operands);
+  if (!exponent) return giveElementwise(call, result, operands);
+  // A number as exponent belongs to the operation, and is no operand of it.
+  Elementwise base;
+  if (!call.tensor(0)) return false;
+  base.add(*call.tensor(0));
+  return giveElementwise(call, result, base, operands.dtype(), operands.dtype());
 }
 
 bool bitwise(const Call& call, ResultStructure& result) {
@@ -166,6 +173,13 @@ bool gelu(const Call& call, ResultStructure& result) {
   if (const Argument* approximate = call.argument(1)) {
     std::string_view name = stringView(approximate->object());
     if (name != "none" && name != "tanh") return false;
+  }
+  return activation(call, result);
+}
+
+bool softplus(const Call& call, ResultStructure& result) {
+  for (size_t number : {1, 2}) {
+    if (call.argument(number) && !call.scalar(number)) return false;
   }
   return activation(call, result);
 }
@@ -324,8 +338,8 @@ const Row kRows[] = {
     {"silu mish hardswish hardsigmoid selu", InFunctional, "input inplace", functionalActivation},
     {"leaky_relu elu", InFunctional, "input negative_slope|alpha inplace", activationWithNumber},
     {"gelu", InBindings, "input ; approximate", gelu},
-    {"softplus", InBindings, "input", activation},
-    {"logsigmoid", InFunctional, "input", activation},
+    {"softplus", InBindings, "input beta threshold", softplus},
+    {"log_sigmoid", InBindings, "input", activation},
     {"invert", InOperator, "self", invert},
     {"bitwise_not", kAnywhereInPlaceToo, "self|input", invert},
     {"__invert__", AsMethod, "self", invert},

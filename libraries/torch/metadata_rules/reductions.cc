@@ -1,5 +1,7 @@
 // Operations that take dimensions away.
 
+#include <utility>
+
 #include "libraries/torch/metadata_rules/elementwise.h"
 #include "libraries/torch/metadata_rules/result.h"
 #include "libraries/torch/metadata_rules/table.h"
@@ -17,15 +19,11 @@ class ReducedShape {
   // False if the dimensions do not exist, or are given twice.
   bool setDimensions(const SymIntVector& given) {
     reduced_.assign(self_.sizes.size(), false);
-    bool seenScalar = false;
+    if (reduced_.empty() && given.size() > 1) return false;
     for (SymInt dimension : given) {
       std::optional<int64_t> wrapped = wrapDimension(dimension, self_.dimension());
       if (!wrapped) return false;
-      if (reduced_.empty()) {
-        if (std::exchange(seenScalar, true)) return false;
-      } else if (std::exchange(reduced_[*wrapped], true)) {
-        return false;
-      }
+      if (!reduced_.empty() && std::exchange(reduced_[*wrapped], true)) return false;
     }
     return true;
   }

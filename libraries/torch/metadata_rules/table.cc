@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/StringMap.h>
 
+#include <algorithm>
 #include <string>
 
 namespace armature {
@@ -19,7 +20,6 @@ constexpr NamedPlace kPlaces[] = {
     {InOperator, "operator."},     {InFunctional, "torch.nn.functional."},
     {InBindings, "torch._C._nn."}, {AsAttribute, "getattr "}};
 
-// From "torch.add", "torch.Tensor.add", "torch.Tensor.add_", "operator.iadd", "getattr T", ….
 class RuleTable {
  public:
   RuleTable() {
@@ -33,6 +33,13 @@ class RuleTable {
   const RuleEntry* find(std::string_view name) const {
     auto found = entries_.find(llvm::StringRef(name.data(), name.size()));
     return found == entries_.end() ? nullptr : &found->second;
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> result;
+    for (const auto& entry : entries_) result.push_back(entry.second.name);
+    std::ranges::sort(result);
+    return result;
   }
 
  private:
@@ -60,8 +67,8 @@ class RuleTable {
   }
 
   void add(const std::string& name, const Row& row, bool isInPlace, bool needsSelf) {
-    entries_.try_emplace(name,
-                         RuleEntry{Parameters(row.parameters), row.rule, isInPlace, needsSelf});
+    entries_.try_emplace(
+        name, RuleEntry{name, Parameters(row.parameters), row.rule, isInPlace, needsSelf});
   }
 
   llvm::StringMap<RuleEntry> entries_;
@@ -109,5 +116,7 @@ const RuleEntry* findRule(const Node& node) {
   }
   return entry->second;
 }
+
+std::vector<std::string> ruleNames() { return table().names(); }
 
 }  // namespace armature

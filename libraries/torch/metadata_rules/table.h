@@ -4,6 +4,8 @@
 #include <llvm/ADT/ArrayRef.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "libraries/torch/metadata_rules/call.h"
 
@@ -43,6 +45,7 @@ llvm::ArrayRef<Row> linearAlgebraRows();
 llvm::ArrayRef<Row> neuralRows();
 
 struct RuleEntry {
+  std::string name;  // "torch.add", "torch.Tensor.add_", "operator.iadd", "getattr T"
   Parameters parameters;
   Rule rule;
   bool isInPlace;
@@ -52,5 +55,8 @@ struct RuleEntry {
 
 // The rule for a node's operation; null if there is none.
 const RuleEntry* findRule(const Node& node);
+
+// The names of all rules, sorted.
+std::vector<std::string> ruleNames();
 
 }  // namespace armature

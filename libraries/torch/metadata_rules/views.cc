@@ -1,6 +1,7 @@
 #include "libraries/torch/metadata_rules/views.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "libraries/torch/metadata_rules/layout.h"
 #include "libraries/torch/metadata_rules/table.h"
@@ -287,11 +288,11 @@ bool squeeze(const Call& call, ResultStructure& result) {
   if (call.argument(1)) {
     SymIntVector dimensions;
     if (!call.integers(1, dimensions)) return false;
+    if (self->sizes.empty() && dimensions.size() > 1) return false;
     for (SymInt given : dimensions) {
       std::optional<int64_t> dimension = wrapDimension(given, self->dimension());
-      bool isDuplicate = dimension && !removed.empty() && removed[*dimension];
-      if (!dimension || isDuplicate) return false;
-      if (!removed.empty()) removed[*dimension] = true;
+      if (!dimension) return false;
+      if (!removed.empty() && std::exchange(removed[*dimension], true)) return false;
     }
   }
   MetadataPointer view = viewOf(*self);
