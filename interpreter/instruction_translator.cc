@@ -229,7 +229,7 @@ bool InstructionTranslator::errorsAreObserved() const {
     if (instructions[region->target].opcode != Opcode::PUSH_EXC_INFO) continue;
     bool isWith = instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
     size_t exit = frame->localCount + region->depth - 1;
-    if (isWith && trackerOf<ContextManagerVariable>(frame->slots[exit])) continue;
+    if (isWith && trackerOf<ContextExitVariable>(frame->slots[exit])) continue;
     return true;
   }
   return false;
