@@ -16,11 +16,16 @@ namespace {
 
 thread_local bool compiling = false;
 thread_local int plainDepth = 0;
+// In any thread; changed under the GIL.
+int translationsUnderWay = 0;
 
 class CompilingScope {
  public:
-  CompilingScope() : outer_(std::exchange(compiling, true)) {}
-  ~CompilingScope() { compiling = outer_; }
+  CompilingScope() : outer_(std::exchange(compiling, true)) { ++translationsUnderWay; }
+  ~CompilingScope() {
+    compiling = outer_;
+    --translationsUnderWay;
+  }
 
  private:
   PlainScope plain_;
@@ -140,7 +145,9 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
     if (i > 0) std::swap(entries_[i], entries_[0]);
     return Action::Run;
   }
-  if (givenUp_ || runsPlain()) return Action::Plain;
+  // One translation at a time: a trace, or a backend, may let another thread have the GIL, even in
+  // the middle of initializing a static variable. That thread runs plainly and never waits.
+  if (givenUp_ || runsPlain() || translationsUnderWay > 0) return Action::Plain;
   if (compile(inputs)) return Action::Compiled;
   return PyErr_Occurred() ? Action::Error : Action::Plain;
 }

@@ -4,14 +4,15 @@ import contextlib
 import gc
 import os
 import signal
+import subprocess
+import sys
 import threading
 import weakref
 
+import armature
 import pytest
 import torch
 from torch import nn
-
-import armature
 
 X = torch.ones(3)
 
@@ -117,6 +118,23 @@ def test_interrupting_an_endless_loop():
     finally:
         signal.signal(signal.SIGALRM, previous)
     assert not armature.is_compiling()
+
+
+FIRST_TRACES = """
+import threading, torch, armature
+def f(x, n):
+    return x + n, n
+compiled = armature.compile(f)
+threads = [threading.Thread(target=compiled, args=(torch.ones(2), n)) for n in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert compiled(torch.ones(2), 1)[1] == 1
+"""
+
+
+def test_first_traces_in_several_threads():
+    for _ in range(4):
+        subprocess.run([sys.executable, "-c", FIRST_TRACES], check=True, timeout=120)
 
 
 def test_threads():
