@@ -114,7 +114,8 @@ constexpr FunctionFamily kFamilies[] = {
     {"numpy", "cross cov corrcoef", {.arrays = 0b11, .sizes = Decide}},
     {"numpy.fft",
      "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn",
-     {.sizes = Computed}},
+     // Some of them return another array than `out`.
+     {.sizes = Computed, .refused = "out"}},
     {"numpy.linalg",
      "cholesky cond det eigh eigvalsh inv matrix_norm matrix_power matrix_rank matrix_transpose "
      "multi_dot norm pinv qr slogdet svd svdvals trace vector_norm",
@@ -131,8 +132,9 @@ constexpr FunctionFamily kFamilies[] = {
     {"numpy", "shape size", {.effect = Tells, .sizes = Decide}},
     {"numpy",
      "ndim iscomplexobj isrealobj isscalar result_type can_cast promote_types issubdtype isdtype "
-     "common_type dtype broadcast_shapes iterable",
+     "common_type dtype iterable",
      {.arrays = kAll, .effect = Tells}},
+    {"numpy", "broadcast_shapes", {.arrays = 0, .effect = Tells}},
 
     // --- Methods, of arrays and of scalars.
     {"numpy.ndarray",

@@ -3,10 +3,9 @@
 import copy
 import warnings
 
+import armature
 import numpy as np
 import pytest
-
-import armature
 from armature import _C
 
 
@@ -44,7 +43,9 @@ def outcome(function, arguments):
 
 
 def breaks(compiled):
-    return [entry["break_reason"]["gb_type"] for entry in _C.entries(compiled) if entry["break_reason"]]
+    return [
+        entry["break_reason"]["gb_type"] for entry in _C.entries(compiled) if entry["break_reason"]
+    ]
 
 
 def check(function, *arguments, breaking=False, calls=2):
@@ -64,7 +65,7 @@ def check(function, *arguments, breaking=False, calls=2):
 X = np.arange(12.0).reshape(3, 4) / 7
 Y = np.linspace(-1, 1, 12).reshape(3, 4)
 V = np.array([3.0, -1.0, 2.0, 0.5])
-I = np.arange(6).reshape(2, 3)
+N = np.arange(6).reshape(2, 3)
 M = np.array([[4.0, 1.0], [1.0, 3.0]])
 
 
@@ -84,41 +85,142 @@ ONE_GRAPH = {
     "scalar result": (lambda x: x.sum() + np.max(x) * 2, (X,)),
     "scalar type": (lambda x: x.astype(np.float32).sum() / 3, (X,)),
     "reductions": (
-        lambda x: (x.sum(axis=(0, 1)), x.max(0), np.min(x, axis=-1, keepdims=True), x.any(), x.argmax()),
+        lambda x: (
+            x.sum(axis=(0, 1)),
+            x.max(0),
+            np.min(x, axis=-1, keepdims=True),
+            x.any(),
+            x.argmax(),
+        ),
         (X,),
     ),
-    "promotion": (lambda x, i: (x[:2, :3] + i, i + True, i / 2, i // 2, i + 1.5, i * 2j), (X, I)),
-    "float32": (lambda x: (x.astype("float32") * 2, x.astype(np.dtype("f4")) + np.float64(1)), (X,)),
+    "promotion": (lambda x, i: (x[:2, :3] + i, i + True, i / 2, i // 2, i + 1.5, i * 2j), (X, N)),
+    "float32": (
+        lambda x: (x.astype("float32") * 2, x.astype(np.dtype("f4")) + np.float64(1)),
+        (X,),
+    ),
     "broadcast": (lambda x, v: x * v + v[:, np.newaxis][:3], (X, V)),
     "indexing": (lambda x: (x[1], x[1, 2], x[..., 0], x[::2, 1:], x[None, :, -1], x[-1][0]), (X,)),
-    "integer arrays": (lambda x, i: (x[i[0]], x[[0, 2]], x[i[0, 0]], x[:, i]), (X, I % 3)),
+    "integer arrays": (lambda x, i: (x[i[0]], x[[0, 2]], x[i[0, 0]], x[:, i]), (X, N % 3)),
     "slice assignment": (lambda x, v: x.__class__ and assign(x, v), (X, V)),
     "in place": (lambda x, v: inplace(x, v), (X, V)),
     "shape": (lambda x: x.reshape(x.shape[0] * x.shape[1], -1) * x.ndim + x.size, (X,)),
-    "dtype": (lambda x, i: (x.dtype, i.dtype == np.int64, np.zeros(3, dtype=x.dtype), i.itemsize, x.nbytes), (X, I)),
+    "dtype": (
+        lambda x, i: (
+            x.dtype,
+            i.dtype == np.int64,
+            np.zeros(3, dtype=x.dtype),
+            i.itemsize,
+            x.nbytes,
+        ),
+        (X, N),
+    ),
     "length": (lambda x: len(x) + len(x[0]), (X,)),
     "iteration": (lambda x: [row.sum() for row in x], (X,)),
     "unpacking": (lambda x: (lambda a, b, c: a * b - c)(*x), (X,)),
-    "lists as operands": (lambda v: (v + [1, 2, 3, 4], (1.0, 2, 3, 4) * v, np.add(v, [1, 2, 3, 4]), v < [1, 2, 3, 4]), (V,)),
-    "lists of arrays": (lambda x, y: (np.concatenate([x, y], axis=1), np.stack((x, y)), np.array([x[0], y[0]]), np.vstack([x, y])), (X, Y)),
-    "creation": (lambda: (np.zeros((2, 3)), np.ones(3, np.int8), np.arange(5), np.eye(3), np.full((2,), 7.5), np.linspace(0, 1, 5), np.array([[1, 2], [3, 4]])), ()),
+    "lists as operands": (
+        lambda v: (v + [1, 2, 3, 4], (1.0, 2, 3, 4) * v, np.add(v, [1, 2, 3, 4]), v < [1, 2, 3, 4]),
+        (V,),
+    ),
+    "lists of arrays": (
+        lambda x, y: (
+            np.concatenate([x, y], axis=1),
+            np.stack((x, y)),
+            np.array([x[0], y[0]]),
+            np.vstack([x, y]),
+        ),
+        (X, Y),
+    ),
+    "creation": (
+        lambda: (
+            np.zeros((2, 3)),
+            np.ones(3, np.int8),
+            np.arange(5),
+            np.eye(3),
+            np.full((2,), 7.5),
+            np.linspace(0, 1, 5),
+            np.array([[1, 2], [3, 4]]),
+        ),
+        (),
+    ),
     "constants": (lambda x: x * np.pi + np.e + np.inf, (X,)),
     "ufunc outputs": (lambda x: np.modf(x) + np.divmod(x, 0.3) + np.frexp(x), (X,)),
     "split": (lambda x: np.split(x, 2, axis=1) + list(np.array_split(x, 2)), (X,)),
-    "linalg": (lambda m: (np.linalg.inv(m), np.linalg.norm(m), np.linalg.det(m), np.linalg.solve(m, m[0]), np.linalg.cholesky(m)), (M,)),
-    "linalg tuples": (lambda m: (np.linalg.qr(m), np.linalg.svd(m).S, np.linalg.eigh(m), np.linalg.slogdet(m)), (M,)),
+    "linalg": (
+        lambda m: (
+            np.linalg.inv(m),
+            np.linalg.norm(m),
+            np.linalg.det(m),
+            np.linalg.solve(m, m[0]),
+            np.linalg.cholesky(m),
+        ),
+        (M,),
+    ),
+    "linalg tuples": (
+        lambda m: (np.linalg.qr(m), np.linalg.svd(m).S, np.linalg.eigh(m), np.linalg.slogdet(m)),
+        (M,),
+    ),
     "fft": (lambda v: (np.fft.fft(v), np.fft.rfft(v), np.abs(np.fft.fftshift(v))), (V,)),
-    "einsum": (lambda x, y: (np.einsum("ij,kj->ik", x, y), np.tensordot(x, y, axes=([1], [1]))), (X, Y)),
+    "einsum": (
+        lambda x, y: (np.einsum("ij,kj->ik", x, y), np.tensordot(x, y, axes=([1], [1]))),
+        (X, Y),
+    ),
     "attributes": (lambda x: (x.T, x.real, x.imag, (x * 1j).real), (X,)),
-    "transposes": (lambda x: (x.transpose(1, 0), np.moveaxis(x, 0, 1), x.swapaxes(0, 1).copy(), x.T.ravel()), (X,)),
-    "methods": (lambda x: (x.cumsum(1), x.clip(0.2, 0.9), x.round(1), x.std(), x.var(axis=0, ddof=1), x.repeat(2), x.flatten()), (X,)),
-    "functions": (lambda x: (np.cumsum(x), np.clip(x, 0, 1), np.diff(x), np.median(x), np.percentile(x, [20, 50]), np.sort(x)[::-1], np.argsort(-x), np.outer(x[0], x[1]), np.tile(x, 2), np.pad(x, 1)), (X,)),
-    "ufunc methods": (lambda x: (np.add.reduce(x), np.multiply.accumulate(x, axis=1), np.add.outer(x[0], x[1])), (X,)),
-    "negation": (lambda x, i: (-x, +x, ~i, abs(x), i << 1, i ^ 3, i & 1), (X, I)),
+    "transposes": (
+        lambda x: (x.transpose(1, 0), np.moveaxis(x, 0, 1), x.swapaxes(0, 1).copy(), x.T.ravel()),
+        (X,),
+    ),
+    "methods": (
+        lambda x: (
+            x.cumsum(1),
+            x.clip(0.2, 0.9),
+            x.round(1),
+            x.std(),
+            x.var(axis=0, ddof=1),
+            x.repeat(2),
+            x.flatten(),
+        ),
+        (X,),
+    ),
+    "functions": (
+        lambda x: (
+            np.cumsum(x),
+            np.clip(x, 0, 1),
+            np.diff(x),
+            np.median(x),
+            np.percentile(x, [20, 50]),
+            np.sort(x)[::-1],
+            np.argsort(-x),
+            np.outer(x[0], x[1]),
+            np.tile(x, 2),
+            np.pad(x, 1),
+        ),
+        (X,),
+    ),
+    "ufunc methods": (
+        lambda x: (np.add.reduce(x), np.multiply.accumulate(x, axis=1), np.add.outer(x[0], x[1])),
+        (X,),
+    ),
+    "negation": (lambda x, i: (-x, +x, ~i, abs(x), i << 1, i ^ 3, i & 1), (X, N)),
     "comparisons": (lambda x, y: ((x < y) & (x >= 0), x == y, x != 0.5, 1 > x), (X, Y)),
-    "zero dimensions": (lambda x: (x[0, 0] + 1, np.array(3.5) + 1, np.asarray(2), np.float64(2) ** 2), (X,)),
-    "scalar arithmetic": (lambda i: (i.sum() // 4, i[0, 0] - 1.5, np.int8(3) + 4, -i[1, 1], np.sqrt(2)), (I,)),
-    "metadata functions": (lambda x: (np.shape(x), np.ndim(x), np.size(x), np.result_type(x, np.float32), np.iscomplexobj(x)), (X,)),
+    "zero dimensions": (
+        lambda x: (x[0, 0] + 1, np.array(3.5) + 1, np.asarray(2), np.float64(2) ** 2),
+        (X,),
+    ),
+    "scalar arithmetic": (
+        lambda i: (i.sum() // 4, i[0, 0] - 1.5, np.int8(3) + 4, -i[1, 1], np.sqrt(2)),
+        (N,),
+    ),
+    "metadata functions": (
+        lambda x: (
+            np.shape(x),
+            np.ndim(x),
+            np.size(x),
+            np.result_type(x, np.float32),
+            np.iscomplexobj(x),
+        ),
+        (X,),
+    ),
     "dict of arrays": (lambda d: {key: value * 2 for key, value in d.items()}, ({"a": X, "b": V},)),
     "masks": (lambda x: np.where(np.isnan(x) | (x > 1), 0, x) * (x < 1.2), (X,)),
     "empty": (lambda x: (x[:0], x[:0].sum(), np.zeros((0, 3)) + 1), (X,)),
@@ -162,9 +264,9 @@ BREAKS = {
     "float": (lambda x: float(x.sum()) + x, (X,)),
     "truth": (lambda x: x + 1 if x.sum() > 3 else x - 1, (X,)),
     "allclose": (lambda x, y: np.allclose(x, y), (X, Y)),
-    "size from data": (lambda i: np.zeros(i.max()), (I,)),
-    "slice from data": (lambda i: i[: i[0, 1]], (I,)),
-    "repeat from data": (lambda x, i: x.repeat(i[0], axis=0), (X, I)),
+    "size from data": (lambda i: np.zeros(i.max()), (N,)),
+    "slice from data": (lambda i: i[: i[0, 1]], (N,)),
+    "repeat from data": (lambda x, i: x.repeat(i[0], axis=0), (X, N)),
     "count": (lambda x: np.count_nonzero(x), (X,)),
     "objects": (lambda x: x.astype(object), (X,)),
     "strings": (lambda x: np.array(["a", "b"]), (X,)),
@@ -176,7 +278,7 @@ BREAKS = {
     "errors": (lambda x: raising(x), (X,)),
     "handled data": (lambda m: handled(m), (np.zeros((2, 2)),)),
     "identity of numbers": (lambda x: x.any() is (x > 0).any(), (X,)),
-    "list repetition": (lambda i: [1, 2] * i.max(), (I,)),
+    "list repetition": (lambda i: [1, 2] * i.max(), (N,)),
 }
 
 
@@ -220,13 +322,13 @@ ERRORS = {
     "shapes": (lambda x, v: x + v[:3], (X, V)),
     "matmul": (lambda x: x @ x, (X,)),
     "index": (lambda x: x[7], (X,)),
-    "index array": (lambda x, i: x[i[0] + 5], (X, I)),
+    "index array": (lambda x, i: x[i[0] + 5], (X, N)),
     "too many indices": (lambda x: x[0, 0, 0], (X,)),
-    "cast": (lambda i: inplace(i, 1.5), (I,)),
+    "cast": (lambda i: inplace(i, 1.5), (N,)),
     "reshape": (lambda x: x.reshape(5, -1), (X,)),
     "axis": (lambda x: x.sum(axis=4), (X,)),
     "singular": (lambda x: np.linalg.inv(x[:2, :2] * 0), (X,)),
-    "negative power": (lambda i: i ** -i, (I,)),
+    "negative power": (lambda i: i**-i, (N,)),
     "attribute": (lambda x: x.nothing, (X,)),
     "method": (lambda x: x.sum().nothing(), (X,)),
     "length": (lambda x: len(x.sum()), (X,)),
@@ -323,7 +425,7 @@ def test_what_is_looked_at_is_guarded():
     for x in (X[:2], np.ones((7, 1)), np.zeros((0, 4)), X.T):
         assert look(compiled(x)) == look(function(x))
     assert len(_C.entries(compiled)) == 1
-    for x in (X.astype(np.float32), V, I, np.array(3.0), np.array(2)):
+    for x in (X.astype(np.float32), V, N, np.array(3.0), np.array(2)):
         assert look(compiled(x)) == look(function(x))
     assert len(_C.entries(compiled)) == 6
 
@@ -393,6 +495,8 @@ def test_beside_torch(function):
     compiled = armature.compile(function)
     for _ in range(2):
         results = function(X, t), compiled(X, t)
-        for plain, captured in zip(*(r if isinstance(r, tuple) else (r,) for r in results)):
+        for plain, captured in zip(
+            *(r if isinstance(r, tuple) else (r,) for r in results), strict=True
+        ):
             assert type(plain) is type(captured)
             assert np.array_equal(np.asarray(plain), np.asarray(captured))
