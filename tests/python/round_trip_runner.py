@@ -8,8 +8,13 @@ MODE: `plain` leaves the code alone; `round_trip` and `stretch` say what becomes
 The last line of output is {test: [number run, [failures]]}, in JSON.
 """
 
+import _signal
 import sys
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoader
+
+
+# Some of the tests interrupt themselves; started in the background, a program ignores that.
+_signal.signal(_signal.SIGINT, _signal.default_int_handler)
 
 
 def load_extension(path):
