@@ -2,7 +2,6 @@
 // and names, exception regions. Used by codegen and by tests.
 #pragma once
 
-#include <unordered_map>
 #include <string>
 #include <unordered_map>
 #include <vector>

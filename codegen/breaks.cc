@@ -4,8 +4,8 @@
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
 #include "core/pending_python_exception.h"
-#include "variables/dict.h"
-#include "variables/object_protocol.h"
+#include "variables/containers/dict.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -21,37 +21,57 @@ struct Operands {
 Operands operandsOf(const Instruction& instruction) {
   int32_t n = instruction.argument;
   switch (instruction.opcode) {
-    case Opcode::CALL: return {n + 2, 1};
-    case Opcode::CALL_FUNCTION_EX: return {3 + (n & 1), 1};
+    case Opcode::CALL:
+      return {n + 2, 1};
+    case Opcode::CALL_FUNCTION_EX:
+      return {3 + (n & 1), 1};
     case Opcode::BINARY_OP:
     case Opcode::COMPARE_OP:
     case Opcode::CONTAINS_OP:
     case Opcode::IS_OP:
-    case Opcode::BINARY_SUBSCR: return {2, 1};
+    case Opcode::BINARY_SUBSCR:
+      return {2, 1};
     case Opcode::UNARY_POSITIVE:
     case Opcode::UNARY_NEGATIVE:
     case Opcode::UNARY_NOT:
     case Opcode::UNARY_INVERT:
     case Opcode::LOAD_ATTR:
-    case Opcode::GET_ITER: return {1, 1};
-    case Opcode::LOAD_METHOD: return {1, 2};
-    case Opcode::STORE_ATTR: return {2, 0};
-    case Opcode::DELETE_ATTR: return {1, 0};
-    case Opcode::STORE_SUBSCR: return {3, 0};
-    case Opcode::DELETE_SUBSCR: return {2, 0};
-    case Opcode::UNPACK_SEQUENCE: return {1, n};
-    case Opcode::UNPACK_EX: return {1, (n & 0xff) + (n >> 8) + 1};
-    case Opcode::FORMAT_VALUE: return {(n & 4) ? 2 : 1, 1};
-    case Opcode::BUILD_SET: return {n, 1};
-    case Opcode::BUILD_MAP: return {2 * n, 1};
-    case Opcode::FOR_ITER: return {1, 2};
+    case Opcode::GET_ITER:
+      return {1, 1};
+    case Opcode::LOAD_METHOD:
+      return {1, 2};
+    case Opcode::STORE_ATTR:
+      return {2, 0};
+    case Opcode::DELETE_ATTR:
+      return {1, 0};
+    case Opcode::STORE_SUBSCR:
+      return {3, 0};
+    case Opcode::DELETE_SUBSCR:
+      return {2, 0};
+    case Opcode::UNPACK_SEQUENCE:
+      return {1, n};
+    case Opcode::UNPACK_EX:
+      return {1, (n & 0xff) + (n >> 8) + 1};
+    case Opcode::FORMAT_VALUE:
+      return {(n & 4) ? 2 : 1, 1};
+    case Opcode::BUILD_SET:
+      return {n, 1};
+    case Opcode::BUILD_MAP:
+      return {2 * n, 1};
+    case Opcode::FOR_ITER:
+      return {1, 2};
     case Opcode::POP_JUMP_IF_TRUE:
-    case Opcode::POP_JUMP_IF_FALSE: return {1, 0};
+    case Opcode::POP_JUMP_IF_FALSE:
+      return {1, 0};
     case Opcode::JUMP_IF_TRUE_OR_POP:
-    case Opcode::JUMP_IF_FALSE_OR_POP: return {1, 0};
-    case Opcode::IMPORT_NAME: return {2, 1};
-    case Opcode::IMPORT_FROM: return {1, 2};
-    default: return {-1, 0};
+    case Opcode::JUMP_IF_FALSE_OR_POP:
+      return {1, 0};
+    case Opcode::IMPORT_NAME:
+      return {2, 1};
+    case Opcode::IMPORT_FROM:
+      return {1, 2};
+    default:
+      return {-1, 0};
   }
 }
 

@@ -2,11 +2,11 @@
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
 #include "core/pending_python_exception.h"
-#include "variables/dict.h"
-#include "variables/functions.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
-#include "variables/user_defined.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

@@ -2,8 +2,8 @@
 
 #include "codegen/unsupported.h"
 #include "core/pending_python_exception.h"
-#include "variables/object_protocol.h"
-#include "variables/tensor.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 

@@ -3,14 +3,14 @@
 #include "bytecode/liveness.h"
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
-#include "variables/context_manager.h"
-#include "variables/dict.h"
-#include "variables/exception.h"
-#include "variables/functions.h"
-#include "variables/iterators.h"
-#include "variables/object_protocol.h"
-#include "variables/tensor.h"
-#include "variables/user_defined.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/iterators.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 

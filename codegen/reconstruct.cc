@@ -3,14 +3,14 @@
 
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
-#include "variables/context_manager.h"
-#include "variables/dict.h"
-#include "variables/exception.h"
-#include "variables/functions.h"
-#include "variables/iterators.h"
-#include "variables/object_protocol.h"
-#include "variables/tensor.h"
-#include "variables/user_defined.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/iterators.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -109,9 +109,7 @@ void PyCodegen::load(const Value& value) {
   }
 }
 
-void PyCodegen::loadType(PyTypeObject* type) {
-  load(translator_.knownClass(type));
-}
+void PyCodegen::loadType(PyTypeObject* type) { load(translator_.knownClass(type)); }
 
 // --- Objects that others may refer to before they are whole.
 
@@ -207,9 +205,9 @@ void PyCodegen::setDictItem(VariableTracker* dict, const Value& key, const Value
 
 void PyCodegen::setAttribute(VariableTracker* object, PyObject* name, const Value& value) {
   static PyObject* const setattr = PyUnicode_InternFromString("__setattr__");
-  bool plain = _PyType_Lookup(object->type(), setattr) ==
-                   _PyType_Lookup(&PyBaseObject_Type, setattr) ||
-               object->kind() == VariableKind::Exception;
+  bool plain =
+      _PyType_Lookup(object->type(), setattr) == _PyType_Lookup(&PyBaseObject_Type, setattr) ||
+      object->kind() == VariableKind::Exception;
   if (plain) {
     load(value);
     load(object);
@@ -246,10 +244,10 @@ void PyCodegen::fill(VariableTracker* tracker) {
       return;
     }
     case VariableKind::Dict: {
-      llvm::cast<DictVariable>(tracker)->forEach(
-          translator_, [&](const OrderedValueMap::Entry& entry) {
-            setDictItem(tracker, entry.key, entry.value);
-          });
+      llvm::cast<DictVariable>(tracker)->forEach(translator_,
+                                                 [&](const OrderedValueMap::Entry& entry) {
+                                                   setDictItem(tracker, entry.key, entry.value);
+                                                 });
       return;
     }
     case VariableKind::UserObject: {
@@ -305,9 +303,9 @@ void PyCodegen::build(VariableTracker* tracker) {
     case VariableKind::List: {
       const ValueVector& items = llvm::cast<SequenceVariable>(tracker)->items();
       for (const Value& item : items) load(item);
-      assembler_.emit(tracker->kind() == VariableKind::List ? Opcode::BUILD_LIST
-                                                            : Opcode::BUILD_TUPLE,
-                      count(items.size()));
+      assembler_.emit(
+          tracker->kind() == VariableKind::List ? Opcode::BUILD_LIST : Opcode::BUILD_TUPLE,
+          count(items.size()));
       return;
     }
     case VariableKind::NamedTuple: {
@@ -581,14 +579,19 @@ void PyCodegen::buildIterator(VariableTracker* tracker) {
       return;
     case VariableKind::Enumerate: {
       auto* enumerate = llvm::cast<EnumerateVariable>(tracker);
-      callType(&PyEnum_Type, [&] { load(enumerate->iterator), load(enumerate->count); }, 2);
+      callType(
+          &PyEnum_Type, [&] { load(enumerate->iterator), load(enumerate->count); }, 2);
       return;
     }
     case VariableKind::Zip: {
       auto* zip = llvm::cast<ZipVariable>(tracker);
       if (zip->strict) break;
-      callType(&PyZip_Type, [&] { for (const Value& item : zip->iterators) load(item); },
-               static_cast<int32_t>(zip->iterators.size()));
+      callType(
+          &PyZip_Type,
+          [&] {
+            for (const Value& item : zip->iterators) load(item);
+          },
+          static_cast<int32_t>(zip->iterators.size()));
       return;
     }
     case VariableKind::Map: {
@@ -604,7 +607,8 @@ void PyCodegen::buildIterator(VariableTracker* tracker) {
     }
     case VariableKind::Filter: {
       auto* filter = llvm::cast<FilterVariable>(tracker);
-      callType(&PyFilter_Type, [&] { load(filter->function), load(filter->iterator); }, 2);
+      callType(
+          &PyFilter_Type, [&] { load(filter->function), load(filter->iterator); }, 2);
       return;
     }
     default:

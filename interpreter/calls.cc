@@ -1,9 +1,9 @@
 // Calls of Python functions: binding arguments as initialize_locals of CPython's ceval.c does.
 #include "interpreter/instruction_translator.h"
-#include "variables/constant.h"
-#include "variables/dict.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -183,8 +183,7 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
     return Value();
   }
   frame->pushedByInstruction = arguments.tail;
-  frame->callersResumable =
-      arguments.tail && callerResumable && !function->code->readsOwnFrame;
+  frame->callersResumable = arguments.tail && callerResumable && !function->code->readsOwnFrame;
   if (arguments.tail) return Value::framePushed();
   enterRecursion();
   Value result;

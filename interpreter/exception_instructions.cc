@@ -1,11 +1,11 @@
 // raise, try, with.
 #include "interpreter/instruction_translator.h"
-#include "variables/builtin_handlers.h"
-#include "variables/context_manager.h"
-#include "variables/exception.h"
-#include "variables/object_protocol.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
-#include "variables/user_defined.h"
 
 namespace armature {
 
@@ -20,8 +20,8 @@ Value instantiate(Translator& translator, Value value) {
   bool isClass = (object && PyExceptionClass_Check(object)) ||
                  (user && PyExceptionClass_Check(user->existing()));
   if (isClass) return call(translator, value, llvm::ArrayRef<Value>());
-  if (!object && PyType_IsSubtype(typeOf(value),
-                                  reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+  if (!object &&
+      PyType_IsSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
     throw GraphBreak("Existing exception object", describe(value),
                      "Exceptions that existed before the trace are not modelled.");
   }

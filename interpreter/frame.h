@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bytecode/code.h"
-#include "variables/functions.h"
+#include "variables/functions/functions.h"
 #include "variables/value.h"
 
 namespace armature {

@@ -1,7 +1,7 @@
 // Generators: frames that are suspended between their items.
 #include "interpreter/instruction_translator.h"
-#include "variables/exception.h"
-#include "variables/object_protocol.h"
+#include "variables/objects/exception.h"
+#include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -73,9 +73,8 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
     });
     return item;
   }
-  if (exceptionPending() && PyType_IsSubtype(typeOf(exception()),
-                                             reinterpret_cast<PyTypeObject*>(
-                                                 PyExc_StopIteration))) {
+  if (exceptionPending() &&
+      PyType_IsSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     Value cause = takeException();
     return raise(PyExc_RuntimeError, "generator raised StopIteration");
   }

@@ -1,11 +1,11 @@
 #include "interpreter/instruction_translator.h"
 
 #include "core/pending_python_exception.h"
-#include "variables/builtin_handlers.h"
-#include "variables/context_manager.h"
-#include "variables/dict.h"
-#include "variables/exception.h"
-#include "variables/object_protocol.h"
+#include "variables/containers/dict.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -64,8 +64,8 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
     if (PyObject* inside = PyCell_GET(object)) {
       contents = wrap(sources->local(index, name), inside);
     }
-    Value cell = make<NewCellVariable>(std::move(contents), sources->localCell(index, name),
-                                       object);
+    Value cell =
+        make<NewCellVariable>(std::move(contents), sources->localCell(index, name), object);
     remember(object, cell);
     frame_->locals()[slot] = std::move(cell);
   }

@@ -101,8 +101,7 @@ class InstructionTranslator : public Translator {
   FrameState stateOf(const Frame& frame) const;
 
   // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.
-  bool bindArguments(UserFunctionVariable* function, const CallArguments& arguments,
-                     Frame& frame);
+  bool bindArguments(UserFunctionVariable* function, const CallArguments& arguments, Frame& frame);
   bool missingArguments(UserFunctionVariable* function, Frame& frame, bool keywordOnly);
 
   // One function for each opcode, or for a family; false with the exception pending. They find

@@ -1,7 +1,7 @@
 // Instructions on names: globals, cells, attributes, subscripts, imports.
 #include "interpreter/instruction_translator.h"
-#include "variables/dict.h"
-#include "variables/object_protocol.h"
+#include "variables/containers/dict.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -161,8 +161,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
                      "The module is not imported yet, or the import is relative.",
                      {"Import at the top of the file."});
   }
-  const Source* source =
-      sources->item(SourceKind::DictItem, sources->modulesDict(), name);
+  const Source* source = sources->item(SourceKind::DictItem, sources->modulesDict(), name);
   addGuard(source, GuardType::MODULE_MATCH, module);
   if (fromList.is(Py_None)) {
     // `import a.b` binds `a`.

@@ -1,9 +1,9 @@
 // Instructions that compute, build, take apart and format values.
 #include "interpreter/instruction_translator.h"
-#include "variables/dict.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
-#include "variables/set_operations.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/containers/set_operations.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

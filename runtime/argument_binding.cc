@@ -69,9 +69,8 @@ bool bindArguments(const Code& code, PyFunctionObject* function, PyObject* const
   for (size_t i = positional; i < total; ++i) {
     if (slots[i]) continue;
     PyObject* keywordDefaults = function->func_kwdefaults;
-    slots[i] = keywordDefaults
-                   ? PyDict_GetItemWithError(keywordDefaults, code.locals[i].name.get())
-                   : nullptr;
+    slots[i] = keywordDefaults ? PyDict_GetItemWithError(keywordDefaults, code.locals[i].name.get())
+                               : nullptr;
     if (!slots[i]) return false;
   }
   return true;

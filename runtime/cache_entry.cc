@@ -58,8 +58,7 @@ Ref<> CacheEntry::describe() const {
   dict.set("guard_count", PyLong_FromSize_t(guards ? guards->guards().size() : 0));
   dict.set("guard_program", guards ? guards->programText() : std::string());
   dict.set("bytecode", generated ? toString(*generated) : std::string());
-  dict.set("break_reason",
-           reason ? armature::describe(*reason).release() : Py_NewRef(Py_None));
+  dict.set("break_reason", reason ? armature::describe(*reason).release() : Py_NewRef(Py_None));
   dict.set("recompile_reason", recompileReason);
   dict.set("trace_seconds", PyFloat_FromDouble(traceSeconds));
   dict.set("backend_seconds", PyFloat_FromDouble(backendSeconds));

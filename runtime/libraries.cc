@@ -6,7 +6,7 @@
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/tensor_reader.h"
 #include "libraries/torch/torch_library.h"
-#include "variables/constant.h"
+#include "variables/constants/constant.h"
 
 namespace armature {
 
@@ -31,7 +31,8 @@ void registerLibraries() {
   static bool torch = false, numpy = false;
   if (!torch && registerTorch() && registerTorchLibrary()) {
     torch = true;
-    registerDataTypes("torch", {"dtype", "device", "layout", "memory_format", "Size", "qscheme", "finfo", "iinfo"});
+    registerDataTypes("torch", {"dtype", "device", "layout", "memory_format", "Size", "qscheme",
+                                "finfo", "iinfo"});
     registerGradModes();
     registerCompilerQueries();
   }

@@ -2,8 +2,8 @@
 
 #include "core/graph_break.h"
 #include "runtime/compiled_function.h"
-#include "variables/builtin_handlers.h"
-#include "variables/object_protocol.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

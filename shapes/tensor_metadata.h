@@ -37,10 +37,10 @@ struct TensorMetadata {
   bool isStrided = true;
   bool isConjugate = false;
   bool isNegative = false;
-  bool isScalar = false;         // NumPy: not an array but a scalar, which has a type of its own
-  uint64_t dispatchKeys = 0;     // torch._C._dispatch_keys(t).raw_repr(); 0 for traced results
+  bool isScalar = false;      // NumPy: not an array but a scalar, which has a type of its own
+  uint64_t dispatchKeys = 0;  // torch._C._dispatch_keys(t).raw_repr(); 0 for traced results
   SymIntVector sizes;
-  SymIntVector strides;          // in elements, for NumPy too
+  SymIntVector strides;  // in elements, for NumPy too
   SymInt storageOffset = 0;
 
   int64_t dimension() const { return static_cast<int64_t>(sizes.size()); }

@@ -17,29 +17,31 @@ namespace armature {
 
 enum class SourceKind : uint8_t {
   // Roots.
-  Local,           // L['x']: the frame's local `index`; a cell's content where the slot is a cell
-  LocalCell,       // the cell object itself in the frame's slot `index`
-  GlobalsDict,     // the globals of a traced function (G[…] for the root's); `object` is the dict
-  BuiltinsDict,    // builtins.__dict__
-  ModulesDict,     // sys.modules
+  Local,         // L['x']: the frame's local `index`; a cell's content where the slot is a cell
+  LocalCell,     // the cell object itself in the frame's slot `index`
+  GlobalsDict,   // the globals of a traced function (G[…] for the root's); `object` is the dict
+  BuiltinsDict,  // builtins.__dict__
+  ModulesDict,   // sys.modules
   // Paths from `base`. None of them runs Python code.
-  Type,            // type(base)
-  InstanceDict,    // base.__dict__, by _PyObject_GetDictPtr
-  DictItem,        // dict.__getitem__(base, object)
-  DictKey,         // list(dict.keys(base))[index]
-  ListItem,        // list.__getitem__(base, index)
-  TupleItem,       // tuple.__getitem__(base, index)
-  Slot,            // the member descriptor `object` (__slots__) read from base
-  TypeAttribute,   // _PyType_Lookup(base, object): base is a type, object a str
-  CellContents,    // base.cell_contents
-  FunctionCode,    // base.__code__
-  FunctionDefaults,     // base.__defaults__ (tuple or None)
-  FunctionKwDefaults,   // base.__kwdefaults__ (dict or None)
-  FunctionClosure,      // base.__closure__ (tuple or None)
-  MethodFunction,  // base.__func__ of a bound method
-  MethodSelf,      // base.__self__ of a bound method or builtin
-  TypeMro,         // base.__mro__
-  PartialFunction, PartialArguments, PartialKeywords,  // functools.partial's C struct
+  Type,                // type(base)
+  InstanceDict,        // base.__dict__, by _PyObject_GetDictPtr
+  DictItem,            // dict.__getitem__(base, object)
+  DictKey,             // list(dict.keys(base))[index]
+  ListItem,            // list.__getitem__(base, index)
+  TupleItem,           // tuple.__getitem__(base, index)
+  Slot,                // the member descriptor `object` (__slots__) read from base
+  TypeAttribute,       // _PyType_Lookup(base, object): base is a type, object a str
+  CellContents,        // base.cell_contents
+  FunctionCode,        // base.__code__
+  FunctionDefaults,    // base.__defaults__ (tuple or None)
+  FunctionKwDefaults,  // base.__kwdefaults__ (dict or None)
+  FunctionClosure,     // base.__closure__ (tuple or None)
+  MethodFunction,      // base.__func__ of a bound method
+  MethodSelf,          // base.__self__ of a bound method or builtin
+  TypeMro,             // base.__mro__
+  PartialFunction,
+  PartialArguments,
+  PartialKeywords,  // functools.partial's C struct
   // A path that calls the getset or member descriptor `object` of a C type (tensor.grad, slice
   // members …): runs C code of that type only. The result is a new reference.
   Descriptor,
@@ -67,8 +69,8 @@ class Source {
   SourceKind kind_ = SourceKind::Local;
   const Source* base_ = nullptr;
   int64_t index_ = 0;
-  Ref<> object_;        // key, name, dict or descriptor, by kind
-  std::string text_;    // name of a local, of a module of globals; empty for others
+  Ref<> object_;      // key, name, dict or descriptor, by kind
+  std::string text_;  // name of a local, of a module of globals; empty for others
   mutable std::string name_;
 };
 

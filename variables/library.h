@@ -42,9 +42,9 @@ struct ResultStructure {
   std::shared_ptr<const TensorMetadata> metadata;  // Array
   // Array: not a new object but the very one that this input of the node holds.
   Node* same = nullptr;
-  Ref<> constant;                                  // Constant: int, bool, None, dtype, …
-  Ref<> type;                                      // Tuple: tuple, torch.Size or a structseq type
-  std::vector<ResultStructure> elements;           // Tuple, List
+  Ref<> constant;                         // Constant: int, bool, None, dtype, …
+  Ref<> type;                             // Tuple: tuple, torch.Size or a structseq type
+  std::vector<ResultStructure> elements;  // Tuple, List
 };
 
 // Told of every input whose metadata an answer depended on; the translator turns it into guards.

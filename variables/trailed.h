@@ -8,18 +8,17 @@ namespace armature {
 
 // slot = value, undone by a rewind. The slot must outlive the trail's next cut or rewind.
 inline void assignTrailed(Trail& trail, Value& slot, Value value) {
-  static constexpr Trail::Operation kOperation = {
-      [](void* target, uintptr_t data) {
-        auto* slot = static_cast<Value*>(target);
-        Value old;
-        new (&old) Value();
-        *reinterpret_cast<uintptr_t*>(&old) = data;
-        *slot = std::move(old);
-      },
-      [](void*, uintptr_t data) {
-        Value old;
-        *reinterpret_cast<uintptr_t*>(&old) = data;
-      }};
+  static constexpr Trail::Operation kOperation = {[](void* target, uintptr_t data) {
+                                                    auto* slot = static_cast<Value*>(target);
+                                                    Value old;
+                                                    new (&old) Value();
+                                                    *reinterpret_cast<uintptr_t*>(&old) = data;
+                                                    *slot = std::move(old);
+                                                  },
+                                                  [](void*, uintptr_t data) {
+                                                    Value old;
+                                                    *reinterpret_cast<uintptr_t*>(&old) = data;
+                                                  }};
   Value old = std::move(slot);
   uintptr_t word = old.word();
   *reinterpret_cast<uintptr_t*>(&old) = 0;  // The trail owns the old reference from here on.
@@ -31,13 +30,12 @@ inline void assignTrailed(Trail& trail, Value& slot, Value value) {
 template <class T>
 void assignTrailed(Trail& trail, T& slot, T value) {
   static_assert(sizeof(T) <= sizeof(uintptr_t) && std::is_trivially_copyable_v<T>);
-  static constexpr Trail::Operation kOperation = {
-      [](void* target, uintptr_t data) {
-        T old;
-        __builtin_memcpy(&old, &data, sizeof(T));
-        *static_cast<T*>(target) = old;
-      },
-      nullptr};
+  static constexpr Trail::Operation kOperation = {[](void* target, uintptr_t data) {
+                                                    T old;
+                                                    __builtin_memcpy(&old, &data, sizeof(T));
+                                                    *static_cast<T*>(target) = old;
+                                                  },
+                                                  nullptr};
   uintptr_t word = 0;
   __builtin_memcpy(&word, &slot, sizeof(T));
   trail.record(kOperation, &slot, word);

@@ -2,13 +2,13 @@
 
 #include <cstdarg>
 
-#include "variables/dict.h"
-#include "variables/exception.h"
+#include "variables/containers/dict.h"
 #include "variables/lazy.h"
-#include "variables/object_protocol.h"
-#include "variables/tensor.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
-#include "variables/user_defined.h"
 #include "variables/variable_builder.h"
 
 namespace armature {
@@ -78,8 +78,8 @@ Value Translator::raiseFromPython() {
     }
   }
   PyErr_Clear();
-  auto* exception = make<ExceptionVariable>(Py_TYPE(real.get()),
-                                            Value::constant(ownedType.get()), std::move(arguments));
+  auto* exception = make<ExceptionVariable>(Py_TYPE(real.get()), Value::constant(ownedType.get()),
+                                            std::move(arguments));
   exception->real = std::move(real);
   return raiseValue(exception);
 }
@@ -194,7 +194,8 @@ class ArgumentBuilder {
     if (value.isConstant()) return Argument::constant(value.object());
     if (auto* tensor = trackerOf<TensorVariable>(value)) {
       if (tensor->libraryKind() == library_.kind()) return Argument(tensor->node);
-      throw GraphBreak("Array of another library", targetName(target_) + "(" + describe(value) + ")",
+      throw GraphBreak("Array of another library",
+                       targetName(target_) + "(" + describe(value) + ")",
                        "An operation takes torch tensors or NumPy arrays, not both; conversions "
                        "between them are not traced.");
     }
@@ -341,8 +342,8 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 
   trail.record(kGraphGrowth, graph.get(), graph->size());
   usedLibraries_ = true;
-  Node* node = graph->addCall(operation, target, std::move(positional), std::move(keywords),
-                              location());
+  Node* node =
+      graph->addCall(operation, target, std::move(positional), std::move(keywords), location());
   node->library = library.kind();
   node->gradEnabled = gradEnabled_;
   Value result;

@@ -72,9 +72,7 @@ class Translator : public Observer {
   // Turns the exception that a CPython call set into a pending traced exception.
   Value raiseFromPython();
   // The result of a CPython call on constants: a constant, or null with the exception pending.
-  Value fromPython(PyObject* result) {
-    return result ? Value::steal(result) : raiseFromPython();
-  }
+  Value fromPython(PyObject* result) { return result ? Value::steal(result) : raiseFromPython(); }
 
   // --- Inputs.
   // The variable of an existing object found at `source`: lazy, unless it is a constant that

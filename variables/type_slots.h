@@ -18,11 +18,31 @@ struct CallArguments;
 
 // Indexes of TypeSlots::nb: CPython's NB_* numbers (opcode.h), under the slots' names.
 enum NumberSlot : int {
-  nb_add, nb_and, nb_floor_divide, nb_lshift, nb_matrix_multiply, nb_multiply, nb_remainder,
-  nb_or, nb_power, nb_rshift, nb_subtract, nb_true_divide, nb_xor,
-  nb_inplace_add, nb_inplace_and, nb_inplace_floor_divide, nb_inplace_lshift,
-  nb_inplace_matrix_multiply, nb_inplace_multiply, nb_inplace_remainder, nb_inplace_or,
-  nb_inplace_power, nb_inplace_rshift, nb_inplace_subtract, nb_inplace_true_divide,
+  nb_add,
+  nb_and,
+  nb_floor_divide,
+  nb_lshift,
+  nb_matrix_multiply,
+  nb_multiply,
+  nb_remainder,
+  nb_or,
+  nb_power,
+  nb_rshift,
+  nb_subtract,
+  nb_true_divide,
+  nb_xor,
+  nb_inplace_add,
+  nb_inplace_and,
+  nb_inplace_floor_divide,
+  nb_inplace_lshift,
+  nb_inplace_matrix_multiply,
+  nb_inplace_multiply,
+  nb_inplace_remainder,
+  nb_inplace_or,
+  nb_inplace_power,
+  nb_inplace_rshift,
+  nb_inplace_subtract,
+  nb_inplace_true_divide,
   nb_inplace_xor,
   kNumberSlotCount
 };
@@ -64,12 +84,12 @@ struct TypeSlots {
   // The next item; null without a pending exception when the iterator is exhausted.
   UnaryFunction tp_iternext = nullptr;
   CallFunction tp_call = nullptr;
-  UnaryFunction tp_hash = nullptr;          // absent: unhashable
-  CompareFunction tp_richcompare = nullptr; // absent: identity for == and !=
+  UnaryFunction tp_hash = nullptr;             // absent: unhashable
+  CompareFunction tp_richcompare = nullptr;    // absent: identity for == and !=
   GetAttributeFunction tp_getattro = nullptr;  // null: genericGetAttribute
   SetAttributeFunction tp_setattro = nullptr;  // null: genericSetAttribute
   InstanceDictFunction instanceDict = nullptr;
-  UnaryFunction tp_str = nullptr;           // null: tp_repr
+  UnaryFunction tp_str = nullptr;  // null: tp_repr
   UnaryFunction tp_repr = nullptr;
 };
 

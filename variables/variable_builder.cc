@@ -2,15 +2,15 @@
 
 #include "bytecode/code.h"
 #include "guards/array_library.h"
-#include "variables/constant.h"
-#include "variables/dict.h"
-#include "variables/functions.h"
-#include "variables/module_attributes.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
-#include "variables/tensor.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/module_attributes.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
-#include "variables/user_defined.h"
 
 namespace armature {
 
@@ -24,9 +24,10 @@ PyTypeObject* staticBase(PyTypeObject* type) {
 
 bool hasTypeName(PyObject* object, const char* module, const char* name) {
   PyTypeObject* type = Py_TYPE(object);
-  if (std::strcmp(type->tp_name, name) != 0 || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
-  Ref<> actual = Ref<>::steal(
-      PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  if (std::strcmp(type->tp_name, name) != 0 || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return false;
+  Ref<> actual =
+      Ref<>::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
   bool same = actual && PyUnicode_Check(actual.get()) &&
               PyUnicode_CompareWithASCIIString(actual.get(), module) == 0;
   PyErr_Clear();
@@ -255,28 +256,27 @@ Value VariableBuilder::buildCell() {
 
 Value VariableBuilder::buildMethod() {
   guardType();
-  Value function = translator_.wrap(path(SourceKind::MethodFunction),
-                                    PyMethod_GET_FUNCTION(object_.get()));
+  Value function =
+      translator_.wrap(path(SourceKind::MethodFunction), PyMethod_GET_FUNCTION(object_.get()));
   Value self = translator_.wrap(path(SourceKind::MethodSelf), PyMethod_GET_SELF(object_.get()));
-  return translator_.make<BoundMethodVariable>(&PyMethod_Type, std::move(function),
-                                               std::move(self), source_, object_);
+  return translator_.make<BoundMethodVariable>(&PyMethod_Type, std::move(function), std::move(self),
+                                               source_, object_);
 }
 
 Value VariableBuilder::buildBuiltinMethod() {
   // A C method bound to an object: `xs.append` found in a variable.
   PyObject* self = PyCFunction_GET_SELF(object_.get());
-  Ref<> name = Ref<>::steal(PyUnicode_FromString(
-      reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml->ml_name));
+  Ref<> name = Ref<>::steal(
+      PyUnicode_FromString(reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml->ml_name));
   PyObject* descriptor = _PyType_Lookup(Py_TYPE(self), name.get());
-  bool matches =
-      descriptor && Py_TYPE(descriptor) == &PyMethodDescr_Type &&
-      reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method ==
-          reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml;
+  bool matches = descriptor && Py_TYPE(descriptor) == &PyMethodDescr_Type &&
+                 reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method ==
+                     reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml;
   if (!matches) return buildOpaque();
   guard(GuardType::ID_MATCH, object_);
-  return translator_.make<BoundMethodVariable>(
-      &PyCFunction_Type, Value::constant(descriptor),
-      translator_.wrap(path(SourceKind::MethodSelf), self), source_, object_);
+  return translator_.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(descriptor),
+                                               translator_.wrap(path(SourceKind::MethodSelf), self),
+                                               source_, object_);
 }
 
 Value VariableBuilder::buildClass() {

@@ -54,9 +54,9 @@ class VariableTracker {
 };
 
 // Declares what LLVM's RTTI needs; put it in the public part of each kind's class.
-#define ARMATURE_KIND(name)                                \
-  static bool classof(const VariableTracker* tracker) {    \
-    return tracker->kind() == VariableKind::name;          \
+#define ARMATURE_KIND(name)                             \
+  static bool classof(const VariableTracker* tracker) { \
+    return tracker->kind() == VariableKind::name;       \
   }
 
 // Memory of one trace.

@@ -4,7 +4,7 @@
 
 #include "libraries/numpy/stand_ins.h"
 #include "libraries/numpy/trial_run.h"
-#include "variables/constant.h"
+#include "variables/constants/constant.h"
 
 namespace armature {
 

@@ -6,7 +6,7 @@
 #include "core/graph_break.h"
 #include "guards/array_library.h"
 #include "libraries/numpy/stand_ins.h"
-#include "variables/constant.h"
+#include "variables/constants/constant.h"
 
 namespace armature {
 
@@ -113,7 +113,8 @@ class TrialRun {
       breakOnForm("The function is not traced with this number of arguments.");
     }
     for (size_t i = 0; i < count; ++i) {
-      if (!mayHoldArrays(i) && !isPositionalOut(i) && mentionsNode(node_.arguments[i])) breakOnData();
+      if (!mayHoldArrays(i) && !isPositionalOut(i) && mentionsNode(node_.arguments[i]))
+        breakOnData();
     }
     for (const auto& [name, argument] : node_.keywordArguments) {
       const char* keyword = PyUnicode_AsUTF8(name.get());
@@ -204,7 +205,8 @@ class TrialRun {
   bool givesSizes() const {
     auto isSequence = [](const Argument& argument) {
       return argument.kind() != Argument::Kind::Node &&
-             (argument.kind() != Argument::Kind::Constant || PyTuple_Check(argument.object().get()));
+             (argument.kind() != Argument::Kind::Constant ||
+              PyTuple_Check(argument.object().get()));
     };
     for (size_t i = 0; i < node_.arguments.size(); ++i) {
       if (mayHoldArrays(i) && isSequence(node_.arguments[i])) return true;

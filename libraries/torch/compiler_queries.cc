@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "variables/builtin_handlers.h"
+#include "variables/functions/builtin_handlers.h"
 
 namespace armature {
 
@@ -13,8 +13,7 @@ Value answerNo(Translator&, const Value&, CallArguments&) { return Value::boolea
 
 void registerAnswer(const char* module, const char* name, BuiltinHandler handler) {
   PyObject* imported = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-  PyObject* function =
-      imported ? PyDict_GetItemString(PyModule_GetDict(imported), name) : nullptr;
+  PyObject* function = imported ? PyDict_GetItemString(PyModule_GetDict(imported), name) : nullptr;
   if (function) registerObjectHandler(function, handler);
 }
 

@@ -1,8 +1,8 @@
 #include "libraries/torch/grad_modes.h"
 
-#include "variables/builtin_handlers.h"
-#include "variables/context_manager.h"
-#include "variables/object_protocol.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/context_manager.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

@@ -207,13 +207,12 @@ TEST_P(CaptureTest, AgreesWithPython) {
   ASSERT_EQ(addCompiledFunctionTypes(module.get()), 0);
   Ref<> globals = Ref<>::steal(PyDict_New());
   PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
-  Ref<> loaded =
-      Ref<>::steal(PyRun_String(kHarness, Py_file_input, globals.get(), globals.get()));
+  Ref<> loaded = Ref<>::steal(PyRun_String(kHarness, Py_file_input, globals.get(), globals.get()));
   ASSERT_TRUE(loaded);
   PyObject* compare = PyDict_GetItemString(globals.get(), "compare");
   Ref<> type = Ref<>::steal(PyObject_GetAttrString(module.get(), "CompiledFunction"));
-  Ref<> problems = Ref<>::steal(
-      PyObject_CallFunction(compare, "sO", GetParam().source, type.get()));
+  Ref<> problems =
+      Ref<>::steal(PyObject_CallFunction(compare, "sO", GetParam().source, type.get()));
   if (!problems) PyErr_Print();
   ASSERT_TRUE(problems);
   EXPECT_STREQ(PyUnicode_AsUTF8(problems.get()), "");

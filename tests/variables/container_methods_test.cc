@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/variables/test_translator.h"
-#include "variables/object_protocol.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 namespace {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/variables/test_translator.h"
-#include "variables/dict.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 namespace {

@@ -3,12 +3,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "variables/builtin_handlers.h"
-#include "variables/constant.h"
-#include "variables/dict.h"
-#include "variables/exception.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/exception.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

@@ -1,7 +1,7 @@
 // getattr, setattr, hasattr, delattr, type, isinstance, issubclass, callable.
-#include "variables/builtin_handlers.h"
-#include "variables/object_protocol.h"
-#include "variables/user_defined.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

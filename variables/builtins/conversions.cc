@@ -1,10 +1,10 @@
 // int, float, complex, bool, str, bytes, repr, format, hash, and the pure functions of numbers and
 // characters.
-#include "variables/builtin_handlers.h"
-#include "variables/equality.h"
-#include "variables/indexing.h"
-#include "variables/object_protocol.h"
-#include "variables/tensor.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/equality.h"
+#include "variables/protocol/indexing.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 

@@ -1,10 +1,10 @@
 // len, iter, next, range, enumerate, zip, map, filter, reversed, slice.
-#include "variables/arguments.h"
-#include "variables/builtin_handlers.h"
-#include "variables/indexing.h"
-#include "variables/iterators.h"
-#include "variables/object_protocol.h"
-#include "variables/tensor.h"
+#include "variables/containers/iterators.h"
+#include "variables/functions/arguments.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/indexing.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 

@@ -1,8 +1,8 @@
 // The functions of the module math: pure functions of numbers.
-#include "variables/builtin_handlers.h"
-#include "variables/object_protocol.h"
-#include "variables/real_data.h"
-#include "variables/sequence.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 
 namespace armature {
 

@@ -1,7 +1,7 @@
 // The functions of the module operator: the object protocol by name.
-#include "variables/builtin_handlers.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence_slots.h"
+#include "variables/containers/sequence_slots.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

@@ -1,10 +1,10 @@
 // min, max, sum, any, all, sorted.
-#include "variables/arguments.h"
-#include "variables/builtin_handlers.h"
-#include "variables/constant.h"
-#include "variables/object_protocol.h"
-#include "variables/sequence.h"
-#include "variables/sorting.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/sequence.h"
+#include "variables/containers/sorting.h"
+#include "variables/functions/arguments.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 

@@ -1,5 +1,5 @@
 // Builtins that cannot be traced, each with its reason.
-#include "variables/builtin_handlers.h"
+#include "variables/functions/builtin_handlers.h"
 
 namespace armature {
 

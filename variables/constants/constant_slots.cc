@@ -1,0 +1,383 @@
+// The behaviour of constants: CPython's own, on the real objects.
+#include <cstring>
+
+#include "variables/constants/constant.h"
+#include "variables/constants/string_formatting.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/iterators.h"
+#include "variables/containers/sequence.h"
+#include "variables/containers/sequence_slots.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
+#include "variables/functions/library_calls.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/indexing.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* power(PyObject* left, PyObject* right) { return PyNumber_Power(left, right, Py_None); }
+PyObject* inPlacePower(PyObject* left, PyObject* right) {
+  return PyNumber_InPlacePower(left, right, Py_None);
+}
+
+// By NumberSlot.
+constexpr binaryfunc kOperations[] = {PyNumber_Add,
+                                      PyNumber_And,
+                                      PyNumber_FloorDivide,
+                                      PyNumber_Lshift,
+                                      PyNumber_MatrixMultiply,
+                                      PyNumber_Multiply,
+                                      PyNumber_Remainder,
+                                      PyNumber_Or,
+                                      power,
+                                      PyNumber_Rshift,
+                                      PyNumber_Subtract,
+                                      PyNumber_TrueDivide,
+                                      PyNumber_Xor,
+                                      PyNumber_InPlaceAdd,
+                                      PyNumber_InPlaceAnd,
+                                      PyNumber_InPlaceFloorDivide,
+                                      PyNumber_InPlaceLshift,
+                                      PyNumber_InPlaceMatrixMultiply,
+                                      PyNumber_InPlaceMultiply,
+                                      PyNumber_InPlaceRemainder,
+                                      PyNumber_InPlaceOr,
+                                      inPlacePower,
+                                      PyNumber_InPlaceRshift,
+                                      PyNumber_InPlaceSubtract,
+                                      PyNumber_InPlaceTrueDivide,
+                                      PyNumber_InPlaceXor};
+
+Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
+                     const Value& right) {
+  if (left.isConstant() && right.isConstant()) {
+    return translator.fromPython(kOperations[slot](left.object(), right.object()));
+  }
+  if (slot == nb_remainder && left.isConstant() && PyUnicode_CheckExact(left.object())) {
+    return formatPercent(translator, left.object(), right);
+  }
+  return Value::constant(Py_NotImplemented);
+}
+
+Value constantConcat(Translator& translator, NumberSlot, const Value& left, const Value& right) {
+  // A constant tuple and a traced one: the same as two traced ones. Where all items turn out to be
+  // constants, CPython knows what the sum of the two types is.
+  if (left.isConstant() && PyTuple_Check(left.object()) && trackerOf<TupleVariable>(right)) {
+    ValueVector added;
+    iterateInto(translator, right, added);
+    for (Value& item : added) translator.realize(item);
+    Value sum = makeTuple(translator, added);
+    if (sum.isConstant()) {
+      return translator.fromPython(PyNumber_Add(left.object(), sum.object()));
+    }
+    if (PyTuple_CheckExact(left.object())) {
+      ValueVector items;
+      iterateInto(translator, left, items);
+      items.append(added.begin(), added.end());
+      return makeTuple(translator, std::move(items));
+    }
+  }
+  if (left.isConstant() && PySequence_Check(left.object())) {
+    return translator.raise(PyExc_TypeError, "can only concatenate %s (not \"%.200s\") to %s",
+                            Py_TYPE(left.object())->tp_name, typeOf(right)->tp_name,
+                            Py_TYPE(left.object())->tp_name);
+  }
+  return Value::constant(Py_NotImplemented);
+}
+
+Value constantUnary(Translator& translator, UnarySlot slot, const Value& self) {
+  constexpr unaryfunc kFunctions[] = {PyNumber_Negative, PyNumber_Positive, PyNumber_Invert,
+                                      PyNumber_Absolute};
+  return translator.fromPython(kFunctions[static_cast<int>(slot)](self.object()));
+}
+
+Value constantBool(Translator& translator, const Value& self) {
+  int truth = PyObject_IsTrue(self.object());
+  return truth < 0 ? translator.raiseFromPython() : Value::boolean(truth);
+}
+
+Value constantIndex(Translator& translator, const Value& self) {
+  return translator.fromPython(PyNumber_Index(self.object()));
+}
+Value constantInt(Translator& translator, const Value& self) {
+  return translator.fromPython(PyNumber_Long(self.object()));
+}
+Value constantFloat(Translator& translator, const Value& self) {
+  return translator.fromPython(PyNumber_Float(self.object()));
+}
+Value constantStr(Translator& translator, const Value& self) {
+  return translator.fromPython(PyObject_Str(self.object()));
+}
+Value constantRepr(Translator& translator, const Value& self) {
+  return translator.fromPython(PyObject_Repr(self.object()));
+}
+
+Value constantLength(Translator& translator, const Value& self) {
+  Py_ssize_t length = PyObject_Size(self.object());
+  return length < 0 ? translator.raiseFromPython() : Value::integer(length);
+}
+
+Value constantHash(Translator& translator, const Value& self) {
+  Py_hash_t hash = PyObject_Hash(self.object());
+  return hash == -1 ? translator.raiseFromPython() : Value::integer(hash);
+}
+
+Value constantCompare(Translator& translator, const Value& left, const Value& right, int op) {
+  if (left.isConstant() && right.isConstant()) {
+    return translator.fromPython(PyObject_RichCompare(left.object(), right.object(), op));
+  }
+  // A constant tuple compares with a traced one item by item.
+  if (left.isConstant() && PyTuple_CheckExact(left.object()) && trackerOf<TupleVariable>(right)) {
+    return compareSequences(translator, left, right, op);
+  }
+  return Value::constant(Py_NotImplemented);
+}
+
+Value constantSubscript(Translator& translator, const Value& self, const Value& key) {
+  if (!isConstantData(self)) {
+    // list[int] and its like: an alias object; nothing to trace.
+    throw GraphBreak("Subscript of a class", describe(self),
+                     "Parametrized classes are not modelled as values.");
+  }
+  if (key.isConstant()) {
+    return translator.fromPython(PyObject_GetItem(self.object(), key.object()));
+  }
+  if (PyTuple_CheckExact(self.object()) || PyUnicode_CheckExact(self.object())) {
+    Value index = isSlice(key) ? toConstantSlice(translator, key) : toIndex(translator, key);
+    if (!index) return index;
+    return translator.fromPython(PyObject_GetItem(self.object(), index.object()));
+  }
+  return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
+                          typeOf(self)->tp_name);
+}
+
+Value constantContains(Translator& translator, const Value& self, const Value& item) {
+  PyObject* object = self.object();
+  if (item.isConstant()) {
+    int result = PySequence_Contains(object, item.object());
+    return result < 0 ? translator.raiseFromPython() : Value::boolean(result);
+  }
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      Value equal =
+          richCompare(translator, Value::constant(PyTuple_GET_ITEM(object, i)), item, Py_EQ);
+      int truth = equal ? isTrue(translator, equal) : -1;
+      if (truth < 0) return Value();
+      if (truth) return Value::boolean(true);
+    }
+    return Value::boolean(false);
+  }
+  if (PyAnySet_Check(object) || PyRange_Check(object)) return Value::boolean(false);
+  return translator.raise(PyExc_TypeError,
+                          "argument of type '%.200s' is not a container of '%.200s'",
+                          typeOf(self)->tp_name, typeOf(item)->tp_name);
+}
+
+Value constantIterator(Translator& translator, const Value& self) {
+  PyObject* object = self.object();
+  if (PyTuple_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+      PyRange_Check(object)) {
+    Ref<> real = Ref<>::steal(PyObject_GetIter(object));
+    return translator.make<SequenceIteratorVariable>(Py_TYPE(real.get()), self);
+  }
+  if (isData(object) && (PySequence_Check(object) || PyFrozenSet_CheckExact(object))) {
+    // torch.Size, frozenset: by way of a tuple with the same items in the same order.
+    Value items = translator.fromPython(PySequence_Tuple(object));
+    if (!items) return items;
+    return constantIterator(translator, items);
+  }
+  if (PyType_Check(object)) {
+    return translator.raise(PyExc_TypeError, "'type' object is not iterable");
+  }
+  return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
+                          Py_TYPE(object)->tp_name);
+}
+
+// --- Attributes.
+
+Value moduleAttribute(Translator& translator, const Value& module, PyObject* name) {
+  DictVariable* dict = translator.moduleDict(PyModule_GetDict(module.object()));
+  if (Value value = dict->get(translator, name)) return value;
+  if (translator.exceptionPending()) return Value();
+  if (std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return dict;
+  static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
+  if (PyDict_GetItemWithError(PyModule_GetDict(module.object()), getattr)) {
+    throw GraphBreak("Module with __getattr__", describe(module) + "." + PyUnicode_AsUTF8(name),
+                     "The module computes this attribute; that is not traced.");
+  }
+  const char* moduleName = PyModule_GetName(module.object());
+  if (!moduleName) PyErr_Clear();
+  return translator.raise(PyExc_AttributeError, "module '%s' has no attribute '%U'",
+                          moduleName ? moduleName : "?", name);
+}
+
+Value constantGetAttribute(Translator& translator, const Value& self, PyObject* name) {
+  PyObject* object = self.object();
+  if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
+  if (!PyType_Check(object)) {
+    PyObject* found = _PyType_Lookup(Py_TYPE(object), name);
+    if (found &&
+        (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
+      return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(found), self);
+    }
+  }
+  // Attributes of static types and of immutable objects are what they are.
+  Value result = translator.fromPython(PyObject_GetAttr(object, name));
+  if (!result || isConstantObject(result.object())) return result;
+  if (PyType_Check(result.object())) {
+    return translator.knownClass(reinterpret_cast<PyTypeObject*>(result.object()));
+  }
+  throw GraphBreak("Attribute of a constant", describe(self) + "." + PyUnicode_AsUTF8(name),
+                   "The attribute is an object that the trace cannot hold.");
+}
+
+bool constantSetAttribute(Translator& translator, const Value& self, PyObject* name,
+                          const Value& value) {
+  if (PyModule_CheckExact(self.object())) {
+    DictVariable* dict = translator.moduleDict(PyModule_GetDict(self.object()));
+    if (value) return dict->set(translator, Value::constant(name), value);
+    if (dict->remove(translator, Value::constant(name))) return true;
+    translator.raise(PyExc_AttributeError, "%U", name);
+    return false;
+  }
+  // Immutable: Python refuses, and says how.
+  Ref<> none = Ref<>::create(Py_None);
+  if (isData(self.object()) && PyObject_SetAttr(self.object(), name, none.get()) < 0) {
+    translator.raiseFromPython();
+    return false;
+  }
+  throw GraphBreak("Assignment to an attribute of a C object", describe(self),
+                   "This changes an object that the trace holds to be constant.");
+}
+
+// --- Calls.
+
+bool isExceptionClass(PyObject* object) {
+  return PyType_Check(object) &&
+         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object),
+                          reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
+}
+
+}  // namespace
+
+bool allData(const CallArguments& arguments) {
+  for (const Value& value : arguments.values) {
+    if (!isConstantData(value)) return false;
+  }
+  return true;
+}
+
+Value callWithData(Translator& translator, PyObject* callable, const CallArguments& arguments) {
+  llvm::SmallVector<PyObject*, 8> objects;
+  for (const Value& value : arguments.values) objects.push_back(value.object());
+  Value result = translator.fromPython(PyObject_Vectorcall(
+      callable, objects.data(), arguments.positionalCount(), arguments.keywordNames));
+  if (!result || isConstantObject(result.object())) return result;
+  // A fresh list of data (str.split) is a new list of the trace.
+  PyObject* object = result.object();
+  if (PyList_CheckExact(object)) {
+    ValueVector items;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
+      if (!isData(PyList_GET_ITEM(object, i))) break;
+      items.push_back(Value::constant(PyList_GET_ITEM(object, i)));
+    }
+    if (items.size() == static_cast<size_t>(PyList_GET_SIZE(object))) {
+      return translator.make<ListVariable>(std::move(items));
+    }
+  }
+  throw GraphBreak("Result that cannot be held as a constant", describe(result),
+                   "A C function returned an object that the trace cannot hold.");
+}
+
+namespace {
+
+Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
+  PyObject* object = callable.object();
+  for (Value& value : arguments.values) translator.realize(value);
+  bool data = allData(arguments);
+  if (data && isPure(object)) return callWithData(translator, object, arguments);
+  if (BuiltinHandler handler = findHandler(object)) {
+    arguments.tail = false;
+    Value self;
+    if (Py_TYPE(object) == &PyMethodDescr_Type || Py_TYPE(object) == &PyWrapperDescr_Type) {
+      auto* owner = reinterpret_cast<PyDescrObject*>(object)->d_type;
+      if (arguments.positionalCount() == 0) {
+        return translator.raise(PyExc_TypeError, "unbound method %.200s.%U() needs an argument",
+                                owner->tp_name, reinterpret_cast<PyDescrObject*>(object)->d_name);
+      }
+      self = std::move(arguments.values.front());
+      arguments.values.erase(arguments.values.begin());
+      if (!PyType_IsSubtype(typeOf(self), owner)) {
+        return translator.raise(
+            PyExc_TypeError,
+            "descriptor '%U' for '%.100s' objects doesn't apply to a '%.100s' object",
+            reinterpret_cast<PyDescrObject*>(object)->d_name, owner->tp_name,
+            typeOf(self)->tp_name);
+      }
+      // What a builtin base's method works on is the builtin part of the object.
+      if (auto* object = trackerOf<UserObjectVariable>(self);
+          object && object->container && owner != &PyBaseObject_Type) {
+        self = object->container;
+      }
+    }
+    return handler(translator, self, arguments);
+  }
+  if (isPure(object) && makeData(translator, arguments)) {
+    return callWithData(translator, object, arguments);
+  }
+  Value result;
+  if (callLibrary(translator, object, arguments, result)) return result;
+  if (isExceptionClass(object)) {
+    if (arguments.keywordCount()) {
+      return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
+                              reinterpret_cast<PyTypeObject*>(object)->tp_name);
+    }
+    return translator.make<ExceptionVariable>(
+        reinterpret_cast<PyTypeObject*>(object), callable,
+        ValueVector(arguments.values.begin(), arguments.values.end()));
+  }
+  if (!PyCallable_Check(object)) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
+                            Py_TYPE(object)->tp_name);
+  }
+  throw GraphBreak("Call of a builtin that is not modelled", describe(callable),
+                   "This C function is not known to the trace: it may have effects or return "
+                   "something that cannot be traced.",
+                   {"Move the call out of the compiled function."});
+}
+
+TypeSlots makeConstantSlots() {
+  TypeSlots slots;
+  slots.nb.fill(constantBinary);
+  slots.nb_unary = constantUnary;
+  slots.nb_bool = constantBool;
+  slots.nb_index = constantIndex;
+  slots.nb_int = constantInt;
+  slots.nb_float = constantFloat;
+  slots.mp_length = constantLength;
+  slots.mp_subscript = constantSubscript;
+  slots.sq_contains = constantContains;
+  slots.sq_concat = constantConcat;
+  slots.tp_iter = constantIterator;
+  slots.tp_call = constantCall;
+  slots.tp_hash = constantHash;
+  slots.tp_richcompare = constantCompare;
+  slots.tp_getattro = constantGetAttribute;
+  slots.tp_setattro = constantSetAttribute;
+  slots.tp_str = constantStr;
+  slots.tp_repr = constantRepr;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kConstantSlots = makeConstantSlots();
+
+}  // namespace armature

@@ -1,0 +1,169 @@
+// str % values, conversion by conversion: each is done by CPython on a constant.
+#include <string>
+
+#include "variables/constants/string_formatting.h"
+#include "variables/containers/sequence.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+constexpr const char* kFlags = "-+ #0";
+constexpr const char* kLengths = "hlL";
+
+class PercentFormatter {
+ public:
+  PercentFormatter(Translator& translator, PyObject* format, const Value& argument)
+      : translator_(translator), format_(format), argument_(argument) {
+    bool tuple = PyType_IsSubtype(typeOf(argument), &PyTuple_Type);
+    if (tuple) {
+      iterateInto(translator, argument, arguments_);
+    } else {
+      arguments_.push_back(argument);
+      PyMappingMethods* methods = typeOf(argument)->tp_as_mapping;
+      isMapping_ = methods && methods->mp_subscript;
+    }
+  }
+
+  Value run() {
+    Ref<> result = Ref<>::steal(PyUnicode_FromString(""));
+    Py_ssize_t length = PyUnicode_GET_LENGTH(format_);
+    while (position_ < length) {
+      Py_ssize_t percent = PyUnicode_FindChar(format_, '%', position_, length, 1);
+      if (percent < 0) percent = length;
+      Ref<> literal = Ref<>::steal(PyUnicode_Substring(format_, position_, percent));
+      result = Ref<>::steal(PyUnicode_Concat(result.get(), literal.get()));
+      position_ = percent;
+      if (position_ == length) break;
+      Value converted = convert();
+      if (!converted) return converted;
+      result = Ref<>::steal(PyUnicode_Concat(result.get(), converted.object()));
+    }
+    if (next_ < arguments_.size() && !isMapping_) {
+      return translator_.raise(PyExc_TypeError,
+                               "not all arguments converted during string formatting");
+    }
+    return Value::steal(result.release());
+  }
+
+ private:
+  // The character at the position, 0 at the end.
+  Py_UCS4 peek() const {
+    return position_ < PyUnicode_GET_LENGTH(format_) ? PyUnicode_READ_CHAR(format_, position_) : 0;
+  }
+  bool peekIs(const char* set) const {
+    Py_UCS4 character = peek();
+    return character && character < 128 && std::strchr(set, static_cast<int>(character));
+  }
+
+  [[noreturn]] void unsupported() {
+    throw GraphBreak("String formatting of traced values",
+                     describe(Value::constant(format_)) + " % " + describe(argument_),
+                     "This conversion needs a constant.");
+  }
+
+  // The value for the next conversion; null with the exception pending.
+  Value nextArgument() {
+    if (next_ < arguments_.size()) return arguments_[next_++];
+    return translator_.raise(PyExc_TypeError, "not enough arguments for format string");
+  }
+
+  // %(key)…: from here on the mapping's value is the one argument.
+  bool readKey() {
+    if (!isMapping_) {
+      translator_.raise(PyExc_TypeError, "format requires a mapping");
+      return false;
+    }
+    Py_ssize_t start = ++position_;
+    for (int depth = 1; depth > 0; ++position_) {
+      Py_UCS4 character = peek();
+      if (!character) {
+        translator_.raise(PyExc_ValueError, "incomplete format key");
+        return false;
+      }
+      depth += character == '(' ? 1 : character == ')' ? -1 : 0;
+    }
+    Value key = Value::steal(PyUnicode_Substring(format_, start, position_ - 1));
+    Value value = getItem(translator_, argument_, std::move(key));
+    if (!value) return false;
+    arguments_.assign(1, std::move(value));
+    next_ = 0;
+    return true;
+  }
+
+  // Width or precision: digits, or `*` for a constant argument.
+  bool readNumber(std::string& specification) {
+    if (peek() != '*') {
+      while (peekIs("0123456789")) specification += static_cast<char>(take());
+      return true;
+    }
+    ++position_;
+    Value number = nextArgument();
+    if (!number) return false;
+    translator_.realize(number);
+    PyObject* object = number.objectOrNull();
+    if (!object || !PyLong_CheckExact(object)) {
+      translator_.raise(PyExc_TypeError, "* wants int");
+      return false;
+    }
+    Ref<> text = Ref<>::steal(PyObject_Str(object));
+    specification += PyUnicode_AsUTF8(text.get());
+    return true;
+  }
+
+  Py_UCS4 take() { return PyUnicode_READ_CHAR(format_, position_++); }
+
+  Value convert() {
+    std::string specification(1, static_cast<char>(take()));
+    if (peek() == '(' && !readKey()) return Value();
+    while (peekIs(kFlags)) specification += static_cast<char>(take());
+    if (!readNumber(specification)) return Value();
+    if (peek() == '.') {
+      specification += static_cast<char>(take());
+      if (!readNumber(specification)) return Value();
+    }
+    if (peekIs(kLengths)) ++position_;
+    Py_UCS4 type = peek();
+    if (!type) return translator_.raise(PyExc_ValueError, "incomplete format");
+    if (type > 127) unsupported();
+    ++position_;
+    if (type == '%') return Value::string("%");
+    Value argument = nextArgument();
+    if (!argument) return argument;
+    translator_.realize(argument);
+    if (!argument.isConstant() && (type == 's' || type == 'r' || type == 'a')) {
+      argument = type == 's' ? toStr(translator_, argument) : toRepr(translator_, argument);
+      if (argument && type == 'a') argument = escapeNonAscii(translator_, argument);
+      if (!argument) return argument;
+      type = 's';
+    }
+    if (!argument.isConstant()) unsupported();
+    specification += static_cast<char>(type);
+    Ref<> format = Ref<>::steal(PyUnicode_FromString(specification.c_str()));
+    Ref<> tuple = Ref<>::steal(PyTuple_Pack(1, argument.object()));
+    return translator_.fromPython(PyUnicode_Format(format.get(), tuple.get()));
+  }
+
+  Translator& translator_;
+  PyObject* format_;
+  const Value& argument_;
+  ValueVector arguments_;
+  size_t next_ = 0;
+  bool isMapping_ = false;
+  Py_ssize_t position_ = 0;
+};
+
+}  // namespace
+
+Value formatPercent(Translator& translator, PyObject* format, const Value& argument) {
+  return PercentFormatter(translator, format, argument).run();
+}
+
+Value escapeNonAscii(Translator& translator, const Value& text) {
+  Ref<> bytes = Ref<>::steal(PyUnicode_AsEncodedString(text.object(), "ascii", "backslashreplace"));
+  if (!bytes) return translator.raiseFromPython();
+  return translator.fromPython(PyUnicode_FromEncodedObject(bytes.get(), "ascii", nullptr));
+}
+
+}  // namespace armature

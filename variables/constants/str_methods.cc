@@ -1,0 +1,162 @@
+// The methods of str that take traced values: join, format and format_map.
+#include "variables/constants/string_formatting.h"
+#include "variables/containers/sequence_slots.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+Value join(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "str.join", arguments, 1, 1)) return Value();
+  ValueVector items;
+  if (!readIterable(translator, arguments.values[0], "can only join an iterable", items)) {
+    return Value();
+  }
+  Ref<> list = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i) {
+    translator.realize(items[i]);
+    PyObject* text = items[i].objectOrNull();
+    if (!text || !PyUnicode_Check(text)) {
+      return translator.raise(PyExc_TypeError,
+                              "sequence item %zu: expected str instance, %.80s found", i,
+                              typeOf(items[i])->tp_name);
+    }
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref<>::create(text).release());
+  }
+  return translator.fromPython(PyUnicode_Join(self.object(), list.get()));
+}
+
+// str.format: what string.Formatter does, with the parsers that str.format itself uses.
+class FieldFormatter {
+ public:
+  FieldFormatter(Translator& translator, const CallArguments* arguments, Value mapping)
+      : translator_(translator), arguments_(arguments), mapping_(std::move(mapping)) {}
+
+  Value format(PyObject* text, int depth = 2) {
+    if (depth == 0) return translator_.raise(PyExc_ValueError, "Max string recursion exceeded");
+    Ref<> fields = Ref<>::steal(PyObject_CallMethod(module(), "formatter_parser", "O", text));
+    Ref<> result = Ref<>::steal(PyUnicode_FromString(""));
+    auto append = [&](PyObject* part) {
+      result = Ref<>::steal(PyUnicode_Concat(result.get(), part));
+    };
+    if (!fields) return translator_.raiseFromPython();
+    while (Ref<> field = Ref<>::steal(PyIter_Next(fields.get()))) {
+      append(PyTuple_GET_ITEM(field.get(), 0));
+      if (PyTuple_GET_ITEM(field.get(), 1) == Py_None) continue;
+      Value formatted = formatField(field.get(), depth);
+      if (!formatted) return formatted;
+      append(formatted.object());
+    }
+    if (PyErr_Occurred()) return translator_.raiseFromPython();
+    return Value::steal(result.release());
+  }
+
+ private:
+  static PyObject* module() {
+    static PyObject* const string = PyImport_ImportModule("_string");
+    return string;
+  }
+
+  // One (literal, name, specification, conversion).
+  Value formatField(PyObject* field, int depth) {
+    Value value = lookUp(PyTuple_GET_ITEM(field, 1));
+    if (!value) return value;
+    PyObject* conversion = PyTuple_GET_ITEM(field, 3);
+    if (conversion != Py_None) {
+      value = convert(std::move(value), PyUnicode_READ_CHAR(conversion, 0));
+      if (!value) return value;
+    }
+    Value specification = format(PyTuple_GET_ITEM(field, 2), depth - 1);
+    if (!specification) return specification;
+    return formatValue(translator_, std::move(value), std::move(specification));
+  }
+
+  Value convert(Value value, Py_UCS4 conversion) {
+    if (conversion == 's') return toStr(translator_, std::move(value));
+    Value text = toRepr(translator_, std::move(value));
+    return text && conversion == 'a' ? escapeNonAscii(translator_, text) : text;
+  }
+
+  // name.attribute[item]…
+  Value lookUp(PyObject* name) {
+    Ref<> split =
+        Ref<>::steal(PyObject_CallMethod(module(), "formatter_field_name_split", "O", name));
+    if (!split) return translator_.raiseFromPython();
+    Value value = lookUpFirst(PyTuple_GET_ITEM(split.get(), 0));
+    PyObject* rest = PyTuple_GET_ITEM(split.get(), 1);
+    while (value) {
+      Ref<> step = Ref<>::steal(PyIter_Next(rest));
+      if (!step) return PyErr_Occurred() ? translator_.raiseFromPython() : value;
+      PyObject* key = PyTuple_GET_ITEM(step.get(), 1);
+      if (PyTuple_GET_ITEM(step.get(), 0) == Py_True) {
+        Ref<> attribute = Ref<>::create(key);
+        PyObject* interned = attribute.release();
+        PyUnicode_InternInPlace(&interned);
+        attribute = Ref<>::steal(interned);
+        value = getAttribute(translator_, std::move(value), attribute.get());
+      } else {
+        value = getItem(translator_, std::move(value), Value::constant(key));
+      }
+    }
+    return value;
+  }
+
+  // The argument that the first part of a field's name says: a number, nothing, or a keyword.
+  Value lookUpFirst(PyObject* first) {
+    bool isName = PyUnicode_Check(first) && PyUnicode_GET_LENGTH(first) > 0;
+    if (isName) return lookUpKeyword(first);
+    bool automatic = PyUnicode_Check(first);
+    if ((automatic && numbering_ == Numbering::Manual) ||
+        (!automatic && numbering_ == Numbering::Automatic)) {
+      return translator_.raise(
+          PyExc_ValueError, "cannot switch from %s to %s",
+          automatic ? "manual field specification" : "automatic field numbering",
+          automatic ? "automatic field numbering" : "manual field specification");
+    }
+    numbering_ = automatic ? Numbering::Automatic : Numbering::Manual;
+    size_t index = automatic ? next_++ : PyLong_AsSize_t(first);
+    if (!arguments_) {
+      return translator_.raise(PyExc_ValueError, "Format string contains positional fields");
+    }
+    if (index < arguments_->positionalCount()) return arguments_->values[index];
+    return translator_.raise(PyExc_IndexError,
+                             "Replacement index %zu out of range for positional args tuple", index);
+  }
+
+  Value lookUpKeyword(PyObject* name) {
+    if (!arguments_) return getItem(translator_, mapping_, Value::constant(name));
+    if (const Value* value = arguments_->keyword(PyUnicode_AsUTF8(name))) return *value;
+    return translator_.raiseWithArguments(PyExc_KeyError, {Value::constant(name)});
+  }
+
+  enum class Numbering { Unknown, Automatic, Manual };
+
+  Translator& translator_;
+  const CallArguments* arguments_;  // null: format_map
+  Value mapping_;
+  Numbering numbering_ = Numbering::Unknown;
+  size_t next_ = 0;
+};
+
+Value format(Translator& translator, const Value& self, CallArguments& arguments) {
+  return FieldFormatter(translator, &arguments, Value()).format(self.object());
+}
+
+Value formatMap(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "str.format_map", arguments, 1, 1)) return Value();
+  return FieldFormatter(translator, nullptr, arguments.values[0]).format(self.object());
+}
+
+void registerStrings() {
+  registerMethodHandler(&PyUnicode_Type, "join", join);
+  registerMethodHandler(&PyUnicode_Type, "format", format);
+  registerMethodHandler(&PyUnicode_Type, "format_map", formatMap);
+}
+
+}  // namespace
+
+ARMATURE_REGISTER_HANDLERS(registerStrings);
+
+}  // namespace armature

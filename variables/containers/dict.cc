@@ -1,0 +1,365 @@
+// The state of dicts: what the trace knows of an existing one, and what it changed.
+//
+// map_ holds the entries that the trace has seen. Entries of an existing dict come in as the
+// program asks for their keys; complete() brings in the rest and puts all in the dict's order.
+#include "variables/containers/dict.h"
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <vector>
+
+#include "variables/constants/constant.h"
+#include "variables/containers/sequence.h"
+#include "variables/protocol/equality.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+namespace {
+
+// A key as hashKey wants it: realized, in tuples too. A tuple that turns out to hold nothing but
+// data becomes the real tuple, so that one key has one form.
+Value realizeDeeply(Translator& translator, Value key) {
+  translator.realize(key);
+  auto* tuple = trackerOf<TupleVariable>(key);
+  if (!tuple) return key;
+  ValueVector items;
+  bool changed = false, data = true;
+  for (const Value& item : tuple->items()) {
+    items.push_back(realizeDeeply(translator, item));
+    changed |= !items.back().sameAs(item);
+    data &= isConstantData(items.back());
+  }
+  return changed || data ? makeTuple(translator, std::move(items)) : key;
+}
+
+// Keys that a lookup in a real dict compares without running user code.
+bool isPlainKey(PyObject* key) { return PyUnicode_CheckExact(key) || isData(key); }
+
+// Keys that a real dict hashes without running user code.
+bool hashesPlainly(PyObject* key) {
+  PyTypeObject* type = Py_TYPE(key);
+  return isPlainKey(key) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+         type->tp_hash == PyBaseObject_Type.tp_hash;
+}
+
+bool allKeys(PyObject* dict, bool (*predicate)(PyObject*)) {
+  PyObject *key, *value;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value);) {
+    if (!predicate(key)) return false;
+  }
+  return true;
+}
+
+struct RealItem {
+  PyObject* key;  // Borrowed, both.
+  PyObject* value;
+  int64_t index;  // Where dict.keys() has the key.
+};
+
+std::vector<RealItem> dictItems(PyObject* dict) {
+  std::vector<RealItem> items;
+  RealItem item;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &item.key, &item.value);) {
+    item.index = static_cast<int64_t>(items.size());
+    items.push_back(item);
+  }
+  return items;
+}
+
+// The items of a real dict in its order, read without running user code.
+std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
+  std::vector<RealItem> items = dictItems(dict);
+  if (!PyODict_Check(dict)) return items;
+  // The order of an OrderedDict is known to its own iterator only, which hashes the keys.
+  Ref<> keys;
+  if (PyODict_CheckExact(dict) && allKeys(dict, hashesPlainly)) {
+    keys = Ref<>::steal(PySequence_List(dict));
+    PyErr_Clear();
+  }
+  if (!keys) {
+    throw GraphBreak("OrderedDict whose order cannot be read", source->name(),
+                     "The order of an instance of a subclass, or of one with keys that hash by "
+                     "Python code, cannot be read without running that code.");
+  }
+  llvm::DenseMap<PyObject*, RealItem> byKey;
+  for (const RealItem& item : items) byKey[item.key] = item;
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i] = byKey.lookup(PyList_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)));
+  }
+  return items;
+}
+
+}  // namespace
+
+void DictVariable::noteMutation(Translator& translator) {
+  if (modified_ || !source()) return;
+  assignTrailed(translator.trail, modified_, true);
+  translator.recordMutation(this);
+}
+
+bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash) {
+  if (PyObject* object = key.objectOrNull(); object && PyUnicode_CheckExact(object)) {
+    realized = key;
+    hash = PyObject_Hash(object);
+    return true;
+  }
+  realized = realizeDeeply(translator, key);
+  KeyHash hashed = hashKey(realized);
+  switch (hashed.status) {
+    case KeyHash::Status::Ok:
+      hash = hashed.hash;
+      return true;
+    case KeyHash::Status::Unhashable:
+      // Raises as hash() does, naming the item of a tuple that is to blame.
+      if (!hashValue(translator, realized, hash)) return false;
+      [[fallthrough]];
+    case KeyHash::Status::Unmodelled:
+      break;
+  }
+  throw GraphBreak("Key whose hash is not known", describe(realized),
+                   "Keys of dicts and sets are traced where they hash and compare as data or by "
+                   "identity.");
+}
+
+void DictVariable::appendTrailed(Translator& translator, OrderedValueMap::Entry entry) {
+  static constexpr Trail::Operation kAppend = {
+      [](void* dict, uintptr_t) { static_cast<DictVariable*>(dict)->map_.popLast(); }, nullptr};
+  map_.append(std::move(entry));
+  translator.trail.record(kAppend, this, 0);
+}
+
+// Index of the key's entry, or kAbsent. Asks the existing dict, and guards its answer, where the
+// trace has not seen the key yet. The entry of a key that is not there, deleted or never there, has
+// no value; one that was never there is neither `existed` nor `changed`.
+int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash) {
+  int32_t index = map_.find(key, hash);
+  if (index != OrderedValueMap::kAbsent || complete_) return index;
+  if (!source()) {
+    throw GraphBreak("Existing dict without a source", describe(this),
+                     "The dict cannot be guarded.");
+  }
+  PyObject* object = key.objectOrNull();
+  bool askReal = object && isPlainKey(object) &&
+                 (PyUnicode_CheckExact(object) || allKeys(existing(), isPlainKey));
+  if (!askReal) {
+    complete(translator);
+    return map_.find(key, hash);
+  }
+  PyObject* value = PyDict_GetItemWithError(existing(), object);
+  if (!value && PyErr_Occurred()) {
+    translator.raiseFromPython();
+    return OrderedValueMap::kAbsent;
+  }
+  OrderedValueMap::Entry entry;
+  entry.key = key;
+  entry.hash = hash;
+  if (value) {
+    const Source* item = translator.sources->item(SourceKind::DictItem, source(), object);
+    entry.value = translator.wrap(item, value);
+    entry.existed = true;
+  }
+  translator.addGuard(source(), value ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS,
+                      object);
+  appendTrailed(translator, std::move(entry));
+  return map_.entryCount() - 1;
+}
+
+Value DictVariable::get(Translator& translator, const Value& key) {
+  Value realized;
+  Py_hash_t hash;
+  if (!realizeKey(translator, key, realized, hash)) return Value();
+  int32_t index = find(translator, realized, hash);
+  return index == OrderedValueMap::kAbsent ? Value() : map_[index].value;
+}
+
+Value DictVariable::get(Translator& translator, PyObject* key) {
+  return get(translator, Value::constant(key));
+}
+
+bool DictVariable::has(Translator& translator, const Value& key) {
+  return static_cast<bool>(get(translator, key));
+}
+
+bool DictVariable::set(Translator& translator, const Value& key, Value value) {
+  Value realized;
+  Py_hash_t hash;
+  if (!realizeKey(translator, key, realized, hash)) return false;
+  int32_t index = find(translator, realized, hash);
+  if (translator.exceptionPending()) return false;
+  noteMutation(translator);
+  if (index != OrderedValueMap::kAbsent && map_[index].live()) {
+    // By index: entries move in memory.
+    recordUndo(translator.trail,
+               [this, index, old = map_[index]]() mutable { map_[index] = std::move(old); });
+    map_[index].value = std::move(value);
+    map_[index].changed = true;
+    return true;
+  }
+  if (index != OrderedValueMap::kAbsent) {
+    // Deleted before: the key goes to the end, and the old entry remembers the deletion.
+    map_.unlink(index);
+    recordUndo(translator.trail, [this, index] { map_.relink(index); });
+  }
+  OrderedValueMap::Entry entry;
+  entry.key = std::move(realized);
+  entry.value = std::move(value);
+  entry.hash = hash;
+  entry.changed = true;
+  appendTrailed(translator, std::move(entry));
+  changeSize(translator, 1);
+  return true;
+}
+
+Value DictVariable::remove(Translator& translator, const Value& key) {
+  Value realized;
+  Py_hash_t hash;
+  if (!realizeKey(translator, key, realized, hash)) return Value();
+  int32_t index = find(translator, realized, hash);
+  if (index == OrderedValueMap::kAbsent || !map_[index].live()) return Value();
+  noteMutation(translator);
+  return removeEntry(translator, index);
+}
+
+Value DictVariable::removeEntry(Translator& translator, int32_t index) {
+  OrderedValueMap::Entry& entry = map_[index];
+  Value removed = entry.value;
+  recordUndo(translator.trail,
+             [this, index, old = entry]() mutable { map_[index] = std::move(old); });
+  entry.value = Value();
+  entry.changed = true;
+  changeSize(translator, -1);
+  return removed;
+}
+
+void DictVariable::clear(Translator& translator) {
+  complete(translator);
+  if (live_ == 0) return;
+  noteMutation(translator);
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (map_[index].live()) removeEntry(translator, index);
+  }
+}
+
+void DictVariable::changeSize(Translator& translator, int64_t difference) {
+  assignTrailed(translator.trail, live_, live_ + difference);
+}
+
+void DictVariable::moveToEnd(Translator& translator, const Value& key) {
+  Value value = remove(translator, key);
+  set(translator, key, std::move(value));
+}
+
+size_t DictVariable::size(Translator& translator) {
+  complete(translator);
+  return static_cast<size_t>(live_);
+}
+
+void DictVariable::forEach(Translator& translator,
+                           llvm::function_ref<void(const OrderedValueMap::Entry&)> visit) {
+  complete(translator);
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (map_[index].live()) visit(map_[index]);
+  }
+}
+
+const OrderedValueMap::Entry* DictVariable::next(Translator& translator, int32_t& position) {
+  complete(translator);
+  while (position < map_.entryCount()) {
+    const OrderedValueMap::Entry& entry = map_[position++];
+    if (entry.live()) return &entry;
+  }
+  return nullptr;
+}
+
+const OrderedValueMap::Entry* DictVariable::previous(Translator& translator, int32_t& position) {
+  complete(translator);
+  while (position > 0) {
+    const OrderedValueMap::Entry& entry = map_[--position];
+    if (entry.live()) return &entry;
+  }
+  return nullptr;
+}
+
+// Loads all keys of the existing dict and guards them. The entries then stand in the dict's order:
+// those that existed, deleted ones included, where the real dict has them; new ones behind.
+void DictVariable::complete(Translator& translator) {
+  if (complete_) return;
+  if (!source()) {
+    throw GraphBreak("Existing dict without a source", describe(this),
+                     "The dict cannot be guarded.");
+  }
+  std::vector<RealItem> items = realItems(existing(), source());
+  Ref<> keys = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i) {
+    PyList_SET_ITEM(keys.get(), i, Ref<>::create(items[i].key).release());
+  }
+  translator.addGuard(source(), GuardType::DICT_KEYS_MATCH, keys);
+
+  OrderedValueMap ordered;
+  int64_t live = 0;
+  std::vector<bool> placed(map_.entryCount(), false);
+  auto place = [&](int32_t index, const Value& key) {
+    OrderedValueMap::Entry entry = map_[index];
+    placed[index] = true;
+    live += entry.live();
+    // A deleted entry whose key came back stays as a record for replay, beyond lookups.
+    bool linked = map_.find(entry.key, entry.hash) == index;
+    entry.key = key;
+    int32_t at = ordered.append(std::move(entry));
+    if (!linked) ordered.unlink(at);
+  };
+  for (size_t i = 0; i < items.size(); ++i) {
+    PyObject* object = items[i].key;
+    OrderedValueMap::Entry entry;
+    Value key = Value::constant(object);
+    if (!isData(object)) {
+      key = translator.wrap(translator.sources->item(SourceKind::DictKey, source(), items[i].index),
+                            object);
+    }
+    if (!realizeKey(translator, key, entry.key, entry.hash)) {
+      throw GraphBreak("Unhashable key", describe(entry.key), "A key of a dict is not hashable.");
+    }
+    int32_t known = map_.find(entry.key, entry.hash);
+    // Found, but not as it existed: it was deleted and put back, and the old entry is unlinked.
+    for (int32_t index = 0; known != OrderedValueMap::kAbsent && !map_[known].existed; ++index) {
+      const OrderedValueMap::Entry& old = map_[index];
+      if (old.existed && old.hash == entry.hash && equalKeys(old.key, entry.key)) known = index;
+    }
+    if (known != OrderedValueMap::kAbsent) {
+      // The program may have asked with an equal key of another type: True for 1.
+      place(known, entry.key);
+      continue;
+    }
+    entry.value = translator.wrap(translator.sources->item(SourceKind::DictItem, source(), object),
+                                  items[i].value);
+    entry.existed = true;
+    ordered.append(std::move(entry));
+    ++live;
+  }
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (!placed[index]) place(index, map_[index].key);
+  }
+  recordUndo(translator.trail, [this, old = std::move(map_)]() mutable { map_ = std::move(old); });
+  map_ = std::move(ordered);
+  assignTrailed(translator.trail, live_, live);
+  assignTrailed(translator.trail, complete_, true);
+}
+
+namespace {
+
+PyTypeObject* viewType(const DictVariable* dict, DictViewKind view) {
+  static PyTypeObject* const types[2][3] = {
+      {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type},
+      {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}};
+  return types[dict->type() == &PyODict_Type][static_cast<size_t>(view)];
+}
+
+}  // namespace
+
+DictViewVariable::DictViewVariable(DictVariable* dict, DictViewKind view)
+    : VariableTracker(VariableKind::DictView, viewType(dict, view)), dict(dict), view(view) {}
+
+}  // namespace armature

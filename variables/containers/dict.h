@@ -1,0 +1,153 @@
+// dicts and sets, and the __dict__ of objects.
+//
+// A dict that existed before the trace is read key by key: what the program never asks for is
+// neither wrapped nor guarded. Only what depends on all keys or on their order (iteration, len,
+// comparison) loads, and guards, them all.
+#pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include "variables/containers/ordered_value_map.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+class Translator;
+
+class DictVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(Dict)
+  // A new dict of exact type `type` (dict, OrderedDict, …).
+  explicit DictVariable(PyTypeObject* type = &PyDict_Type)
+      : VariableTracker(VariableKind::Dict, type) {}
+  // An existing one. `owner`: the object whose __dict__ it is, or null.
+  DictVariable(const Source* source, BorrowedRef<> existing, VariableTracker* owner = nullptr)
+      : VariableTracker(VariableKind::Dict, Py_TYPE(existing.get()), source, existing),
+        owner_(owner),
+        complete_(false) {}
+  // The __dict__ of an object that the trace made.
+  explicit DictVariable(VariableTracker* owner)
+      : VariableTracker(VariableKind::Dict, &PyDict_Type), owner_(owner) {}
+
+  // The value of a realized key; null if absent, with no exception. Sets a TypeError for an
+  // unhashable key (check translator.exceptionPending()); breaks for one that is not modelled.
+  Value get(Translator& translator, const Value& key);
+  Value get(Translator& translator, PyObject* key);
+  // Whether the key is there, without looking at the value.
+  bool has(Translator& translator, const Value& key);
+  // False with an exception pending.
+  bool set(Translator& translator, const Value& key, Value value);
+  // Removes a key; the removed value, or null if it is absent.
+  Value remove(Translator& translator, const Value& key);
+  // Puts a key that is there behind all others.
+  void moveToEnd(Translator& translator, const Value& key);
+  void clear(Translator& translator);
+
+  // Number of live keys. Loads all.
+  size_t size(Translator& translator);
+  // Live entries in order. Loads all.
+  void forEach(Translator& translator, llvm::function_ref<void(const OrderedValueMap::Entry&)>);
+  // The next live entry at or after `position`, which is advanced past it; null at the end.
+  const OrderedValueMap::Entry* next(Translator& translator, int32_t& position);
+  // The last live entry before `position`, which is moved to it; null at the start. Begin with
+  // entries().entryCount() of a dict whose size() was asked.
+  const OrderedValueMap::Entry* previous(Translator& translator, int32_t& position);
+
+  VariableTracker* owner() const { return owner_; }
+  bool modified() const { return modified_; }
+  // collections.defaultdict's default_factory; null for other types, and for an existing dict whose
+  // factory nobody has asked for. Trailed.
+  Value defaultFactory;
+  // Raw entries: for replay and codegen.
+  const OrderedValueMap& entries() const { return map_; }
+
+ private:
+  int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
+  void complete(Translator& translator);
+  void noteMutation(Translator& translator);
+  void appendTrailed(Translator& translator, OrderedValueMap::Entry entry);
+  Value removeEntry(Translator& translator, int32_t index);
+  void changeSize(Translator& translator, int64_t difference);
+
+  OrderedValueMap map_;
+  VariableTracker* owner_ = nullptr;
+  // False while keys of the existing dict may be missing in map_. Trailed, like all below.
+  bool complete_ = true;
+  bool modified_ = false;
+  int64_t live_ = 0;  // number of live entries; meaningful once complete
+};
+
+// set and frozenset, by the same means: a map whose values are None. Existing sets are loaded
+// whole.
+//
+// The order in which a set is iterated is that of its hash table, which depends on all that
+// happened to it. Where a set of the trace has held data only, that is known: the operations are
+// kept, and done again on a real set.
+class SetVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(Set)
+  explicit SetVariable(PyTypeObject* type, const Source* source = nullptr,
+                       BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Set, type, source, existing),
+        orderKnown_(source == nullptr) {}
+
+  // Sets a TypeError for an unhashable key, and breaks, as dicts do.
+  bool contains(Translator& translator, const Value& key);
+  // False with an exception pending (unhashable).
+  bool add(Translator& translator, const Value& key);
+  // True if it was there.
+  bool remove(Translator& translator, const Value& key);
+  void clear(Translator& translator);
+  // pop(): breaks where it is not known which item that is. The set must not be empty.
+  Value pop(Translator& translator);
+  size_t size() const { return live_; }
+  // In no particular order.
+  void forEach(llvm::function_ref<void(const Value&)> visit) const;
+  bool modified() const { return modified_; }
+
+  // Does `change` (adds and removals) as one operation of a real set: its method `name` with these
+  // arguments (a tuple). Null where they are not known as data, so that the order is lost.
+  void changeBy(Translator& translator, const char* name, Ref<> arguments,
+                llvm::function_ref<void()> change);
+  // Fills a new set by adds, and says how a real one is made: self.name(*arguments), or set(self)
+  // where `name` is null. Null self or arguments: the order is lost.
+  void makeBy(const char* name, Ref<> self, Ref<> arguments, llvm::function_ref<void()> fill);
+  // A fresh real set with the same items in the same order; null where that is not known.
+  Ref<> real() const;
+
+ private:
+  friend class VariableBuilder;
+  struct Operation {
+    const char* name;  // of a method; null: set(self)
+    Ref<> self;        // null: the set so far
+    Ref<> arguments;   // a tuple; null where there is no method
+  };
+  void noteMutation(Translator& translator);
+  void record(Translator& translator, Operation operation);
+  void loseOrder(Translator& translator);
+  void removeEntry(Translator& translator, int32_t index);
+
+  OrderedValueMap map_;
+  size_t live_ = 0;
+  // What made the set, from the start. Trailed, like all here.
+  std::vector<Operation> operations_;
+  bool orderKnown_;
+  bool recording_ = true;  // false within changeBy
+  bool modified_ = false;
+};
+
+// A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;
+// breaks for a key whose hash is not modelled.
+bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash);
+
+enum class DictViewKind : uint8_t { Keys, Values, Items };
+
+class DictViewVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(DictView)
+  DictViewVariable(DictVariable* dict, DictViewKind view);
+  DictVariable* const dict;
+  const DictViewKind view;
+};
+
+}  // namespace armature

@@ -1,0 +1,275 @@
+// The methods of dict, and its constructor.
+#include "variables/containers/dict_methods.h"
+
+#include "variables/containers/iterators.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/slot_wrappers.h"
+
+namespace armature {
+
+namespace {
+
+// Whether walking over the dict runs no code of a subclass.
+bool hasDictIteration(const DictVariable* dict) {
+  return dict->type()->tp_iter == PyDict_Type.tp_iter || dict->type() == &PyODict_Type;
+}
+
+// PyDict_MergeFromSeq2: items that are pairs.
+bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& iterable) {
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return false;
+  for (Py_ssize_t i = 0;; ++i) {
+    Value pair = iteratorNext(translator, iterator);
+    if (!pair) return !translator.exceptionPending();
+    translator.realize(pair);
+    ValueVector items;
+    if (!iterateInto(translator, pair, items)) {
+      PyTypeObject* type = typeOf(translator.exception());
+      if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+        translator.takeException();
+        translator.raise(PyExc_TypeError,
+                         "cannot convert dictionary update sequence element #%zd to a sequence", i);
+      }
+      return false;
+    }
+    if (items.size() != 2) {
+      translator.raise(PyExc_ValueError,
+                       "dictionary update sequence element #%zd has length %zd; 2 is required", i,
+                       static_cast<Py_ssize_t>(items.size()));
+      return false;
+    }
+    if (!dict->set(translator, items[0], items[1])) return false;
+  }
+}
+
+Value update(Translator& translator, const Value& self, CallArguments& arguments) {
+  bool ok = updateFromArguments(translator, dictOf(self), "update", arguments);
+  return ok ? Value::none() : Value();
+}
+
+Value get(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.get", arguments, 1, 2)) return Value();
+  if (Value value = dictOf(self)->get(translator, arguments.values[0])) return value;
+  if (translator.exceptionPending()) return Value();
+  return arguments.values.size() > 1 ? arguments.values[1] : Value::none();
+}
+
+Value setDefault(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.setdefault", arguments, 1, 2)) return Value();
+  const Value& key = arguments.values[0];
+  DictVariable* dict = dictOf(self);
+  if (Value value = dict->get(translator, key)) return value;
+  if (translator.exceptionPending()) return Value();
+  Value fallback = arguments.values.size() > 1 ? arguments.values[1] : Value::none();
+  return dict->set(translator, key, fallback) ? fallback : Value();
+}
+
+Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.pop", arguments, 1, 2)) return Value();
+  const Value& key = arguments.values[0];
+  DictVariable* dict = dictOf(self);
+  if (Value value = dict->remove(translator, key)) return value;
+  if (translator.exceptionPending()) {
+    // An empty dict does not ask for the hash of the key.
+    if (dict->size(translator) > 0) return Value();
+    translator.takeException();
+  }
+  return arguments.values.size() > 1 ? arguments.values[1]
+                                     : translator.raiseWithArguments(PyExc_KeyError, {key});
+}
+
+Value popItem(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.popitem", arguments, 0, 0)) return Value();
+  DictVariable* dict = dictOf(self);
+  if (dict->size(translator) == 0) {
+    return translator.raise(PyExc_KeyError, "popitem(): dictionary is empty");
+  }
+  return popDictItem(translator, dict, /*last=*/true);
+}
+
+Value clear(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.clear", arguments, 0, 0)) return Value();
+  dictOf(self)->clear(translator);
+  return Value::none();
+}
+
+Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.copy", arguments, 0, 0)) return Value();
+  return copyDict(translator, dictOf(self));
+}
+
+template <DictViewKind view>
+Value makeView(Translator& translator, const Value& self, CallArguments& arguments) {
+  constexpr const char* kNames[] = {"dict.keys", "dict.values", "dict.items"};
+  if (!checkArgumentCount(translator, kNames[static_cast<int>(view)], arguments, 0, 0)) {
+    return Value();
+  }
+  return translator.make<DictViewVariable>(dictOf(self), view);
+}
+
+Value reversed(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.__reversed__", arguments, 0, 0)) return Value();
+  return makeDictIterator(translator, dictOf(self), DictViewKind::Keys, /*reversed=*/true);
+}
+
+Value fromKeys(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "dict.fromkeys", arguments, 1, 2)) return Value();
+  Value value = arguments.values.size() > 1 ? arguments.values[1] : Value::none();
+  return dictFromKeys(translator, &PyDict_Type, arguments.values[0], value);
+}
+
+// Through the class method's descriptor, which is called with the class.
+Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.values.empty() ||
+      !arguments.values[0].is(reinterpret_cast<PyObject*>(&PyDict_Type))) {
+    throw GraphBreak("fromkeys of a dict subclass", "",
+                     "dict.fromkeys is modelled for dict and OrderedDict.");
+  }
+  arguments.values.erase(arguments.values.begin());
+  return fromKeys(translator, self, arguments);
+}
+
+// dict(…)
+Value construct(Translator& translator, const Value&, CallArguments& arguments) {
+  auto* dict = translator.make<DictVariable>();
+  return updateFromArguments(translator, dict, "dict", arguments) ? Value(dict) : Value();
+}
+
+void registerDicts() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PyDict_Type), construct);
+  registerMethodHandler(&PyDict_Type, "get", get);
+  registerMethodHandler(&PyDict_Type, "setdefault", setDefault);
+  registerMethodHandler(&PyDict_Type, "pop", pop);
+  registerMethodHandler(&PyDict_Type, "popitem", popItem);
+  registerMethodHandler(&PyDict_Type, "update", update);
+  registerMethodHandler(&PyDict_Type, "fromkeys", fromKeys);
+  registerObjectHandler(PyDict_GetItemString(PyDict_Type.tp_dict, "fromkeys"), fromKeysOfClass);
+  for (PyTypeObject* type : {&PyDict_Type, &PyODict_Type}) {
+    registerMethodHandler(type, "clear", clear);
+    registerMethodHandler(type, "copy", copy);
+    registerMethodHandler(type, "keys", makeView<DictViewKind::Keys>);
+    registerMethodHandler(type, "values", makeView<DictViewKind::Values>);
+    registerMethodHandler(type, "items", makeView<DictViewKind::Items>);
+    registerSlotWrappers(type);
+    registerMethodHandler(type, "__reversed__", reversed);
+  }
+}
+
+}  // namespace
+
+bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& mapping,
+                       const Value& keysMethod) {
+  Value keys = call(translator, keysMethod, llvm::ArrayRef<Value>());
+  Value iterator = keys ? getIterator(translator, keys) : Value();
+  if (!iterator) return false;
+  while (Value key = iteratorNext(translator, iterator)) {
+    Value value = getItem(translator, mapping, key);
+    if (!value || !dict->set(translator, key, std::move(value))) return false;
+  }
+  return !translator.exceptionPending();
+}
+
+DictVariable* dictOf(const Value& self) {
+  if (auto* dict = trackerOf<DictVariable>(self)) return dict;
+  throw GraphBreak("Method of dict on a subclass", describe(self),
+                   "Instances of this subclass of dict are not modelled.");
+}
+
+Value optionalMethod(Translator& translator, const Value& object, PyObject* name) {
+  // What a builtin type does not have, its instances do not have.
+  PyTypeObject* type = typeOf(object);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !type->tp_dictoffset &&
+      !_PyType_Lookup(type, name)) {
+    return Value();
+  }
+  return getOptionalAttribute(translator, object, name);
+}
+
+void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, ValueVector& values) {
+  dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+    keys.push_back(entry.key);
+    values.push_back(entry.value);
+  });
+}
+
+bool updateDict(Translator& translator, DictVariable* dict, Value other) {
+  translator.realize(other);
+  auto* from = trackerOf<DictVariable>(other);
+  if (from && hasDictIteration(from)) {
+    if (from == dict) return true;
+    ValueVector keys, values;
+    copyItems(translator, from, keys, values);
+    for (size_t i = 0; i < keys.size(); ++i) {
+      if (!dict->set(translator, keys[i], values[i])) return false;
+    }
+    return true;
+  }
+  static PyObject* const keys = PyUnicode_InternFromString("keys");
+  Value method = optionalMethod(translator, other, keys);
+  if (method) return updateFromMapping(translator, dict, other, method);
+  return !translator.exceptionPending() && updateFromPairs(translator, dict, other);
+}
+
+bool isSpecialDict(const DictVariable* dict) {
+  return dict->type() == &PyODict_Type || dict->type() == defaultDictType();
+}
+
+DictVariable* copyDict(Translator& translator, DictVariable* dict) {
+  if (PyType_IsSubtype(dict->type(), &PyODict_Type) && dict->type() != &PyODict_Type) {
+    throw GraphBreak("Copy of an OrderedDict subclass", describe(dict), "Not modelled.");
+  }
+  auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
+  result->defaultFactory = dict->defaultFactory;
+  dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+    result->set(translator, entry.key, entry.value);
+  });
+  return result;
+}
+
+bool updateFromKeywords(Translator& translator, DictVariable* dict,
+                        const CallArguments& arguments) {
+  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
+    Value key = Value::constant(arguments.keywordName(i));
+    if (!dict->set(translator, key, arguments.keywordValue(i))) return false;
+  }
+  return true;
+}
+
+bool updateFromArguments(Translator& translator, DictVariable* dict, const char* function,
+                         const CallArguments& arguments) {
+  if (arguments.positionalCount() > 1) {
+    translator.raise(PyExc_TypeError, "%s expected at most 1 argument, got %zu", function,
+                     arguments.positionalCount());
+    return false;
+  }
+  if (arguments.positionalCount() == 1 && !updateDict(translator, dict, arguments.values[0])) {
+    return false;
+  }
+  return updateFromKeywords(translator, dict, arguments);
+}
+
+Value popDictItem(Translator& translator, DictVariable* dict, bool last) {
+  int32_t position = last ? dict->entries().entryCount() : 0;
+  const OrderedValueMap::Entry* entry =
+      last ? dict->previous(translator, position) : dict->next(translator, position);
+  Value key = entry->key;
+  Value value = dict->remove(translator, key);
+  return makeTuple(translator, {std::move(key), std::move(value)});
+}
+
+Value dictFromKeys(Translator& translator, PyTypeObject* type, const Value& iterable,
+                   const Value& value) {
+  auto* dict = translator.make<DictVariable>(type);
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return iterator;
+  while (Value key = iteratorNext(translator, iterator)) {
+    if (!dict->set(translator, key, value)) return Value();
+  }
+  return translator.exceptionPending() ? Value() : Value(dict);
+}
+
+ARMATURE_REGISTER_HANDLERS(registerDicts);
+
+}  // namespace armature

@@ -1,0 +1,48 @@
+// What the methods of dict and its subclasses, their operators and their constructors share.
+#pragma once
+
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/translator.h"
+#include "variables/value.h"
+
+namespace armature {
+
+// The variable that a method of dict is called on; breaks for subclasses that are not modelled.
+DictVariable* dictOf(const Value& self);
+
+// The items as they are now, whatever happens to the dict while they are worked on.
+void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, ValueVector& values);
+
+// The attribute by which update() tells what it is given; null without an exception if absent.
+Value optionalMethod(Translator& translator, const Value& object, PyObject* name);
+
+// dict.update(other): from a mapping (anything with .keys()) or an iterable of pairs. This and the
+// following are false with the exception pending.
+bool updateDict(Translator& translator, DictVariable* dict, Value other);
+// From an object that says itself what its keys are.
+bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& mapping,
+                       const Value& keysMethod);
+bool updateFromKeywords(Translator& translator, DictVariable* dict, const CallArguments& arguments);
+// function([other], **keywords)
+bool updateFromArguments(Translator& translator, DictVariable* dict, const char* function,
+                         const CallArguments& arguments);
+// OrderedDict.update(other).
+bool updateOrderedDict(Translator& translator, DictVariable* dict, Value other);
+
+// Exact OrderedDict and defaultdict, whose copies have their type. Those of others are dicts.
+bool isSpecialDict(const DictVariable* dict);
+// A new dict with the same items.
+DictVariable* copyDict(Translator& translator, DictVariable* dict);
+// Takes the last item, or the first one, of a dict that is not empty, as a pair.
+Value popDictItem(Translator& translator, DictVariable* dict, bool last);
+Value dictFromKeys(Translator& translator, PyTypeObject* type, const Value& iterable,
+                   const Value& value);
+
+PyTypeObject* defaultDictType();
+// The default_factory of a defaultdict, realized.
+Value defaultFactoryOf(Translator& translator, DictVariable* dict);
+// __missing__ of a defaultdict: null without an exception where KeyError is to be raised.
+Value defaultDictMissing(Translator& translator, DictVariable* dict, const Value& key);
+
+}  // namespace armature

@@ -1,0 +1,172 @@
+// The slots of dict, OrderedDict and defaultdict.
+#include "variables/containers/dict_methods.h"
+#include "variables/containers/iterators.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/equality.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/repr_recursion.h"
+
+namespace armature {
+
+namespace {
+
+bool isOrdered(const DictVariable* dict) { return dict->type() == &PyODict_Type; }
+
+Value subscript(Translator& translator, const Value& self, const Value& key) {
+  DictVariable* dict = dictOf(self);
+  if (Value value = dict->get(translator, key)) return value;
+  if (translator.exceptionPending()) return Value();
+  if (dict->type() == defaultDictType()) {
+    Value value = defaultDictMissing(translator, dict, key);
+    if (value || translator.exceptionPending()) return value;
+  }
+  return translator.raiseWithArguments(PyExc_KeyError, {key});
+}
+
+bool assignSubscript(Translator& translator, const Value& self, const Value& key,
+                     const Value& value) {
+  DictVariable* dict = dictOf(self);
+  if (value) return dict->set(translator, key, value);
+  if (dict->remove(translator, key)) return true;
+  if (!translator.exceptionPending()) translator.raiseWithArguments(PyExc_KeyError, {key});
+  return false;
+}
+
+Value length(Translator& translator, const Value& self) {
+  return Value::integer(static_cast<int64_t>(dictOf(self)->size(translator)));
+}
+
+Value contains(Translator& translator, const Value& self, const Value& key) {
+  bool found = dictOf(self)->has(translator, key);
+  return translator.exceptionPending() ? Value() : Value::boolean(found);
+}
+
+Value iterate(Translator& translator, const Value& self) {
+  return makeDictIterator(translator, dictOf(self), DictViewKind::Keys, /*reversed=*/false);
+}
+
+// dict_equal: the same keys, and equal values. OrderedDicts compare their order, too.
+Value equal(Translator& translator, DictVariable* a, DictVariable* b) {
+  if (a->size(translator) != b->size(translator)) return Value::boolean(false);
+  bool ordered = isOrdered(a) && isOrdered(b);
+  int32_t position = 0, otherPosition = 0;
+  while (const OrderedValueMap::Entry* entry = a->next(translator, position)) {
+    // Copies: comparing may change the dicts.
+    Value key = entry->key, value = entry->value;
+    if (ordered) {
+      const OrderedValueMap::Entry* other = b->next(translator, otherPosition);
+      if (!other) return Value::boolean(false);
+      int same = areEqual(translator, key, other->key);
+      if (same <= 0) return same < 0 ? Value() : Value::boolean(false);
+    }
+    Value other = b->get(translator, key);
+    if (!other) return translator.exceptionPending() ? Value() : Value::boolean(false);
+    int same = areEqual(translator, value, other);
+    if (same <= 0) return same < 0 ? Value() : Value::boolean(false);
+  }
+  return Value::boolean(true);
+}
+
+Value compare(Translator& translator, const Value& left, const Value& right, int op) {
+  DictVariable* a = dictOf(left);
+  auto* b = trackerOf<DictVariable>(right);
+  if ((op != Py_EQ && op != Py_NE) || !b) return Value::constant(Py_NotImplemented);
+  Value result = a == b ? Value::boolean(true) : equal(translator, a, b);
+  if (!result || op == Py_EQ) return result;
+  return Value::boolean(result.is(Py_False));
+}
+
+bool update(Translator& translator, DictVariable* dict, const Value& other) {
+  return isOrdered(dict) ? updateOrderedDict(translator, dict, other)
+                         : updateDict(translator, dict, other);
+}
+
+// dict | other and dict |= other. The result of `|` is a dict of the more special type.
+Value merge(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  auto* a = trackerOf<DictVariable>(left);
+  if (slot == nb_inplace_or) return update(translator, a, right) ? left : Value();
+  auto* b = trackerOf<DictVariable>(right);
+  if (!a || !b) return Value::constant(Py_NotImplemented);
+  DictVariable* result;
+  if (!isSpecialDict(a) && isSpecialDict(b)) {
+    result = translator.make<DictVariable>(b->type());
+    result->defaultFactory = b->defaultFactory;
+    if (!update(translator, result, left)) return Value();
+  } else {
+    result = copyDict(translator, a);
+  }
+  return update(translator, result, right) ? Value(result) : Value();
+}
+
+// {k: v, …}
+Value itemsText(Translator& translator, DictVariable* dict) {
+  Ref<> text = Ref<>::steal(PyUnicode_FromString("{"));
+  const char* separator = "";
+  int32_t position = 0;
+  while (const OrderedValueMap::Entry* entry = dict->next(translator, position)) {
+    Value value = entry->value;
+    Value keyText = toRepr(translator, entry->key);
+    Value valueText = keyText ? toRepr(translator, std::move(value)) : Value();
+    if (!valueText) return valueText;
+    text = Ref<>::steal(PyUnicode_FromFormat("%U%s%U: %U", text.get(), separator, keyText.object(),
+                                             valueText.object()));
+    separator = ", ";
+  }
+  return translator.fromPython(PyUnicode_FromFormat("%U}", text.get()));
+}
+
+// OrderedDict([(k, v), …])
+Value pairsText(Translator& translator, DictVariable* dict) {
+  if (dict->size(translator) == 0) return Value::string("OrderedDict()");
+  ValueVector keys, values, pairs;
+  copyItems(translator, dict, keys, values);
+  for (size_t i = 0; i < keys.size(); ++i) {
+    pairs.push_back(makeTuple(translator, {keys[i], values[i]}));
+  }
+  Value text = toRepr(translator, translator.make<ListVariable>(std::move(pairs)));
+  if (!text) return text;
+  return translator.fromPython(PyUnicode_FromFormat("OrderedDict(%U)", text.object()));
+}
+
+Value repr(Translator& translator, const Value& self) {
+  DictVariable* dict = dictOf(self);
+  bool ordered = isOrdered(dict);
+  if (!ordered && dict->type() != &PyDict_Type) {
+    throw GraphBreak("Text of a dict subclass", describe(self),
+                     "The text of dicts is modelled for dict and OrderedDict.");
+  }
+  ReprRecursion recursion(self);
+  if (recursion.entered()) return Value::string(ordered ? "..." : "{...}");
+  return ordered ? pairsText(translator, dict) : itemsText(translator, dict);
+}
+
+Value getAttribute(Translator& translator, const Value& self, PyObject* name) {
+  DictVariable* dict = dictOf(self);
+  if (dict->type() == defaultDictType() &&
+      PyUnicode_CompareWithASCIIString(name, "default_factory") == 0) {
+    return defaultFactoryOf(translator, dict);
+  }
+  return genericGetAttribute(translator, self, name);
+}
+
+TypeSlots makeDictSlots() {
+  TypeSlots slots;
+  slots.nb[nb_or] = merge;
+  slots.nb[nb_inplace_or] = merge;
+  slots.mp_length = length;
+  slots.mp_subscript = subscript;
+  slots.mp_ass_subscript = assignSubscript;
+  slots.sq_contains = contains;
+  slots.tp_iter = iterate;
+  slots.tp_richcompare = compare;
+  slots.tp_getattro = getAttribute;
+  slots.tp_repr = repr;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kDictSlots = makeDictSlots();
+
+}  // namespace armature

@@ -1,0 +1,288 @@
+// How the iterators that are kept by their state go on.
+#include "variables/containers/iterators.h"
+
+#include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/slot_wrappers.h"
+#include "variables/tensors/tensor.h"
+#include "variables/trailed.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+// A range of machine integers is read once, so that each step is an addition.
+SequenceIteratorVariable::SequenceIteratorVariable(PyTypeObject* type, Value sequence, int64_t step,
+                                                   int64_t start)
+    : VariableTracker(VariableKind::SequenceIterator, type),
+      sequence(std::move(sequence)),
+      step(step),
+      index(start) {
+  PyObject* object = this->sequence.objectOrNull();
+  if (!object) return;
+  length = PyObject_Size(object);
+  if (length < 0) PyErr_Clear();
+  if (!PyRange_Check(object) || length <= 0) return;
+  Ref<> first = Ref<>::steal(PySequence_GetItem(object, 0));
+  Ref<> last = Ref<>::steal(PySequence_GetItem(object, length - 1));
+  int overflow = 0, lastOverflow = 0;
+  rangeFirst = PyLong_AsLongLongAndOverflow(first.get(), &overflow);
+  int64_t lastItem = PyLong_AsLongLongAndOverflow(last.get(), &lastOverflow);
+  int64_t span = 0;
+  machineRange = !overflow && !lastOverflow && !__builtin_sub_overflow(lastItem, rangeFirst, &span);
+  if (machineRange && length > 1) rangeStep = span / (length - 1);
+}
+
+namespace {
+
+template <class Kind>
+Kind* as(const Value& value) {
+  return llvm::cast<Kind>(value.tracker());
+}
+
+Value self(Translator&, const Value& iterator) { return iterator; }
+
+// --- Sequences.
+
+Value itemOfConstant(Translator& translator, const SequenceIteratorVariable* iterator) {
+  PyObject* sequence = iterator->sequence.object();
+  if (iterator->index >= iterator->length) return Value();
+  if (iterator->machineRange) {
+    return Value::integer(iterator->rangeFirst + iterator->rangeStep * iterator->index);
+  }
+  if (PyTuple_CheckExact(sequence)) {
+    return Value::constant(PyTuple_GET_ITEM(sequence, iterator->index));
+  }
+  return translator.fromPython(PySequence_GetItem(sequence, iterator->index));
+}
+
+// The item at the iterator's index; null without an exception past either end.
+Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator) {
+  if (iterator->index < 0) return Value();
+  if (iterator->sequence.isConstant()) return itemOfConstant(translator, iterator);
+  if (auto* sequence = trackerOf<SequenceVariable>(iterator->sequence)) {
+    // A list may have grown or shrunk since.
+    const ValueVector& items = sequence->items();
+    return iterator->index < static_cast<int64_t>(items.size()) ? items[iterator->index] : Value();
+  }
+  if (iterator->length < 0) {
+    int64_t length = armature::length(translator, iterator->sequence);
+    if (length < 0) return Value();
+    iterator->length = length;
+  }
+  if (iterator->index >= iterator->length) return Value();
+  return getItem(translator, iterator->sequence, Value::integer(iterator->index));
+}
+
+Value sequenceNext(Translator& translator, const Value& value) {
+  auto* iterator = as<SequenceIteratorVariable>(value);
+  if (!iterator->sequence) return Value();
+  Value item = itemOfSequence(translator, iterator);
+  if (item) {
+    assignTrailed(translator.trail, iterator->index, iterator->index + iterator->step);
+  } else if (!translator.exceptionPending()) {
+    assignTrailed(translator.trail, iterator->sequence, Value());
+  }
+  return item;
+}
+
+Value sequenceLengthHint(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__length_hint__", arguments, 0, 0)) return Value();
+  auto* iterator = as<SequenceIteratorVariable>(self);
+  if (!iterator->sequence) return Value::integer(0);
+  if (iterator->step < 0) return Value::integer(iterator->index + 1);
+  int64_t length = armature::length(translator, iterator->sequence);
+  if (length < 0) return Value();
+  return Value::integer(std::max<int64_t>(length - iterator->index, 0));
+}
+
+// --- Dicts and sets.
+
+size_t sizeNow(Translator& translator, VariableTracker* container) {
+  if (auto* dict = llvm::dyn_cast<DictVariable>(container)) return dict->size(translator);
+  return llvm::cast<SetVariable>(container)->size();
+}
+
+Value changedSize(Translator& translator, DictIteratorVariable* iterator) {
+  // From now on every step fails.
+  assignTrailed(translator.trail, iterator->expectedSize, SIZE_MAX);
+  if (llvm::isa<SetVariable>(iterator->container)) {
+    return translator.raise(PyExc_RuntimeError, "Set changed size during iteration");
+  }
+  bool ordered = iterator->container->type() == &PyODict_Type;
+  return translator.raise(PyExc_RuntimeError, ordered ? "OrderedDict mutated during iteration"
+                                                      : "dictionary changed size during iteration");
+}
+
+Value itemOfEntry(Translator& translator, DictViewKind view, const OrderedValueMap::Entry& entry) {
+  switch (view) {
+    case DictViewKind::Keys:
+      return entry.key;
+    case DictViewKind::Values:
+      return entry.value;
+    default:
+      return makeTuple(translator, {entry.key, entry.value});
+  }
+}
+
+Value dictNext(Translator& translator, const Value& value) {
+  auto* iterator = as<DictIteratorVariable>(value);
+  if (iterator->exhausted) return Value();
+  if (sizeNow(translator, iterator->container) != iterator->expectedSize) {
+    return changedSize(translator, iterator);
+  }
+  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+  if (!dict) {
+    auto position = static_cast<size_t>(iterator->position);
+    if (position < iterator->order.size()) {
+      assignTrailed(translator.trail, iterator->position, iterator->position + 1);
+      return iterator->order[position];
+    }
+    assignTrailed(translator.trail, iterator->exhausted, true);
+    return Value();
+  }
+  bool ordered = dict->type() == &PyODict_Type;
+  if (ordered && dict->entries().entryCount() != iterator->entryCount) {
+    return changedSize(translator, iterator);
+  }
+  int32_t position = iterator->position;
+  const OrderedValueMap::Entry* entry =
+      iterator->reversed ? dict->previous(translator, position) : dict->next(translator, position);
+  if (!entry) {
+    assignTrailed(translator.trail, iterator->exhausted, true);
+    return Value();
+  }
+  if (iterator->remaining == 0) {
+    assignTrailed(translator.trail, iterator->exhausted, true);
+    return translator.raise(PyExc_RuntimeError, "dictionary keys changed during iteration");
+  }
+  assignTrailed(translator.trail, iterator->position, position);
+  assignTrailed(translator.trail, iterator->remaining, iterator->remaining - 1);
+  // An OrderedDict's iterator knows its next item beforehand, and thereby that there is none.
+  if (ordered && iterator->remaining == 0) {
+    assignTrailed(translator.trail, iterator->exhausted, true);
+  }
+  return itemOfEntry(translator, iterator->view, *entry);
+}
+
+// --- enumerate, zip, map, filter.
+
+Value enumerateNext(Translator& translator, const Value& value) {
+  auto* iterator = as<EnumerateVariable>(value);
+  Value item = iteratorNext(translator, iterator->iterator);
+  if (!item) return item;
+  Value count = iterator->count;
+  static PyObject* const one = PyLong_FromLong(1);
+  Value next = translator.fromPython(PyNumber_Add(count.object(), one));
+  if (!next) return next;
+  assignTrailed(translator.trail, iterator->count, std::move(next));
+  return makeTuple(translator, {std::move(count), std::move(item)});
+}
+
+// zip(strict=True): all others must end where the first one ended, or where `shorter` did.
+Value checkZipEnd(Translator& translator, ZipVariable* zip, size_t shorter) {
+  if (shorter) {
+    return translator.raise(PyExc_ValueError, "zip() argument %zu is shorter than argument%s%zu",
+                            shorter + 1, shorter == 1 ? " " : "s 1-", shorter);
+  }
+  for (size_t i = 1; i < zip->iterators.size(); ++i) {
+    Value item = iteratorNext(translator, zip->iterators[i]);
+    if (item) {
+      return translator.raise(PyExc_ValueError, "zip() argument %zu is longer than argument%s%zu",
+                              i + 1, i == 1 ? " " : "s 1-", i);
+    }
+    if (translator.exceptionPending()) return Value();
+  }
+  return Value();
+}
+
+Value zipNext(Translator& translator, const Value& value) {
+  auto* zip = as<ZipVariable>(value);
+  if (zip->iterators.empty()) return Value();
+  ValueVector items;
+  for (size_t i = 0; i < zip->iterators.size(); ++i) {
+    Value item = iteratorNext(translator, zip->iterators[i]);
+    if (!item) {
+      if (translator.exceptionPending() || !zip->strict) return Value();
+      return checkZipEnd(translator, zip, i);
+    }
+    items.push_back(std::move(item));
+  }
+  return makeTuple(translator, std::move(items));
+}
+
+Value mapNext(Translator& translator, const Value& value) {
+  auto* map = as<MapVariable>(value);
+  CallArguments arguments;
+  for (const Value& iterator : map->iterators) {
+    Value item = iteratorNext(translator, iterator);
+    if (!item) return item;
+    arguments.values.push_back(std::move(item));
+  }
+  return call(translator, map->function, arguments);
+}
+
+Value filterNext(Translator& translator, const Value& value) {
+  auto* filter = as<FilterVariable>(value);
+  bool byTruth = filter->function.is(Py_None) ||
+                 filter->function.is(reinterpret_cast<PyObject*>(&PyBool_Type));
+  while (Value item = iteratorNext(translator, filter->iterator)) {
+    Value verdict = byTruth ? item : call(translator, filter->function, {item});
+    int truth = verdict ? isTrue(translator, std::move(verdict)) : -1;
+    if (truth < 0) return Value();
+    if (truth) return item;
+  }
+  return Value();
+}
+
+TypeSlots makeIteratorSlots(UnaryFunction next) {
+  TypeSlots slots;
+  slots.tp_iter = self;
+  slots.tp_iternext = next;
+  slots.tp_hash = unimplemented::unary;
+  return slots;
+}
+
+void registerIterators() {
+  for (PyTypeObject* type :
+       {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
+        &PyUnicodeIter_Type, &PyBytesIter_Type, &PyReversed_Type, &PyDictIterKey_Type,
+        &PyDictIterValue_Type, &PyDictIterItem_Type, &PyDictRevIterKey_Type,
+        &PyDictRevIterValue_Type, &PyDictRevIterItem_Type, &PyODictIter_Type, &PySetIter_Type,
+        &PyEnum_Type, &PyZip_Type, &PyMap_Type, &PyFilter_Type}) {
+    registerSlotWrappers(type);
+  }
+  for (PyTypeObject* type : {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type,
+                             &PyRangeIter_Type, &PyUnicodeIter_Type, &PyReversed_Type}) {
+    registerMethodHandler(type, "__length_hint__", sequenceLengthHint);
+  }
+}
+
+}  // namespace
+
+Value makeDictIterator(Translator& translator, DictVariable* dict, DictViewKind view,
+                       bool reversed) {
+  PyTypeObject* types[] = {&PyDictIterKey_Type, &PyDictIterValue_Type, &PyDictIterItem_Type};
+  PyTypeObject* reversedTypes[] = {&PyDictRevIterKey_Type, &PyDictRevIterValue_Type,
+                                   &PyDictRevIterItem_Type};
+  auto kind = static_cast<size_t>(view);
+  PyTypeObject* type = reversed ? reversedTypes[kind] : types[kind];
+  if (dict->type() == &PyODict_Type) type = &PyODictIter_Type;
+  size_t size = dict->size(translator);
+  auto* iterator = translator.make<DictIteratorVariable>(type, dict, view, size);
+  iterator->reversed = reversed;
+  iterator->entryCount = dict->entries().entryCount();
+  if (reversed) iterator->position = iterator->entryCount;
+  return iterator;
+}
+
+const TypeSlots kSequenceIteratorSlots = makeIteratorSlots(sequenceNext);
+const TypeSlots kDictIteratorSlots = makeIteratorSlots(dictNext);
+const TypeSlots kEnumerateSlots = makeIteratorSlots(enumerateNext);
+const TypeSlots kZipSlots = makeIteratorSlots(zipNext);
+const TypeSlots kMapSlots = makeIteratorSlots(mapNext);
+const TypeSlots kFilterSlots = makeIteratorSlots(filterNext);
+
+ARMATURE_REGISTER_HANDLERS(registerIterators);
+
+}  // namespace armature

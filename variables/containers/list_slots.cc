@@ -1,0 +1,191 @@
+// The slots of list.
+#include <algorithm>
+
+#include "variables/containers/iterators.h"
+#include "variables/containers/sequence_slots.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/indexing.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/repr_recursion.h"
+
+namespace armature {
+
+namespace {
+
+ListVariable* listOf(const Value& value) { return llvm::cast<ListVariable>(value.tracker()); }
+
+Value concatenate(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  ListVariable* list = listOf(left);
+  if (slot == nb_inplace_add) return extendList(translator, list, right) ? left : Value();
+  auto* other = trackerOf<ListVariable>(right);
+  if (!other) {
+    return translator.raise(PyExc_TypeError, "can only concatenate list (not \"%.200s\") to list",
+                            typeOf(right)->tp_name);
+  }
+  ValueVector items;
+  items.reserve(list->items().size() + other->items().size());
+  items.append(list->items().begin(), list->items().end());
+  items.append(other->items().begin(), other->items().end());
+  return translator.make<ListVariable>(std::move(items));
+}
+
+Value repeat(Translator& translator, NumberSlot slot, const Value& self, const Value& count) {
+  ListVariable* list = listOf(self);
+  int64_t times;
+  if (!readRepeatCount(translator, count, list->items().size(), times)) return Value();
+  ValueVector items = repeatItems(list->items(), times);
+  if (slot != nb_inplace_multiply) return translator.make<ListVariable>(std::move(items));
+  list->replace(translator, std::move(items));
+  return self;
+}
+
+// Reads a key that is not a slice as an index into the list; errors are those of `access`.
+bool readListIndex(Translator& translator, const Value& key, const ListVariable* list,
+                   const char* rangeError, int64_t& index) {
+  if (!hasIndex(key)) {
+    translator.raise(PyExc_TypeError, "list indices must be integers or slices, not %.200s",
+                     typeOf(key)->tp_name);
+    return false;
+  }
+  if (!readSize(translator, key, PyExc_IndexError, index)) return false;
+  auto size = static_cast<int64_t>(list->items().size());
+  if (index < 0) index += size;
+  if (index >= 0 && index < size) return true;
+  translator.raise(PyExc_IndexError, rangeError);
+  return false;
+}
+
+Value subscript(Translator& translator, const Value& self, const Value& key) {
+  ListVariable* list = listOf(self);
+  if (isSlice(key)) {
+    SliceRange range;
+    if (!readSlice(translator, key, list->items().size(), range)) return Value();
+    return translator.make<ListVariable>(sliceItems(list->items(), range));
+  }
+  int64_t index;
+  if (!readListIndex(translator, key, list, "list index out of range", index)) return Value();
+  return list->items()[index];
+}
+
+// list_ass_slice: the items from `start` to `stop` give way to others.
+void replaceRange(Translator& translator, ListVariable* list, int64_t start, int64_t stop,
+                  llvm::ArrayRef<Value> replacement) {
+  llvm::ArrayRef<Value> old = list->items();
+  ValueVector items;
+  items.reserve(old.size() - (stop - start) + replacement.size());
+  items.append(old.begin(), old.begin() + start);
+  items.append(replacement.begin(), replacement.end());
+  items.append(old.begin() + stop, old.end());
+  list->replace(translator, std::move(items));
+}
+
+void deleteSlice(Translator& translator, ListVariable* list, SliceRange range) {
+  if (range.count == 0) return;
+  if (range.step < 0) {
+    range.start += range.step * (range.count - 1);
+    range.step = -range.step;
+  }
+  int64_t last = range.start + range.step * (range.count - 1);
+  ValueVector items;
+  llvm::ArrayRef<Value> old = list->items();
+  for (int64_t i = 0; i < static_cast<int64_t>(old.size()); ++i) {
+    bool selected = i >= range.start && i <= last && (i - range.start) % range.step == 0;
+    if (!selected) items.push_back(old[i]);
+  }
+  list->replace(translator, std::move(items));
+}
+
+bool assignSlice(Translator& translator, ListVariable* list, const Value& slice,
+                 const Value& value) {
+  SliceRange range;
+  if (!readSlice(translator, slice, list->items().size(), range)) return false;
+  if (!value) {
+    deleteSlice(translator, list, range);
+    return true;
+  }
+  const char* message =
+      range.step == 1 ? "can only assign an iterable" : "must assign iterable to extended slice";
+  ValueVector items;
+  if (!readIterable(translator, value, message, items)) return false;
+  // Iterating may have run code that changed the list.
+  if (!readSlice(translator, slice, list->items().size(), range)) return false;
+  if (range.step == 1) {
+    replaceRange(translator, list, range.start, std::max(range.start, range.stop), items);
+    return true;
+  }
+  if (static_cast<int64_t>(items.size()) != range.count) {
+    translator.raise(PyExc_ValueError,
+                     "attempt to assign sequence of size %zd to extended slice of size %zd",
+                     static_cast<Py_ssize_t>(items.size()), static_cast<Py_ssize_t>(range.count));
+    return false;
+  }
+  ValueVector all = list->items();
+  for (int64_t i = 0, index = range.start; i < range.count; ++i, index += range.step) {
+    all[index] = items[i];
+  }
+  list->replace(translator, std::move(all));
+  return true;
+}
+
+bool assignSubscript(Translator& translator, const Value& self, const Value& key,
+                     const Value& value) {
+  ListVariable* list = listOf(self);
+  if (isSlice(key)) return assignSlice(translator, list, key, value);
+  int64_t index;
+  if (!readListIndex(translator, key, list, "list assignment index out of range", index)) {
+    return false;
+  }
+  if (value) {
+    list->setItem(translator, index, value);
+  } else {
+    replaceRange(translator, list, index, index + 1, {});
+  }
+  return true;
+}
+
+Value iterate(Translator& translator, const Value& self) {
+  return translator.make<SequenceIteratorVariable>(&PyListIter_Type, self);
+}
+
+Value repr(Translator& translator, const Value& self) {
+  ReprRecursion recursion(self);
+  if (recursion.entered()) return Value::string("[...]");
+  return joinedRepr(translator, self, "[", "]");
+}
+
+TypeSlots makeListSlots() {
+  TypeSlots slots;
+  slots.mp_length = sequenceLength;
+  slots.mp_subscript = subscript;
+  slots.mp_ass_subscript = assignSubscript;
+  slots.sq_contains = sequenceContains;
+  slots.sq_concat = concatenate;
+  slots.sq_repeat = repeat;
+  slots.tp_iter = iterate;
+  slots.tp_richcompare = compareSequences;
+  slots.tp_repr = repr;
+  return slots;
+}
+
+}  // namespace
+
+bool extendList(Translator& translator, ListVariable* list, const Value& iterable) {
+  ValueVector storage;
+  llvm::ArrayRef<Value> known;
+  Value items = translator.realized(iterable);
+  if (itemsOf(items, storage, known)) {
+    // A copy first: the list may be extended by itself.
+    if (storage.empty()) storage.append(known.begin(), known.end());
+    for (Value& item : storage) list->append(translator, std::move(item));
+    return true;
+  }
+  // As CPython does, item by item: what came before an exception stays.
+  Value iterator = getIterator(translator, items);
+  if (!iterator) return false;
+  while (Value item = iteratorNext(translator, iterator)) list->append(translator, std::move(item));
+  return !translator.exceptionPending();
+}
+
+const TypeSlots kListSlots = makeListSlots();
+
+}  // namespace armature

@@ -1,0 +1,63 @@
+// An insertion-ordered map from Values to Values, with CPython's dict order.
+//
+// Keys are constants (hashed and compared by CPython), trackers (by identity), and tuples of both
+// (element by element). Deleted entries stay as tombstones, so that indexes are stable and a
+// change is undone by restoring one entry or dropping the last one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "variables/value.h"
+
+namespace armature {
+
+// The hash of a key, or nothing where the key cannot be modelled or is not hashable.
+struct KeyHash {
+  enum class Status : uint8_t { Ok, Unhashable, Unmodelled };
+  Status status = Status::Ok;
+  Py_hash_t hash = 0;
+};
+// `key` must be realized, as must the elements of tuples in it.
+KeyHash hashKey(const Value& key);
+// Equality of keys of which both hashed Ok.
+bool equalKeys(const Value& left, const Value& right);
+
+class OrderedValueMap {
+ public:
+  struct Entry {
+    Value key;
+    Value value;  // null: deleted
+    Py_hash_t hash = 0;
+    // Was in the existing dict when the trace began, at this place (not deleted and put back).
+    bool existed = false;
+    // Assigned or deleted by the trace.
+    bool changed = false;
+    bool live() const { return !value.isNull(); }
+  };
+  static constexpr int32_t kAbsent = -1;
+
+  // Index of the entry of the key (which may be deleted), or kAbsent.
+  int32_t find(const Value& key, Py_hash_t hash) const;
+  // The key must be absent. Returns the new entry's index, which is the last.
+  int32_t append(Entry entry);
+  // Drops the last entry.
+  void popLast();
+  // Unlinks an entry from lookups; it stays as a dead entry. `relink` is its inverse.
+  void unlink(int32_t index);
+  void relink(int32_t index);
+
+  Entry& operator[](int32_t index) { return entries_[index]; }
+  const Entry& operator[](int32_t index) const { return entries_[index]; }
+  int32_t entryCount() const { return static_cast<int32_t>(entries_.size()); }
+
+ private:
+  void insertIndex(int32_t index);
+  void grow();
+  std::vector<Entry> entries_;
+  // Open addressing, a power of two; -1 empty, -2 unlinked.
+  std::vector<int32_t> table_;
+  int32_t used_ = 0;
+};
+
+}  // namespace armature

@@ -1,0 +1,228 @@
+#include "variables/containers/sequence_slots.h"
+
+#include "variables/protocol/equality.h"
+#include "variables/protocol/indexing.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+// The item at an index of a traced sequence or a constant tuple; null past its end. Asked anew for
+// each item, because comparing items may run code that changes the list.
+Value itemAt(const Value& sequence, int64_t index) {
+  if (PyObject* tuple = sequence.objectOrNull()) {
+    return index < PyTuple_GET_SIZE(tuple) ? Value::constant(PyTuple_GET_ITEM(tuple, index))
+                                           : Value();
+  }
+  const ValueVector& items = trackerOf<SequenceVariable>(sequence)->items();
+  return index < static_cast<int64_t>(items.size()) ? items[index] : Value();
+}
+
+int64_t sizeOf(const Value& sequence) {
+  if (PyObject* tuple = sequence.objectOrNull()) return PyTuple_GET_SIZE(tuple);
+  return static_cast<int64_t>(trackerOf<SequenceVariable>(sequence)->items().size());
+}
+
+bool isTupleLike(const Value& value) {
+  if (PyObject* object = value.objectOrNull()) return PyTuple_Check(object);
+  return trackerOf<TupleVariable>(value) || trackerOf<NamedTupleVariable>(value);
+}
+
+// PySlice's rule for the start and stop arguments of index().
+bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result) {
+  translator.realize(bound);
+  if (!hasIndex(bound)) {
+    translator.raise(PyExc_TypeError, "slice indices must be integers or have an __index__ method");
+    return false;
+  }
+  if (!readSize(translator, bound, nullptr, result)) return false;
+  if (result < 0) result = std::max<int64_t>(result + size, 0);
+  return true;
+}
+
+}  // namespace
+
+bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& items) {
+  if (PyObject* object = value.objectOrNull()) {
+    if (!PyTuple_CheckExact(object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      storage.push_back(Value::constant(PyTuple_GET_ITEM(object, i)));
+    }
+    items = storage;
+    return true;
+  }
+  auto* sequence = trackerOf<SequenceVariable>(value);
+  if (!sequence) return false;
+  items = sequence->items();
+  return true;
+}
+
+bool readRepeatCount(Translator& translator, const Value& count, size_t size, int64_t& result) {
+  if (!hasIndex(count)) {
+    translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
+                     typeOf(count)->tp_name);
+    return false;
+  }
+  if (!readSize(translator, count, PyExc_OverflowError, result)) return false;
+  if (result < 0) result = 0;
+  constexpr int64_t kLongest = int64_t{1} << 26;
+  if (size && result > kLongest / static_cast<int64_t>(size)) {
+    throw GraphBreak("Repeated sequence too long to trace",
+                     std::to_string(size) + " items times " + std::to_string(result),
+                     "The trace holds every item of a list or tuple by itself.");
+  }
+  return true;
+}
+
+ValueVector repeatItems(llvm::ArrayRef<Value> items, int64_t count) {
+  ValueVector result;
+  result.reserve(items.size() * count);
+  for (int64_t i = 0; i < count; ++i) result.append(items.begin(), items.end());
+  return result;
+}
+
+ValueVector sliceItems(llvm::ArrayRef<Value> items, const SliceRange& range) {
+  ValueVector result;
+  result.reserve(range.count);
+  for (int64_t i = 0, index = range.start; i < range.count; ++i, index += range.step) {
+    result.push_back(items[index]);
+  }
+  return result;
+}
+
+bool readIterable(Translator& translator, Value iterable, const char* message, ValueVector& items) {
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) {
+    PyTypeObject* type = typeOf(translator.exception());
+    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+      translator.takeException();
+      translator.raise(PyExc_TypeError, message);
+    }
+    return false;
+  }
+  return iterateInto(translator, std::move(iterator), items);
+}
+
+int64_t findItem(Translator& translator, const Value& sequence, const Value& item, int64_t start,
+                 int64_t stop) {
+  for (int64_t i = start; i < stop; ++i) {
+    Value candidate = itemAt(sequence, i);
+    if (!candidate) break;
+    int equal = areEqual(translator, candidate, item);
+    if (equal < 0) return -2;
+    if (equal) return i;
+  }
+  return -1;
+}
+
+Value sequenceIndex(Translator& translator, const Value& self, CallArguments& arguments) {
+  bool list = PyType_IsSubtype(typeOf(self), &PyList_Type);
+  if (!checkArgumentCount(translator, list ? "list.index" : "tuple.index", arguments, 1, 3)) {
+    return Value();
+  }
+  int64_t start = 0, stop = PY_SSIZE_T_MAX;
+  if (arguments.values.size() > 1 &&
+      !readBound(translator, arguments.values[1], sizeOf(self), start)) {
+    return Value();
+  }
+  if (arguments.values.size() > 2 &&
+      !readBound(translator, arguments.values[2], sizeOf(self), stop)) {
+    return Value();
+  }
+  int64_t index = findItem(translator, self, arguments.values[0], start, stop);
+  if (index >= 0) return Value::integer(index);
+  if (index == -2) return Value();
+  if (!list) return translator.raise(PyExc_ValueError, "tuple.index(x): x not in tuple");
+  Value text = toRepr(translator, arguments.values[0]);
+  if (!text) return text;
+  return translator.raise(PyExc_ValueError, "%U is not in list", text.object());
+}
+
+Value sequenceCount(Translator& translator, const Value& self, CallArguments& arguments) {
+  bool list = PyType_IsSubtype(typeOf(self), &PyList_Type);
+  if (!checkArgumentCount(translator, list ? "list.count" : "tuple.count", arguments, 1, 1)) {
+    return Value();
+  }
+  int64_t count = 0;
+  for (int64_t i = 0;; ++i) {
+    Value candidate = itemAt(self, i);
+    if (!candidate) return Value::integer(count);
+    int equal = areEqual(translator, candidate, arguments.values[0]);
+    if (equal < 0) return Value();
+    count += equal;
+  }
+}
+
+Value sequenceLength(Translator&, const Value& self) { return Value::integer(sizeOf(self)); }
+
+Value sequenceContains(Translator& translator, const Value& self, const Value& item) {
+  int64_t index = findItem(translator, self, item, 0, PY_SSIZE_T_MAX);
+  return index == -2 ? Value() : Value::boolean(index >= 0);
+}
+
+Value compareSequences(Translator& translator, const Value& left, const Value& right, int op) {
+  bool comparable = trackerOf<ListVariable>(left) ? trackerOf<ListVariable>(right) != nullptr
+                                                  : isTupleLike(left) && isTupleLike(right);
+  if (!comparable) return Value::constant(Py_NotImplemented);
+  bool equality = op == Py_EQ || op == Py_NE;
+  if (equality && sizeOf(left) != sizeOf(right)) return Value::boolean(op == Py_NE);
+
+  // The first items that differ decide; if there are none, the lengths do.
+  for (int64_t i = 0;; ++i) {
+    Value a = itemAt(left, i);
+    Value b = itemAt(right, i);
+    if (!a || !b) break;
+    int equal = areEqual(translator, a, b);
+    if (equal < 0) return Value();
+    if (equal) continue;
+    if (equality) return Value::boolean(op == Py_NE);
+    return richCompare(translator, std::move(a), std::move(b), op);
+  }
+  int64_t a = sizeOf(left), b = sizeOf(right);
+  switch (op) {
+    case Py_LT:
+      return Value::boolean(a < b);
+    case Py_LE:
+      return Value::boolean(a <= b);
+    case Py_EQ:
+      return Value::boolean(a == b);
+    case Py_NE:
+      return Value::boolean(a != b);
+    case Py_GT:
+      return Value::boolean(a > b);
+    default:
+      return Value::boolean(a >= b);
+  }
+}
+
+Value joinedRepr(Translator& translator, const Value& self, const char* open, const char* close) {
+  _PyUnicodeWriter writer;
+  _PyUnicodeWriter_Init(&writer);
+  auto write = [&](PyObject* text) { return _PyUnicodeWriter_WriteStr(&writer, text) == 0; };
+  auto writeAscii = [&](const char* text) {
+    return _PyUnicodeWriter_WriteASCIIString(&writer, text, -1) == 0;
+  };
+  bool ok = writeAscii(open);
+  for (int64_t i = 0; ok; ++i) {
+    Value item = itemAt(self, i);
+    if (!item) break;
+    Value text;
+    try {
+      text = toRepr(translator, std::move(item));
+    } catch (...) {
+      _PyUnicodeWriter_Dealloc(&writer);
+      throw;
+    }
+    if (!text) {
+      _PyUnicodeWriter_Dealloc(&writer);
+      return text;
+    }
+    ok = (i == 0 || writeAscii(", ")) && write(text.object());
+  }
+  if (ok && writeAscii(close)) return translator.fromPython(_PyUnicodeWriter_Finish(&writer));
+  _PyUnicodeWriter_Dealloc(&writer);
+  return translator.raiseFromPython();
+}
+
+}  // namespace armature

@@ -1,0 +1,45 @@
+// What lists and tuples share in their slots and methods.
+#pragma once
+
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/indexing.h"
+#include "variables/translator.h"
+#include "variables/type_slots.h"
+
+namespace armature {
+
+// The items of a list or a tuple, traced or constant; false for anything else. `storage` holds them
+// where they have to be read from a constant; the view lasts as long as neither it nor the
+// sequence changes.
+bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& items);
+
+// The arguments of repeat, checked: `count` copies of `size` items. False with the exception
+// pending.
+bool readRepeatCount(Translator& translator, const Value& count, size_t size, int64_t& result);
+// `count` copies of the items.
+ValueVector repeatItems(llvm::ArrayRef<Value> items, int64_t count);
+// The items that a slice selects.
+ValueVector sliceItems(llvm::ArrayRef<Value> items, const SliceRange& range);
+
+// seq_index and seq_count of list and tuple. `start` and `stop` are clipped by the caller; -1: not
+// found; -2: the exception is pending.
+int64_t findItem(Translator& translator, const Value& sequence, const Value& item, int64_t start,
+                 int64_t stop);
+Value sequenceIndex(Translator& translator, const Value& self, CallArguments& arguments);
+Value sequenceCount(Translator& translator, const Value& self, CallArguments& arguments);
+
+// list.extend. False with the exception pending.
+bool extendList(Translator& translator, ListVariable* list, const Value& iterable);
+// PySequence_Fast: all items; a TypeError with this message for what is not iterable.
+bool readIterable(Translator& translator, Value iterable, const char* message, ValueVector& items);
+
+// Slots of both.
+Value sequenceLength(Translator& translator, const Value& self);
+Value sequenceContains(Translator& translator, const Value& self, const Value& item);
+// Lexicographic, for two sequences of the same kind.
+Value compareSequences(Translator& translator, const Value& left, const Value& right, int op);
+// The text of all items, for repr.
+Value joinedRepr(Translator& translator, const Value& self, const char* open, const char* close);
+
+}  // namespace armature

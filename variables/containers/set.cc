@@ -1,0 +1,186 @@
+// The state of sets.
+#include <cstring>
+
+#include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+namespace {
+
+Ref<> pack(const Value& item) { return Ref<>::steal(PyTuple_Pack(1, item.object())); }
+
+}  // namespace
+
+void SetVariable::noteMutation(Translator& translator) {
+  if (modified_ || !source()) return;
+  assignTrailed(translator.trail, modified_, true);
+  translator.recordMutation(this);
+}
+
+void SetVariable::record(Translator& translator, Operation operation) {
+  static constexpr Trail::Operation kRecord = {
+      [](void* set, uintptr_t) { static_cast<SetVariable*>(set)->operations_.pop_back(); },
+      nullptr};
+  if (!recording_ || !orderKnown_) return;
+  operations_.push_back(std::move(operation));
+  translator.trail.record(kRecord, this, 0);
+}
+
+void SetVariable::loseOrder(Translator& translator) {
+  if (recording_ && orderKnown_) assignTrailed(translator.trail, orderKnown_, false);
+}
+
+bool SetVariable::contains(Translator& translator, const Value& key) {
+  Value realized;
+  Py_hash_t hash;
+  if (!realizeKey(translator, key, realized, hash)) return false;
+  int32_t index = map_.find(realized, hash);
+  return index != OrderedValueMap::kAbsent && map_[index].live();
+}
+
+bool SetVariable::add(Translator& translator, const Value& key) {
+  static constexpr Trail::Operation kAdd = {[](void* target, uintptr_t) {
+                                              auto* set = static_cast<SetVariable*>(target);
+                                              set->map_.popLast();
+                                              --set->live_;
+                                            },
+                                            nullptr};
+  OrderedValueMap::Entry entry;
+  if (!realizeKey(translator, key, entry.key, entry.hash)) return false;
+  int32_t index = map_.find(entry.key, entry.hash);
+  if (index != OrderedValueMap::kAbsent) {
+    if (map_[index].live()) return true;
+    map_.unlink(index);
+    recordUndo(translator.trail, [this, index] { map_.relink(index); });
+  }
+  noteMutation(translator);
+  if (isConstantData(entry.key)) {
+    record(translator, {"add", nullptr, pack(entry.key)});
+  } else {
+    loseOrder(translator);
+  }
+  entry.value = Value::none();
+  entry.changed = true;
+  map_.append(std::move(entry));
+  ++live_;
+  translator.trail.record(kAdd, this, 0);
+  return true;
+}
+
+void SetVariable::removeEntry(Translator& translator, int32_t index) {
+  noteMutation(translator);
+  recordUndo(translator.trail, [this, index, old = map_[index]]() mutable {
+    map_[index] = std::move(old);
+    ++live_;
+  });
+  map_[index].value = Value();
+  map_[index].changed = true;
+  --live_;
+}
+
+bool SetVariable::remove(Translator& translator, const Value& key) {
+  Value realized;
+  Py_hash_t hash;
+  if (!realizeKey(translator, key, realized, hash)) return false;
+  int32_t index = map_.find(realized, hash);
+  if (index == OrderedValueMap::kAbsent || !map_[index].live()) return false;
+  if (isConstantData(realized)) {
+    record(translator, {"discard", nullptr, pack(realized)});
+  } else {
+    loseOrder(translator);
+  }
+  removeEntry(translator, index);
+  return true;
+}
+
+void SetVariable::clear(Translator& translator) {
+  record(translator, {"clear", nullptr, Ref<>::steal(PyTuple_New(0))});
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (map_[index].live()) removeEntry(translator, index);
+  }
+}
+
+Value SetVariable::pop(Translator& translator) {
+  Value item;
+  if (live_ == 1) {
+    forEach([&](const Value& only) { item = only; });
+  } else if (Ref<> set = real()) {
+    item = Value::steal(PySet_Pop(set.get()));
+  } else {
+    throw GraphBreak("Item of a set in unknown order", describe(this),
+                     "Which item set.pop() takes depends on hashes that are not known.");
+  }
+  changeBy(translator, "pop", isConstantData(item) ? Ref<>::steal(PyTuple_New(0)) : nullptr,
+           [&] { remove(translator, item); });
+  return item;
+}
+
+void SetVariable::forEach(llvm::function_ref<void(const Value&)> visit) const {
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (map_[index].live()) visit(map_[index].key);
+  }
+}
+
+namespace {
+
+// Keeps changes from being recorded one by one. Not trailed: a rewind in between leaves the scope.
+class RecordingPause {
+ public:
+  explicit RecordingPause(bool& flag) : flag_(flag), previous_(flag) { flag = false; }
+  ~RecordingPause() { flag_ = previous_; }
+  RecordingPause(const RecordingPause&) = delete;
+  RecordingPause& operator=(const RecordingPause&) = delete;
+
+ private:
+  bool& flag_;
+  const bool previous_;
+};
+
+}  // namespace
+
+void SetVariable::changeBy(Translator& translator, const char* name, Ref<> arguments,
+                           llvm::function_ref<void()> change) {
+  if (arguments) {
+    record(translator, {name, nullptr, std::move(arguments)});
+  } else {
+    loseOrder(translator);
+  }
+  RecordingPause pause(recording_);
+  change();
+}
+
+void SetVariable::makeBy(const char* name, Ref<> self, Ref<> arguments,
+                         llvm::function_ref<void()> fill) {
+  orderKnown_ = self && (!name || arguments);
+  if (orderKnown_) operations_.push_back({name, std::move(self), std::move(arguments)});
+  RecordingPause pause(recording_);
+  fill();
+}
+
+Ref<> SetVariable::real() const {
+  if (!orderKnown_) return nullptr;
+  Ref<> set = Ref<>::steal(PySet_New(nullptr));
+  for (const Operation& operation : operations_) {
+    PyObject* self = operation.self ? operation.self.get() : set.get();
+    Ref<> result;
+    if (operation.name) {
+      Ref<> method = Ref<>::steal(PyObject_GetAttrString(self, operation.name));
+      result = Ref<>::steal(PyObject_Call(method.get(), operation.arguments.get(), nullptr));
+    } else {
+      result = Ref<>::steal(PySet_New(self));
+    }
+    if (!result) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    if (operation.self) set = std::move(result);
+  }
+  return set;
+}
+
+}  // namespace armature

@@ -1,0 +1,274 @@
+// The methods of set and frozenset.
+#include "variables/containers/set_operations.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/slot_wrappers.h"
+
+namespace armature {
+
+namespace {
+
+SetVariable* mutableSet(const Value& self) {
+  if (auto* set = trackerOf<SetVariable>(self)) return set;
+  throw GraphBreak("Method of set on a subclass", describe(self),
+                   "Instances of subclasses of set are not modelled.");
+}
+
+// Checks the arguments of a method that set and frozenset both have: errors name the type.
+bool checkMethod(Translator& translator, const Value& self, const char* method,
+                 const CallArguments& arguments, size_t minimum = 0, size_t maximum = SIZE_MAX) {
+  std::string function = std::string(typeOf(self)->tp_name) + "." + method;
+  return checkArgumentCount(translator, function.c_str(), arguments, minimum, maximum);
+}
+
+Value add(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "set.add", arguments, 1, 1)) return Value();
+  if (!mutableSet(self)->add(translator, arguments.values[0])) return Value();
+  return Value::none();
+}
+
+Value removeItem(Translator& translator, const Value& self, const Value& item, bool& removed) {
+  if (trackerOf<SetVariable>(translator.realized(item))) {
+    throw GraphBreak("Set looked up in a set", describe(item),
+                     "A set as a key stands for a frozenset with the same items.");
+  }
+  removed = mutableSet(self)->remove(translator, item);
+  return translator.exceptionPending() ? Value() : Value::none();
+}
+
+Value discard(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "set.discard", arguments, 1, 1)) return Value();
+  bool removed;
+  return removeItem(translator, self, arguments.values[0], removed);
+}
+
+Value remove(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "set.remove", arguments, 1, 1)) return Value();
+  bool removed = false;
+  Value result = removeItem(translator, self, arguments.values[0], removed);
+  if (!result || removed) return result;
+  return translator.raiseWithArguments(PyExc_KeyError, {arguments.values[0]});
+}
+
+Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "set.pop", arguments, 0, 0)) return Value();
+  SetVariable* set = mutableSet(self);
+  if (set->size() == 0) return translator.raise(PyExc_KeyError, "pop from an empty set");
+  return set->pop(translator);
+}
+
+Value clear(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "set.clear", arguments, 0, 0)) return Value();
+  mutableSet(self)->clear(translator);
+  return Value::none();
+}
+
+Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
+  bool frozen = typeOf(self) == &PyFrozenSet_Type;
+  if (!checkMethod(translator, self, "copy", arguments, 0, 0)) return Value();
+  if (frozen) return self;
+  SetOperand own;
+  if (!readSetOperand(translator, self, own)) return Value();
+  return copySet(translator, typeOf(self), own);
+}
+
+// update and its like: one in-place operation for each argument.
+template <bool (*operation)(Translator&, SetVariable*, const SetOperand&)>
+Value changeInPlace(Translator& translator, const Value& self, CallArguments& arguments) {
+  SetVariable* set = mutableSet(self);
+  for (const Value& argument : arguments.values) {
+    SetOperand operand;
+    if (!readSetOperand(translator, argument, operand) || !operation(translator, set, operand)) {
+      return Value();
+    }
+  }
+  return Value::none();
+}
+
+Value update(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "update", arguments)) return Value();
+  return changeInPlace<updateSet>(translator, self, arguments);
+}
+
+Value differenceUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "difference_update", arguments)) return Value();
+  return changeInPlace<subtractFromSet>(translator, self, arguments);
+}
+
+Value intersectionUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "intersection_update", arguments)) return Value();
+  llvm::SmallVector<SetOperand, 2> operands(arguments.values.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!readSetOperand(translator, arguments.values[i], operands[i])) return Value();
+  }
+  return intersectSet(translator, mutableSet(self), operands) ? Value::none() : Value();
+}
+
+Value symmetricUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "set.symmetric_difference_update", arguments, 1, 1)) {
+    return Value();
+  }
+  SetOperand operand;
+  if (!readSetOperand(translator, arguments.values[0], operand)) return Value();
+  bool ok = symmetricDifferenceUpdate(translator, mutableSet(self), std::move(operand));
+  return ok ? Value::none() : Value();
+}
+
+// A method of a constant frozenset, where all arguments are data: CPython's own. Null without an
+// exception where they are not.
+Value callOnConstant(Translator& translator, const Value& self, const char* name,
+                     CallArguments& arguments) {
+  PyObject* object = self.objectOrNull();
+  if (!object) return Value();
+  Ref<> operands = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    SetOperand operand;
+    if (!readSetOperand(translator, arguments.values[i], operand)) return Value();
+    // An iterator can be read once only.
+    if (!operand.isSet) arguments.values[i] = makeTuple(translator, operand.items);
+    if (!operand.real) return Value();
+    PyTuple_SET_ITEM(operands.get(), i, operand.real.release());
+  }
+  Ref<> method = Ref<>::steal(PyObject_GetAttrString(object, name));
+  return translator.fromPython(PyObject_Call(method.get(), operands.get(), nullptr));
+}
+
+Value unionOf(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "union", arguments)) return Value();
+  Value constant = callOnConstant(translator, self, "union", arguments);
+  if (constant || translator.exceptionPending()) return constant;
+  SetOperand own;
+  if (!readSetOperand(translator, self, own)) return Value();
+  SetVariable* result = copySet(translator, typeOf(self), own);
+  if (!changeInPlace<updateSet>(translator, result, arguments)) return Value();
+  return setResult(result);
+}
+
+Value intersectionOf(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "intersection", arguments)) return Value();
+  Value constant = callOnConstant(translator, self, "intersection", arguments);
+  if (constant || translator.exceptionPending()) return constant;
+  if (arguments.values.empty()) return copy(translator, self, arguments);
+  SetVariable* result = toSet(translator, self);
+  for (const Value& argument : arguments.values) {
+    SetOperand operand;
+    if (!result || !readSetOperand(translator, argument, operand)) return Value();
+    result = intersection(translator, typeOf(self), result, operand);
+  }
+  return result ? setResult(result) : Value();
+}
+
+Value differenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "difference", arguments)) return Value();
+  Value constant = callOnConstant(translator, self, "difference", arguments);
+  if (constant || translator.exceptionPending()) return constant;
+  if (arguments.values.empty()) return copy(translator, self, arguments);
+  SetOperand operand;
+  SetVariable* set = toSet(translator, self);
+  if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
+  SetVariable* result = difference(translator, typeOf(self), set, operand);
+  if (!result) return Value();
+  arguments.values.erase(arguments.values.begin());
+  if (!changeInPlace<subtractFromSet>(translator, result, arguments)) return Value();
+  return setResult(result);
+}
+
+Value symmetricDifferenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkMethod(translator, self, "symmetric_difference", arguments, 1, 1)) return Value();
+  Value constant = callOnConstant(translator, self, "symmetric_difference", arguments);
+  if (constant || translator.exceptionPending()) return constant;
+  SetOperand operand;
+  SetVariable* set = toSet(translator, self);
+  if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
+  SetVariable* result = symmetricDifference(translator, typeOf(self), set, operand);
+  return result ? setResult(result) : Value();
+}
+
+enum class Relation { Subset, Superset, Disjoint };
+
+template <Relation relation>
+Value related(Translator& translator, const Value& self, CallArguments& arguments) {
+  constexpr const char* kNames[] = {"issubset", "issuperset", "isdisjoint"};
+  const char* name = kNames[static_cast<int>(relation)];
+  if (!checkMethod(translator, self, name, arguments, 1, 1)) return Value();
+  SetOperand operand;
+  SetVariable* set = toSet(translator, self);
+  if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
+  if (relation == Relation::Superset) {
+    int result = containsAll(translator, set, operand);
+    return result < 0 ? Value() : Value::boolean(result);
+  }
+  if (relation == Relation::Subset) {
+    SetVariable* other = copySet(translator, &PySet_Type, operand);
+    SetOperand own;
+    if (!other || !readSetOperand(translator, set, own)) return Value();
+    int result = containsAll(translator, other, own);
+    return result < 0 ? Value() : Value::boolean(result);
+  }
+  for (const Value& item : operand.items) {
+    bool found = set->contains(translator, item);
+    if (translator.exceptionPending()) return Value();
+    if (found) return Value::boolean(false);
+  }
+  return Value::boolean(true);
+}
+
+// set(iterable) and frozenset(iterable).
+Value construct(Translator& translator, PyTypeObject* type, const char* name,
+                CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "%s() takes no keyword arguments", name);
+  }
+  if (arguments.values.size() > 1) {
+    return translator.raise(PyExc_TypeError, "%s expected at most 1 argument, got %zu", name,
+                            arguments.values.size());
+  }
+  if (arguments.values.empty()) return setResult(translator.make<SetVariable>(type));
+  Value iterable = translator.realized(arguments.values[0]);
+  if (type == &PyFrozenSet_Type && typeOf(iterable) == type) return iterable;
+  SetOperand operand;
+  if (!readSetOperand(translator, iterable, operand)) return Value();
+  if (type == &PyFrozenSet_Type && operand.real) {
+    return translator.fromPython(PyFrozenSet_New(operand.real.get()));
+  }
+  return copySet(translator, type, operand);
+}
+
+Value constructSet(Translator& translator, const Value&, CallArguments& arguments) {
+  return construct(translator, &PySet_Type, "set", arguments);
+}
+
+Value constructFrozenSet(Translator& translator, const Value&, CallArguments& arguments) {
+  return construct(translator, &PyFrozenSet_Type, "frozenset", arguments);
+}
+
+void registerSets() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PySet_Type), constructSet);
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PyFrozenSet_Type), constructFrozenSet);
+  for (PyTypeObject* type : {&PySet_Type, &PyFrozenSet_Type}) {
+    registerMethodHandler(type, "copy", copy);
+    registerMethodHandler(type, "union", unionOf);
+    registerMethodHandler(type, "intersection", intersectionOf);
+    registerMethodHandler(type, "difference", differenceOf);
+    registerMethodHandler(type, "symmetric_difference", symmetricDifferenceOf);
+    registerMethodHandler(type, "issubset", related<Relation::Subset>);
+    registerMethodHandler(type, "issuperset", related<Relation::Superset>);
+    registerMethodHandler(type, "isdisjoint", related<Relation::Disjoint>);
+    registerSlotWrappers(type);
+  }
+  registerMethodHandler(&PySet_Type, "add", add);
+  registerMethodHandler(&PySet_Type, "discard", discard);
+  registerMethodHandler(&PySet_Type, "remove", remove);
+  registerMethodHandler(&PySet_Type, "pop", pop);
+  registerMethodHandler(&PySet_Type, "clear", clear);
+  registerMethodHandler(&PySet_Type, "update", update);
+  registerMethodHandler(&PySet_Type, "difference_update", differenceUpdate);
+  registerMethodHandler(&PySet_Type, "intersection_update", intersectionUpdate);
+  registerMethodHandler(&PySet_Type, "symmetric_difference_update", symmetricUpdate);
+}
+
+}  // namespace
+
+ARMATURE_REGISTER_HANDLERS(registerSets);
+
+}  // namespace armature

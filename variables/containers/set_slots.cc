@@ -1,0 +1,186 @@
+// The slots of set and frozenset.
+#include "variables/containers/iterators.h"
+#include "variables/containers/set_operations.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/repr_recursion.h"
+
+namespace armature {
+
+namespace {
+
+SetVariable* setOf(const Value& value) { return llvm::cast<SetVariable>(value.tracker()); }
+
+Value inPlace(Translator& translator, NumberSlot slot, SetVariable* set,
+              const SetOperand& operand) {
+  bool ok = false;
+  switch (slot) {
+    case nb_inplace_or:
+      ok = updateSet(translator, set, operand);
+      break;
+    case nb_inplace_and:
+      ok = intersectSet(translator, set, operand);
+      break;
+    case nb_inplace_subtract:
+      ok = subtractFromSet(translator, set, operand);
+      break;
+    default:
+      ok = symmetricDifferenceUpdate(translator, set, operand);
+      break;
+  }
+  return ok ? Value(set) : Value();
+}
+
+Value binary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  if (!isAnySet(left) || !isAnySet(right)) return Value::constant(Py_NotImplemented);
+  SetOperand operand;
+  if (!readSetOperand(translator, right, operand)) return Value();
+  bool frozen = typeOf(left) == &PyFrozenSet_Type;
+  if (slot >= nb_inplace_add) {
+    return frozen ? Value::constant(Py_NotImplemented)
+                  : inPlace(translator, slot, setOf(left), operand);
+  }
+  if (left.isConstant() && operand.real) {
+    static constexpr std::pair<NumberSlot, binaryfunc> kOperations[] = {
+        {nb_or, PyNumber_Or},
+        {nb_and, PyNumber_And},
+        {nb_subtract, PyNumber_Subtract},
+        {nb_xor, PyNumber_Xor}};
+    for (auto [each, operation] : kOperations) {
+      if (each == slot) return translator.fromPython(operation(left.object(), operand.real.get()));
+    }
+  }
+  // The result has the type of the left operand.
+  PyTypeObject* type = typeOf(left);
+  SetVariable* self = toSet(translator, left);
+  if (!self) return Value();
+  SetVariable* result = nullptr;
+  switch (slot) {
+    case nb_or: {
+      SetOperand own;
+      if (!readSetOperand(translator, left, own)) return Value();
+      result = copySet(translator, type, own);
+      if (!result || !updateSet(translator, result, operand)) return Value();
+      break;
+    }
+    case nb_and:
+      result = intersection(translator, type, self, operand);
+      break;
+    case nb_subtract:
+      result = difference(translator, type, self, operand);
+      break;
+    default:
+      result = symmetricDifference(translator, type, self, operand);
+      break;
+  }
+  return result ? setResult(result) : Value();
+}
+
+Value compare(Translator& translator, const Value& left, const Value& right, int op) {
+  if (!isAnySet(right)) return Value::constant(Py_NotImplemented);
+  SetVariable* a = setOf(left);
+  SetVariable* b = toSet(translator, right);
+  // a <= b asks whether b has all of a.
+  auto within = [&](SetVariable* small, SetVariable* large) -> Value {
+    SetOperand operand;
+    if (!readSetOperand(translator, small, operand)) return Value();
+    int result = containsAll(translator, large, operand);
+    return result < 0 ? Value() : Value::boolean(result);
+  };
+  switch (op) {
+    case Py_EQ:
+      return a->size() == b->size() ? within(a, b) : Value::boolean(false);
+    case Py_NE: {
+      if (a->size() != b->size()) return Value::boolean(true);
+      Value equal = within(a, b);
+      return equal ? Value::boolean(equal.is(Py_False)) : equal;
+    }
+    case Py_LE:
+      return a->size() <= b->size() ? within(a, b) : Value::boolean(false);
+    case Py_GE:
+      return b->size() <= a->size() ? within(b, a) : Value::boolean(false);
+    case Py_LT:
+      return a->size() < b->size() ? within(a, b) : Value::boolean(false);
+    default:
+      return b->size() < a->size() ? within(b, a) : Value::boolean(false);
+  }
+}
+
+Value length(Translator&, const Value& self) { return Value::integer(setOf(self)->size()); }
+
+Value contains(Translator& translator, const Value& self, const Value& item) {
+  if (trackerOf<SetVariable>(item)) {
+    throw GraphBreak("Set looked up in a set", describe(item),
+                     "A set as a key stands for a frozenset with the same items.");
+  }
+  bool found = setOf(self)->contains(translator, item);
+  return translator.exceptionPending() ? Value() : Value::boolean(found);
+}
+
+Value iterate(Translator& translator, const Value& self) {
+  SetVariable* set = setOf(self);
+  ValueVector order;
+  if (Ref<> real = set->real()) {
+    PyObject* item;
+    Py_hash_t hash;
+    for (Py_ssize_t i = 0; _PySet_NextEntry(real.get(), &i, &item, &hash);) {
+      order.push_back(Value::constant(item));
+    }
+  } else if (set->size() <= 1) {
+    set->forEach([&](const Value& item) { order.push_back(item); });
+  } else {
+    throw GraphBreak("Iteration over a set in unknown order", describe(self),
+                     "The order of a set depends on the hashes of its items and on its history, "
+                     "which are not known for this one.",
+                     {"Iterate over sorted(...) of it, or keep the items in a dict or a list."});
+  }
+  return translator.make<DictIteratorVariable>(&PySetIter_Type, set, DictViewKind::Keys,
+                                               set->size(), std::move(order));
+}
+
+// {a, b}, or the name of the type around it.
+Value repr(Translator& translator, const Value& self) {
+  bool frozen = typeOf(self) == &PyFrozenSet_Type;
+  if (setOf(self)->size() == 0) return Value::string(frozen ? "frozenset()" : "set()");
+  ReprRecursion recursion(self);
+  if (recursion.entered()) return Value::string(frozen ? "frozenset(...)" : "set(...)");
+  Value iterator = iterate(translator, self);
+  Ref<> text = Ref<>::steal(PyUnicode_FromString(frozen ? "frozenset({" : "{"));
+  const char* separator = "";
+  while (Value item = iteratorNext(translator, iterator)) {
+    Value itemText = toRepr(translator, std::move(item));
+    if (!itemText) return itemText;
+    text = Ref<>::steal(PyUnicode_FromFormat("%U%s%U", text.get(), separator, itemText.object()));
+    separator = ", ";
+  }
+  return translator.fromPython(PyUnicode_FromFormat("%U%s", text.get(), frozen ? "})" : "}"));
+}
+
+Value hash(Translator& translator, const Value& self) {
+  if (typeOf(self) != &PyFrozenSet_Type) {
+    return translator.raise(PyExc_TypeError, "unhashable type: 'set'");
+  }
+  throw GraphBreak("Hash of a frozenset of objects", describe(self),
+                   "The hash depends on addresses.");
+}
+
+TypeSlots makeSetSlots() {
+  TypeSlots slots;
+  for (NumberSlot slot : {nb_or, nb_and, nb_subtract, nb_xor, nb_inplace_or, nb_inplace_and,
+                          nb_inplace_subtract, nb_inplace_xor}) {
+    slots.nb[slot] = binary;
+  }
+  slots.mp_length = length;
+  slots.sq_contains = contains;
+  slots.tp_iter = iterate;
+  slots.tp_hash = hash;
+  slots.tp_richcompare = compare;
+  slots.tp_repr = repr;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kSetSlots = makeSetSlots();
+
+}  // namespace armature

@@ -1,0 +1,15 @@
+// Sorting by CPython's own algorithm, over traced values.
+#pragma once
+
+#include "variables/containers/sequence.h"
+#include "variables/translator.h"
+#include "variables/value.h"
+
+namespace armature {
+
+// Sorts as list.sort does: `key` (null or None: none) is called once for each item, and the order
+// of comparisons is CPython's. False with the exception pending; the items then are in the order
+// that CPython would leave.
+bool sortValues(Translator& translator, ValueVector& items, const Value& key, bool reverse);
+
+}  // namespace armature

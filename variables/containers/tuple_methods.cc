@@ -1,0 +1,73 @@
+// The methods of tuple, and its constructor.
+#include "variables/containers/sequence_slots.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/slot_wrappers.h"
+
+namespace armature {
+
+namespace {
+
+bool readTuple(Translator& translator, Value iterable, Value& result) {
+  translator.realize(iterable);
+  if (typeOf(iterable) == &PyTuple_Type) {
+    result = std::move(iterable);
+    return true;
+  }
+  ValueVector items;
+  if (!iterateInto(translator, std::move(iterable), items)) return false;
+  result = makeTuple(translator, std::move(items));
+  return true;
+}
+
+// tuple(iterable)
+Value construct(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "tuple", arguments, 0, SIZE_MAX)) return Value();
+  if (arguments.values.size() > 1) {
+    return translator.raise(PyExc_TypeError, "tuple expected at most 1 argument, got %zu",
+                            arguments.values.size());
+  }
+  Value result;
+  if (arguments.values.empty()) return makeTuple(translator, {});
+  readTuple(translator, arguments.values[0], result);
+  return result;
+}
+
+// tuple.__new__(cls, iterable): what the constructors of namedtuple types call.
+Value constructSubclass(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount() || arguments.values.empty() || arguments.values.size() > 2) {
+    throw GraphBreak("Unusual call of tuple.__new__", "",
+                     "tuple.__new__ is traced with a class and an iterable.");
+  }
+  Value cls = translator.realized(arguments.values[0]);
+  Value items = makeTuple(translator, {});
+  if (arguments.values.size() == 2 && !readTuple(translator, arguments.values[1], items)) {
+    return Value();
+  }
+  if (cls.is(reinterpret_cast<PyObject*>(&PyTuple_Type))) return items;
+  auto* userClass = trackerOf<UserClassVariable>(cls);
+  if (!userClass || !PyType_IsSubtype(userClass->value(), &PyTuple_Type)) {
+    throw GraphBreak("Unusual call of tuple.__new__", describe(cls),
+                     "The class is not a subclass of tuple that can be traced.");
+  }
+  ValueVector storage;
+  llvm::ArrayRef<Value> view;
+  itemsOf(items, storage, view);
+  return translator.make<NamedTupleVariable>(userClass->value(),
+                                             ValueVector(view.begin(), view.end()));
+}
+
+void registerTuples() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PyTuple_Type), construct);
+  registerMethodHandler(&PyTuple_Type, "__new__", constructSubclass);
+  registerMethodHandler(&PyTuple_Type, "index", sequenceIndex);
+  registerMethodHandler(&PyTuple_Type, "count", sequenceCount);
+  registerSlotWrappers(&PyTuple_Type);
+}
+
+}  // namespace
+
+ARMATURE_REGISTER_HANDLERS(registerTuples);
+
+}  // namespace armature

@@ -1,0 +1,241 @@
+// The slots of tuple, and of tuple's subclasses with named fields.
+#include <Python.h>
+#include <structmember.h>
+
+#include "variables/containers/iterators.h"
+#include "variables/containers/sequence_slots.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/equality.h"
+#include "variables/protocol/indexing.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/repr_recursion.h"
+
+namespace armature {
+
+namespace {
+
+const ValueVector& tupleItems(const Value& self) {
+  return llvm::cast<SequenceVariable>(self.tracker())->items();
+}
+
+Value concatenate(Translator& translator, NumberSlot, const Value& left, const Value& right) {
+  ValueVector storage, items = tupleItems(left);
+  llvm::ArrayRef<Value> others;
+  if (trackerOf<ListVariable>(right) || !itemsOf(right, storage, others)) {
+    return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
+                            typeOf(right)->tp_name);
+  }
+  items.append(others.begin(), others.end());
+  return makeTuple(translator, std::move(items));
+}
+
+Value repeat(Translator& translator, NumberSlot, const Value& self, const Value& count) {
+  int64_t times;
+  if (!readRepeatCount(translator, count, tupleItems(self).size(), times)) return Value();
+  return makeTuple(translator, repeatItems(tupleItems(self), times));
+}
+
+Value subscript(Translator& translator, const Value& self, const Value& key) {
+  const ValueVector& items = tupleItems(self);
+  if (isSlice(key)) {
+    SliceRange range;
+    if (!readSlice(translator, key, items.size(), range)) return Value();
+    return makeTuple(translator, sliceItems(items, range));
+  }
+  if (!hasIndex(key)) {
+    return translator.raise(PyExc_TypeError, "tuple indices must be integers or slices, not %.200s",
+                            typeOf(key)->tp_name);
+  }
+  int64_t index;
+  if (!readSize(translator, key, PyExc_IndexError, index)) return Value();
+  auto size = static_cast<int64_t>(items.size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) {
+    return translator.raise(PyExc_IndexError, "tuple index out of range");
+  }
+  return items[index];
+}
+
+Value iterate(Translator& translator, const Value& self) {
+  return translator.make<SequenceIteratorVariable>(&PyTupleIter_Type, self);
+}
+
+Value hash(Translator& translator, const Value& self) {
+  TupleHash hash;
+  for (const Value& item : tupleItems(self)) {
+    Py_hash_t element;
+    if (!hashValue(translator, item, element)) return Value();
+    hash.add(element);
+  }
+  return Value::integer(hash.finish());
+}
+
+Value repr(Translator& translator, const Value& self) {
+  ReprRecursion recursion(self);
+  if (recursion.entered()) return Value::string("(...)");
+  return joinedRepr(translator, self, "(", tupleItems(self).size() == 1 ? ",)" : ")");
+}
+
+TypeSlots makeTupleSlots() {
+  TypeSlots slots;
+  slots.mp_length = sequenceLength;
+  slots.mp_subscript = subscript;
+  slots.sq_contains = sequenceContains;
+  slots.sq_concat = concatenate;
+  slots.sq_repeat = repeat;
+  slots.tp_iter = iterate;
+  slots.tp_hash = hash;
+  slots.tp_richcompare = compareSequences;
+  slots.tp_repr = repr;
+  return slots;
+}
+
+// --- Tuples with named fields.
+
+// The index of the item that a field descriptor of a namedtuple or structseq type reads, or -1.
+int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
+  static PyTypeObject* const getter = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("_collections"));
+    return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "_tuplegetter"));
+  }();
+  if (Py_TYPE(descriptor) == getter) {
+    // It has no attribute for its index, but says it when it is pickled.
+    Ref<> reduced = Ref<>::steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));
+    if (!reduced) {
+      PyErr_Clear();
+      return -1;
+    }
+    PyObject* arguments = PyTuple_GET_ITEM(reduced.get(), 1);
+    return PyLong_AsSsize_t(PyTuple_GET_ITEM(arguments, 0));
+  }
+  bool structSequence = !(type->tp_flags & Py_TPFLAGS_BASETYPE);
+  if (structSequence && Py_TYPE(descriptor) == &PyMemberDescr_Type) {
+    Py_ssize_t offset = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->offset;
+    constexpr Py_ssize_t kFirst = offsetof(PyTupleObject, ob_item);
+    if (offset >= kFirst) return (offset - kFirst) / static_cast<Py_ssize_t>(sizeof(PyObject*));
+  }
+  return -1;
+}
+
+Value namedGetAttribute(Translator& translator, const Value& self, PyObject* name) {
+  PyTypeObject* type = typeOf(self);
+  const Source* source = typeSource(self, translator);
+  TypeAttribute found = findOnType(translator, source, type, name);
+  if (!found.object && type->tp_dictoffset) {
+    throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
+                     "Instances of tuple subclasses are traced without attributes of their own.");
+  }
+  if (found.object) {
+    int64_t index = fieldIndex(type, found.object);
+    const ValueVector& items = tupleItems(self);
+    if (index >= 0 && index < static_cast<int64_t>(items.size())) {
+      if (found.source) translator.addGuard(found.source, GuardType::ID_MATCH, found.object);
+      return items[index];
+    }
+  }
+  return genericGetAttribute(translator, self, name);
+}
+
+bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name,
+                       const Value& value) {
+  PyTypeObject* type = typeOf(self);
+  PyObject* found = _PyType_Lookup(type, name);
+  if (found && fieldIndex(type, found) >= 0) {
+    translator.raise(PyExc_AttributeError, Py_TYPE(found) == &PyMemberDescr_Type
+                                               ? "readonly attribute"
+                                               : "can't set attribute");
+    return false;
+  }
+  if (type->tp_dictoffset) {
+    throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
+                     "Instances of tuple subclasses are traced without attributes of their own.");
+  }
+  return genericSetAttribute(translator, self, name, value);
+}
+
+// A subclass may override what tuple does: then its own function is called.
+Value namedRepr(Translator& translator, const Value& self) {
+  if (typeOf(self)->tp_repr == PyTuple_Type.tp_repr) return repr(translator, self);
+  static PyObject* const name = PyUnicode_InternFromString("__repr__");
+  Value method = lookupSpecial(translator, self, name);
+  return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
+}
+
+void requireInherited(const Value& self, bool inherited) {
+  if (inherited) return;
+  throw GraphBreak("Tuple subclass with overridden methods", describe(self),
+                   "The class redefines an operator of tuple.");
+}
+
+// The sequence and mapping methods of the type and those of tuple itself. A class statement gives
+// a type methods of its own even where it inherits the functions in them.
+const PySequenceMethods& sequenceMethods(const Value& self) {
+  return *typeOf(self)->tp_as_sequence;
+}
+const PySequenceMethods& tupleMethods() { return *PyTuple_Type.tp_as_sequence; }
+
+Value namedSubscript(Translator& translator, const Value& self, const Value& key) {
+  requireInherited(
+      self, typeOf(self)->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript);
+  return subscript(translator, self, key);
+}
+
+Value namedLength(Translator& translator, const Value& self) {
+  requireInherited(self, sequenceMethods(self).sq_length == tupleMethods().sq_length);
+  return sequenceLength(translator, self);
+}
+
+Value namedContains(Translator& translator, const Value& self, const Value& item) {
+  requireInherited(self, sequenceMethods(self).sq_contains == tupleMethods().sq_contains);
+  return sequenceContains(translator, self, item);
+}
+
+Value namedIterate(Translator& translator, const Value& self) {
+  requireInherited(self, typeOf(self)->tp_iter == PyTuple_Type.tp_iter);
+  return iterate(translator, self);
+}
+
+Value namedHash(Translator& translator, const Value& self) {
+  requireInherited(self, typeOf(self)->tp_hash == PyTuple_Type.tp_hash);
+  return hash(translator, self);
+}
+
+Value namedCompare(Translator& translator, const Value& left, const Value& right, int op) {
+  requireInherited(left, typeOf(left)->tp_richcompare == PyTuple_Type.tp_richcompare);
+  return compareSequences(translator, left, right, op);
+}
+
+Value namedConcatenate(Translator& translator, NumberSlot slot, const Value& left,
+                       const Value& right) {
+  requireInherited(left, !(typeOf(left)->tp_as_number && typeOf(left)->tp_as_number->nb_add));
+  return concatenate(translator, slot, left, right);
+}
+
+Value namedRepeat(Translator& translator, NumberSlot slot, const Value& self, const Value& count) {
+  requireInherited(self, !(typeOf(self)->tp_as_number && typeOf(self)->tp_as_number->nb_multiply));
+  return repeat(translator, slot, self, count);
+}
+
+TypeSlots makeNamedTupleSlots() {
+  TypeSlots slots = makeTupleSlots();
+  slots.mp_length = namedLength;
+  slots.mp_subscript = namedSubscript;
+  slots.sq_contains = namedContains;
+  slots.sq_concat = namedConcatenate;
+  slots.sq_repeat = namedRepeat;
+  slots.tp_iter = namedIterate;
+  slots.tp_hash = namedHash;
+  slots.tp_richcompare = namedCompare;
+  slots.tp_repr = namedRepr;
+  slots.tp_getattro = namedGetAttribute;
+  slots.tp_setattro = namedSetAttribute;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kTupleSlots = makeTupleSlots();
+const TypeSlots kNamedTupleSlots = makeNamedTupleSlots();
+
+}  // namespace armature

@@ -1,0 +1,154 @@
+#include "variables/functions/builtin_handlers.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace armature {
+
+namespace {
+
+// Identities are those of static PyMethodDefs, and of objects that live as long as the interpreter.
+struct Registry {
+  llvm::DenseMap<const void*, BuiltinHandler> handlers;
+  llvm::DenseMap<PyTypeObject*, BuiltinHandler> instances;
+  llvm::DenseSet<const void*> pure;
+};
+
+Registry& registry() {
+  static auto* instance = new Registry;
+  return *instance;
+}
+
+std::vector<void (*)()>& registrations() {
+  static auto* functions = new std::vector<void (*)()>;
+  return *functions;
+}
+
+[[noreturn]] void fail(const char* owner, const char* name) {
+  std::fprintf(stderr, "armature: %s has no %s\n", owner, name);
+  std::abort();
+}
+
+bool isNew(const PyMethodDef* method) { return std::strcmp(method->ml_name, "__new__") == 0; }
+
+// What identifies a C callable: its method definition where it has one of its own. All types share
+// the one of __new__, and slot wrappers have none; those are themselves.
+const void* identityOf(PyObject* callable) {
+  PyTypeObject* type = Py_TYPE(callable);
+  if (type == &PyCFunction_Type) {
+    PyMethodDef* method = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
+    return isNew(method) ? static_cast<const void*>(callable) : method;
+  }
+  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
+    return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
+  }
+  return callable;
+}
+
+PyObject* moduleAttribute(const char* module, const char* name) {
+  PyObject* object = PyImport_ImportModule(module);
+  PyObject* attribute = object ? PyObject_GetAttrString(object, name) : nullptr;
+  Py_XDECREF(object);
+  // The reference is kept: the registry needs the object to stay where it is.
+  if (!attribute) fail(module, name);
+  return attribute;
+}
+
+// Builtin types whose instances nothing can change, so that their methods are pure on data.
+bool isImmutableType(PyTypeObject* type) {
+  for (PyTypeObject* immutable :
+       {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBool_Type, &PyTuple_Type, &PyBytes_Type,
+        &PyComplex_Type, &PyFrozenSet_Type, &PyRange_Type, &PySlice_Type, Py_TYPE(Py_None)}) {
+    if (type == immutable) return true;
+  }
+  return false;
+}
+
+bool isPureMethod(PyObject* callable) {
+  PyTypeObject* type = Py_TYPE(callable);
+  if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
+    auto* descriptor = reinterpret_cast<PyDescrObject*>(callable);
+    // An iterator is an object with state.
+    return isImmutableType(descriptor->d_type) &&
+           PyUnicode_CompareWithASCIIString(descriptor->d_name, "__iter__") != 0 &&
+           PyUnicode_CompareWithASCIIString(descriptor->d_name, "__reversed__") != 0;
+  }
+  if (type != &PyCFunction_Type) return false;
+  PyObject* self = PyCFunction_GET_SELF(callable);
+  return self && PyType_Check(self) && isImmutableType(reinterpret_cast<PyTypeObject*>(self)) &&
+         !isNew(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml);
+}
+
+}  // namespace
+
+void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler) {
+  PyObject* method = PyDict_GetItemString(type->tp_dict, name);
+  if (!method) fail(type->tp_name, name);
+  registry().handlers[identityOf(method)] = handler;
+}
+
+void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler) {
+  registry().handlers[identityOf(moduleAttribute(module, name))] = handler;
+}
+
+void registerObjectHandler(PyObject* callable, BuiltinHandler handler) {
+  registry().handlers[callable] = handler;
+}
+
+void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler) {
+  registry().instances[type] = handler;
+}
+
+BuiltinHandler findInstanceHandler(PyTypeObject* type) { return registry().instances.lookup(type); }
+
+void registerPureFunction(const char* module, const char* name) {
+  registry().pure.insert(identityOf(moduleAttribute(module, name)));
+}
+
+BuiltinHandler findHandler(PyObject* callable) {
+  auto& handlers = registry().handlers;
+  auto found = handlers.find(callable);
+  if (found == handlers.end()) found = handlers.find(identityOf(callable));
+  return found == handlers.end() ? nullptr : found->second;
+}
+
+bool isPure(PyObject* callable) {
+  return registry().pure.contains(identityOf(callable)) || isPureMethod(callable);
+}
+
+HandlerRegistration::HandlerRegistration(void (*registerAll)()) {
+  registrations().push_back(registerAll);
+}
+
+void runHandlerRegistrations() {
+  // Taken off first, so that a second call finds nothing to do.
+  for (void (*registerAll)() : std::exchange(registrations(), {})) registerAll();
+}
+
+bool checkArgumentCount(Translator& translator, const char* function,
+                        const CallArguments& arguments, size_t minimum, size_t maximum) {
+  if (arguments.keywordCount()) {
+    translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments", function);
+    return false;
+  }
+  size_t count = arguments.values.size();
+  if (count >= minimum && count <= maximum) return true;
+  // METH_NOARGS and METH_O name the function in full, _PyArg_CheckPositional does not.
+  if (minimum == maximum && maximum <= 1) {
+    translator.raise(PyExc_TypeError, "%.200s() takes %s (%zu given)", function,
+                     maximum == 0 ? "no arguments" : "exactly one argument", count);
+    return false;
+  }
+  const char* dot = std::strrchr(function, '.');
+  size_t bound = count < minimum ? minimum : maximum;
+  const char* qualifier = minimum == maximum ? "" : (count < minimum ? "at least " : "at most ");
+  translator.raise(PyExc_TypeError, "%.200s expected %s%zu argument%s, got %zu",
+                   dot ? dot + 1 : function, qualifier, bound, bound == 1 ? "" : "s", count);
+  return false;
+}
+
+}  // namespace armature

@@ -1,0 +1,133 @@
+#include "variables/objects/exception.h"
+
+#include <cstring>
+
+#include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+DictVariable* exceptionDict(Translator& translator, const Value& self) {
+  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  if (!exception->dict) {
+    assignTrailed(translator.trail, exception->dict, translator.make<DictVariable>(exception));
+  }
+  return exception->dict;
+}
+
+Value orNone(const Value& value) { return value ? value : Value::none(); }
+
+Value exceptionAttribute(Translator& translator, const Value& self, PyObject* name) {
+  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  const char* text = PyUnicode_AsUTF8(name);
+  auto is = [&](const char* other) { return std::strcmp(text, other) == 0; };
+  if (is("args")) return makeTuple(translator, exception->arguments);
+  if (is("__cause__")) return orNone(exception->cause);
+  if (is("__context__")) return orNone(exception->context);
+  if (is("__suppress_context__")) return Value::boolean(exception->suppressContext);
+  if (is("value") && exception->type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
+    return exception->arguments.empty() ? Value::none() : exception->arguments[0];
+  }
+  PyObject* found = _PyType_Lookup(exception->type(), name);
+  bool computed =
+      found && (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) &&
+      !is("__class__") && !is("__dict__");
+  if (computed) {
+    throw GraphBreak("Attribute of an exception", describe(self) + "." + text,
+                     "This attribute of the exception is not modelled.");
+  }
+  return genericGetAttribute(translator, self, name);
+}
+
+Value exceptionStr(Translator& translator, const Value& self) {
+  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  PyObject* str = reinterpret_cast<PyObject*>(exception->type()->tp_str);
+  // BaseException.__str__: nothing, the one argument, or the tuple of them.
+  auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  if (str != reinterpret_cast<PyObject*>(base->tp_str)) {
+    if (exception->real) return translator.fromPython(PyObject_Str(exception->real.get()));
+    static PyObject* const special = PyUnicode_InternFromString("__str__");
+    PyObject* found = _PyType_Lookup(exception->type(), special);
+    if (found && PyFunction_Check(found)) {
+      Value method = lookupSpecial(translator, self, special);
+      return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
+    }
+    if (exception->type() == reinterpret_cast<PyTypeObject*>(PyExc_KeyError) &&
+        exception->arguments.size() == 1) {
+      return toRepr(translator, exception->arguments[0]);
+    }
+    if (exception->type()->tp_str != reinterpret_cast<PyTypeObject*>(PyExc_KeyError)->tp_str) {
+      throw GraphBreak("Text of an exception", describe(self), "Its __str__ is not modelled.");
+    }
+  }
+  if (exception->arguments.empty()) return Value::string("");
+  if (exception->arguments.size() == 1) return toStr(translator, exception->arguments[0]);
+  return toStr(translator, makeTuple(translator, exception->arguments));
+}
+
+Value exceptionRepr(Translator& translator, const Value& self) {
+  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  if (exception->type()->tp_repr != base->tp_repr) {
+    throw GraphBreak("Text of an exception", describe(self), "Its __repr__ is not modelled.");
+  }
+  const char* name = std::strrchr(exception->type()->tp_name, '.');
+  name = name ? name + 1 : exception->type()->tp_name;
+  Value arguments = exception->arguments.size() == 1
+                        ? toRepr(translator, exception->arguments[0])
+                        : toRepr(translator, makeTuple(translator, exception->arguments));
+  if (!arguments) return arguments;
+  return Value::steal(exception->arguments.size() == 1
+                          ? PyUnicode_FromFormat("%s(%U)", name, arguments.object())
+                          : PyUnicode_FromFormat("%s%U", name, arguments.object()));
+}
+
+// BaseException.__init__: its arguments become `args`.
+Value initException(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* exception = trackerOf<ExceptionVariable>(self);
+  if (!exception) throw GraphBreak("Existing exception object", describe(self), "Not modelled.");
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
+                            exception->type()->tp_name);
+  }
+  recordUndo(translator.trail,
+             [exception, before = exception->arguments] { exception->arguments = before; });
+  exception->arguments.assign(arguments.values.begin(), arguments.values.end());
+  return Value::none();
+}
+
+// The builtin exceptions whose __init__ is BaseException's; each has a wrapper of its own.
+void registerExceptionHandlers() {
+  auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+  PyObject* builtins = PyEval_GetBuiltins();
+  Py_ssize_t position = 0;
+  PyObject *name, *object;
+  while (PyDict_Next(builtins, &position, &name, &object)) {
+    if (!PyExceptionClass_Check(object)) continue;
+    auto* type = reinterpret_cast<PyTypeObject*>(object);
+    bool plain = type->tp_init == base->tp_init && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    if (plain && PyDict_GetItemString(type->tp_dict, "__init__")) {
+      registerMethodHandler(type, "__init__", initException);
+    }
+  }
+}
+ARMATURE_REGISTER_HANDLERS(registerExceptionHandlers);
+
+TypeSlots makeExceptionSlots() {
+  TypeSlots slots;
+  slots.tp_getattro = exceptionAttribute;
+  slots.instanceDict = exceptionDict;
+  slots.tp_str = exceptionStr;
+  slots.tp_repr = exceptionRepr;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kExceptionSlots = makeExceptionSlots();
+
+}  // namespace armature

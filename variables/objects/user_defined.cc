@@ -1,0 +1,660 @@
+#include "variables/objects/user_defined.h"
+
+#include <cstring>
+
+#include "variables/constants/constant.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
+#include "variables/functions/library_calls.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/module_attributes.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
+
+// The C implementation of a type slot tells whether a class has left it to `object`.
+PyObject* objectAttribute(PyObject* attribute) {
+  return _PyType_Lookup(&PyBaseObject_Type, attribute);
+}
+
+// --- Classes.
+
+Value classAttribute(Translator& translator, const Value& self, PyObject* attribute) {
+  auto* variable = llvm::cast<UserClassVariable>(self.tracker());
+  PyTypeObject* type = variable->value();
+  const char* text = PyUnicode_AsUTF8(attribute);
+  auto is = [&](const char* other) { return std::strcmp(text, other) == 0; };
+  // type's own data descriptors come first (type_getattro).
+  if (is("__name__") || is("__qualname__") || is("__module__") || is("__doc__")) {
+    return translator.fromPython(PyObject_GetAttr(variable->existing(), attribute));
+  }
+  if (is("__class__")) return translator.knownClass(Py_TYPE(type));
+  if (is("__mro__") || is("__bases__")) {
+    PyObject* tuple = is("__mro__") ? type->tp_mro : type->tp_bases;
+    ValueVector classes;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+      classes.push_back(
+          translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple, i))));
+    }
+    return makeTuple(translator, std::move(classes));
+  }
+  if (is("__dict__")) {
+    throw GraphBreak("__dict__ of a class", type->tp_name, "Not modelled.");
+  }
+  PyTypeObject* metaclass = Py_TYPE(type);
+  PyObject* metaAttribute = _PyType_Lookup(metaclass, attribute);
+  TypeAttribute found = findOnType(translator, variable->source(), type, attribute);
+  if (metaAttribute && Py_TYPE(metaAttribute)->tp_descr_set && metaclass != &PyType_Type) {
+    throw GraphBreak("Attribute of a metaclass", std::string(type->tp_name) + "." + text,
+                     "The metaclass computes this attribute.");
+  }
+  if (found.object) return bindTypeAttribute(translator, found, Value(), type, attribute);
+  if (metaAttribute) {
+    if (metaclass == &PyType_Type && Py_TYPE(metaAttribute) == &PyMethodDescr_Type) {
+      return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(metaAttribute),
+                                                  self);
+    }
+    throw GraphBreak("Attribute of a metaclass", std::string(type->tp_name) + "." + text,
+                     "The attribute is found on the metaclass, which is not modelled.");
+  }
+  return translator.raise(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'",
+                          type->tp_name, attribute);
+}
+
+bool runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
+  static PyObject* const init = name("__init__");
+  Value method = lookupSpecial(translator, instance, init);
+  if (!method) return false;
+  arguments.tail = false;
+  Value result = call(translator, method, arguments);
+  if (!result) return false;
+  if (!translator.realized(result).is(Py_None)) {
+    translator.raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                     typeOf(result)->tp_name);
+    return false;
+  }
+  return true;
+}
+
+Value makeException(Translator& translator, const Value& callable, PyTypeObject* type,
+                    CallArguments& arguments) {
+  static PyObject* const init = name("__init__");
+  static PyObject* const newName = name("__new__");
+  PyObject* newFunction = _PyType_Lookup(type, newName);
+  if (newFunction && PyStaticMethod_Type.tp_name && Py_TYPE(newFunction) == &PyStaticMethod_Type) {
+    throw GraphBreak("Exception class with __new__", type->tp_name, "Not modelled.");
+  }
+  auto* exception = translator.make<ExceptionVariable>(
+      type, callable, ValueVector(arguments.positional().begin(), arguments.positional().end()));
+  PyObject* initFunction = _PyType_Lookup(type, init);
+  if (initFunction && PyFunction_Check(initFunction)) {
+    if (!runInit(translator, exception, arguments)) return Value();
+  } else if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments", type->tp_name);
+  }
+  return exception;
+}
+
+// The generated __new__ of a namedtuple class: its fields by position, keyword or default.
+Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObject* fields,
+                     const CallArguments& arguments) {
+  PyTypeObject* type = variable->value();
+  size_t count = PyTuple_GET_SIZE(fields);
+  if (arguments.positionalCount() > count) {
+    return translator.raise(PyExc_TypeError,
+                            "%.200s.__new__() takes %zu positional arguments but %zu were given",
+                            type->tp_name, count + 1, arguments.positionalCount() + 1);
+  }
+  ValueVector items(count);
+  for (size_t i = 0; i < arguments.positionalCount(); ++i) items[i] = arguments.values[i];
+  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
+    size_t field = 0;
+    while (field < count &&
+           PyUnicode_Compare(PyTuple_GET_ITEM(fields, field), arguments.keywordName(i)) != 0) {
+      ++field;
+    }
+    if (field == count || items[field]) {
+      return translator.raise(PyExc_TypeError,
+                              field == count
+                                  ? "%.200s.__new__() got an unexpected keyword argument '%U'"
+                                  : "%.200s.__new__() got multiple values for argument '%U'",
+                              type->tp_name, arguments.keywordName(i));
+    }
+    items[field] = arguments.keywordValue(i);
+  }
+  PyObject* defaults = PyDict_GetItemString(type->tp_dict, "_field_defaults");
+  for (size_t i = 0; i < count; ++i) {
+    if (items[i]) continue;
+    PyObject* value = defaults && PyDict_CheckExact(defaults)
+                          ? PyDict_GetItemWithError(defaults, PyTuple_GET_ITEM(fields, i))
+                          : nullptr;
+    if (!value || !isConstantObject(value)) {
+      throw GraphBreak("namedtuple with a missing field", type->tp_name,
+                       "A field without a constant default was not given.");
+    }
+    items[i] = Value::constant(value);
+  }
+  return translator.make<NamedTupleVariable>(type, std::move(items));
+}
+
+// type_call: __new__, then __init__ of the result.
+Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
+  auto* variable = llvm::cast<UserClassVariable>(callable.tracker());
+  PyTypeObject* type = variable->value();
+  PyObject* real = variable->existing();
+  if (BuiltinHandler handler = findHandler(real)) {
+    arguments.tail = false;
+    return handler(translator, callable, arguments);
+  }
+  Value result;
+  if (callLibrary(translator, real, arguments, result)) return result;
+  static PyObject* const callName = name("__call__");
+  PyTypeObject* metaclass = Py_TYPE(type);
+  if (_PyType_Lookup(metaclass, callName) != _PyType_Lookup(&PyType_Type, callName)) {
+    throw GraphBreak("Class whose metaclass defines __call__", type->tp_name,
+                     "Making an instance runs code of the metaclass, which is not modelled.");
+  }
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+    return makeException(translator, callable, type, arguments);
+  }
+  static PyObject* const newName = name("__new__");
+  static PyObject* const initName = name("__init__");
+  PyTypeObject* layout = type;
+  while (layout->tp_flags & Py_TPFLAGS_HEAPTYPE) layout = layout->tp_base;
+  PyObject* fields = PyDict_GetItemString(type->tp_dict, "_fields");
+  if (layout == &PyTuple_Type && fields && PyTuple_CheckExact(fields) &&
+      type->tp_base == &PyTuple_Type) {
+    // namedtuple: its generated __new__(_cls, …) builds the tuple of its arguments.
+    return makeNamedTuple(translator, variable, fields, arguments);
+  }
+  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool hasBuiltinNew = _PyType_Lookup(type, newName) == _PyType_Lookup(layout, newName);
+  if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
+    throw GraphBreak("Class with a __new__ that is not object's", type->tp_name,
+                     "Instances of builtin types' subclasses and of classes with their own "
+                     "__new__ are not modelled.");
+  }
+  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
+    throw GraphBreak("Instance of an abstract class", type->tp_name, "Python raises TypeError.");
+  }
+  auto* object = translator.make<UserObjectVariable>(variable);
+  if (isDict) object->container = translator.make<DictVariable>(layout);
+  Value instance = object;
+  PyObject* init = _PyType_Lookup(type, initName);
+  if (init == objectAttribute(initName)) {
+    if (!arguments.values.empty()) {
+      return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
+    }
+    return instance;
+  }
+  return runInit(translator, instance, arguments) ? instance : Value();
+}
+
+Value classHash(Translator&, const Value& self) {
+  Py_hash_t hash = PyObject_Hash(self.tracker()->existing());
+  return Value::integer(hash);
+}
+
+Value classRepr(Translator& translator, const Value& self) {
+  return translator.fromPython(PyObject_Repr(self.tracker()->existing()));
+}
+
+// --- Instances.
+
+DictVariable* instanceDict(Translator& translator, const Value& self) {
+  auto* object = llvm::cast<UserObjectVariable>(self.tracker());
+  if (object->dict) return object->dict;
+  DictVariable* dict = nullptr;
+  if (PyObject* existing = object->existing()) {
+    if (!existing || Py_TYPE(existing)->tp_dictoffset == 0) return nullptr;
+    Ref<> real = Ref<>::steal(PyObject_GenericGetDict(existing, nullptr));
+    if (!real) {
+      PyErr_Clear();
+      return nullptr;
+    }
+    const Source* source =
+        object->source() ? translator.sources->path(SourceKind::InstanceDict, object->source())
+                         : nullptr;
+    dict = translator.make<DictVariable>(source, real, object);
+  } else {
+    if (object->type()->tp_dictoffset == 0) return nullptr;
+    dict = translator.make<DictVariable>(static_cast<VariableTracker*>(object));
+  }
+  assignTrailed(translator.trail, object->dict, dict);
+  return dict;
+}
+
+// Calls a special method; null without a pending exception if the type has none.
+Value callSpecial(Translator& translator, const Value& self, PyObject* special,
+                  llvm::ArrayRef<Value> arguments) {
+  Value method = lookupSpecial(translator, self, special);
+  if (!method) return method;
+  // Looked at here: NotImplemented may come from a global.
+  return translator.realized(call(translator, method, arguments));
+}
+
+struct OperatorNames {
+  PyObject* plain[13];
+  PyObject* reflected[13];
+  PyObject* inPlace[13];
+};
+
+const OperatorNames& operatorNames() {
+  static const OperatorNames names = [] {
+    constexpr const char* kNames[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
+                                      "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
+    OperatorNames result;
+    for (int i = 0; i < 13; ++i) {
+      result.plain[i] = name((std::string("__") + kNames[i] + "__").c_str());
+      result.reflected[i] = name((std::string("__r") + kNames[i] + "__").c_str());
+      result.inPlace[i] = name((std::string("__i") + kNames[i] + "__").c_str());
+    }
+    return result;
+  }();
+  return names;
+}
+
+// slot_nb_add and its like of typeobject.c.
+Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  const OperatorNames& names = operatorNames();
+  auto tryCall = [&](const Value& self, PyObject* method, const Value& other) {
+    Value result = callSpecial(translator, self, method, {other});
+    if (!result && !translator.exceptionPending()) result = Value::constant(Py_NotImplemented);
+    return result;
+  };
+  if (slot >= nb_inplace_add) {
+    if (!trackerOf<UserObjectVariable>(left)) return Value::constant(Py_NotImplemented);
+    return tryCall(left, names.inPlace[slot - nb_inplace_add], right);
+  }
+  bool leftIsObject = trackerOf<UserObjectVariable>(left) != nullptr;
+  bool rightIsObject = trackerOf<UserObjectVariable>(right) != nullptr;
+  PyTypeObject* leftType = typeOf(left);
+  PyTypeObject* rightType = typeOf(right);
+  bool rightFirst = leftIsObject && rightIsObject && leftType != rightType &&
+                    PyType_IsSubtype(rightType, leftType) &&
+                    _PyType_Lookup(rightType, names.reflected[slot]) !=
+                        _PyType_Lookup(leftType, names.reflected[slot]);
+  if (rightFirst) {
+    Value result = tryCall(right, names.reflected[slot], left);
+    if (!result.is(Py_NotImplemented)) return result;
+  }
+  if (leftIsObject) {
+    Value result = tryCall(left, names.plain[slot], right);
+    if (!result.is(Py_NotImplemented)) return result;
+  }
+  if (rightIsObject && !rightFirst && leftType != rightType) {
+    return tryCall(right, names.reflected[slot], left);
+  }
+  return Value::constant(Py_NotImplemented);
+}
+
+Value objectUnary(Translator& translator, UnarySlot slot, const Value& self) {
+  static PyObject* const kNames[] = {name("__neg__"), name("__pos__"), name("__invert__"),
+                                     name("__abs__")};
+  static constexpr const char* kSymbols[] = {"unary -", "unary +", "unary ~", "abs()"};
+  Value result = callSpecial(translator, self, kNames[static_cast<int>(slot)], {});
+  if (!result && !translator.exceptionPending()) {
+    return translator.raise(PyExc_TypeError, "bad operand type for %s: '%.200s'",
+                            kSymbols[static_cast<int>(slot)], typeOf(self)->tp_name);
+  }
+  return result;
+}
+
+Value objectLength(Translator& translator, const Value& self) {
+  static PyObject* const len = name("__len__");
+  Value result = callSpecial(translator, self, len, {});
+  if (!result) {
+    if (translator.exceptionPending()) return result;
+    return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
+                            typeOf(self)->tp_name);
+  }
+  result = toIndex(translator, result);
+  if (!result) return result;
+  if (Py_SIZE(result.object()) < 0) {
+    return translator.raise(PyExc_ValueError, "__len__() should return >= 0");
+  }
+  return result;
+}
+
+Value objectBool(Translator& translator, const Value& self) {
+  static PyObject* const boolName = name("__bool__");
+  static PyObject* const len = name("__len__");
+  Value result = callSpecial(translator, self, boolName, {});
+  if (result) {
+    translator.realize(result);
+    if (result.isConstant() && PyBool_Check(result.object())) return result;
+    return translator.raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
+                            typeOf(result)->tp_name);
+  }
+  if (translator.exceptionPending()) return result;
+  if (!_PyType_Lookup(typeOf(self), len)) return Value::boolean(true);
+  result = objectLength(translator, self);
+  return result ? Value::boolean(PyObject_IsTrue(result.object())) : result;
+}
+
+Value objectConversion(Translator& translator, const Value& self, PyObject* special,
+                       const char* message) {
+  Value result = callSpecial(translator, self, special, {});
+  if (!result && !translator.exceptionPending()) {
+    return translator.raise(PyExc_TypeError, message, typeOf(self)->tp_name);
+  }
+  return result;
+}
+Value objectIndex(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__index__");
+  return objectConversion(translator, self, special,
+                          "'%.200s' object cannot be interpreted as an integer");
+}
+Value objectInt(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__int__");
+  return objectConversion(
+      translator, self, special,
+      "int() argument must be a string, a bytes-like object or a real number, not '%.200s'");
+}
+Value objectFloat(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__float__");
+  return objectConversion(translator, self, special,
+                          "float() argument must be a string or a real number, not '%.200s'");
+}
+
+Value objectSubscript(Translator& translator, const Value& self, const Value& key) {
+  static PyObject* const special = name("__getitem__");
+  Value result = callSpecial(translator, self, special, {key});
+  if (!result && !translator.exceptionPending()) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
+                            typeOf(self)->tp_name);
+  }
+  return result;
+}
+
+bool objectAssignSubscript(Translator& translator, const Value& self, const Value& key,
+                           const Value& value) {
+  static PyObject* const set = name("__setitem__");
+  static PyObject* const del = name("__delitem__");
+  Value result = value ? callSpecial(translator, self, set, {key, value})
+                       : callSpecial(translator, self, del, {key});
+  if (!result && !translator.exceptionPending()) {
+    translator.raise(PyExc_TypeError, "'%.200s' object does not support item %s",
+                     typeOf(self)->tp_name, value ? "assignment" : "deletion");
+  }
+  return static_cast<bool>(result);
+}
+
+Value objectContains(Translator& translator, const Value& self, const Value& item) {
+  static PyObject* const special = name("__contains__");
+  PyObject* found = _PyType_Lookup(typeOf(self), special);
+  if (found && found != Py_None) {
+    Value result = callSpecial(translator, self, special, {item});
+    if (!result) return result;
+    int truth = isTrue(translator, result);
+    return truth < 0 ? Value() : Value::boolean(truth);
+  }
+  Value iterator = getIterator(translator, self);
+  if (!iterator) return iterator;
+  while (Value element = iteratorNext(translator, iterator)) {
+    translator.realize(element);
+    if (element.sameAs(item)) return Value::boolean(true);
+    Value equal = richCompare(translator, element, item, Py_EQ);
+    int truth = equal ? isTrue(translator, equal) : -1;
+    if (truth < 0) return Value();
+    if (truth) return Value::boolean(true);
+  }
+  return translator.exceptionPending() ? Value() : Value::boolean(false);
+}
+
+Value objectIterator(Translator& translator, const Value& self) {
+  static PyObject* const iter = name("__iter__");
+  static PyObject* const getitem = name("__getitem__");
+  Value result = callSpecial(translator, self, iter, {});
+  if (!result && !translator.exceptionPending()) {
+    if (_PyType_Lookup(typeOf(self), getitem)) {
+      throw GraphBreak("Iteration through __getitem__", describe(self), "Not modelled.");
+    }
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
+                            typeOf(self)->tp_name);
+  }
+  return result;
+}
+
+Value objectNext(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__next__");
+  Value result = callSpecial(translator, self, special, {});
+  if (result) return result;
+  if (!translator.exceptionPending()) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
+                            typeOf(self)->tp_name);
+  }
+  if (PyType_IsSubtype(typeOf(translator.exception()),
+                       reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
+    translator.takeException();
+  }
+  return Value();
+}
+
+Value callObject(Translator& translator, const Value& callable, CallArguments& arguments) {
+  static PyObject* const special = name("__call__");
+  if (callsForwardDirectly(translator, callable)) {
+    static PyObject* const forward = name("forward");
+    Value function;
+    if (loadMethod(translator, callable, forward, function)) {
+      arguments.values.insert(arguments.values.begin(), callable);
+    }
+    if (!function) return function;
+    return call(translator, function, arguments);
+  }
+  Value method = lookupSpecial(translator, callable, special);
+  if (!method) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
+                            typeOf(callable)->tp_name);
+  }
+  return call(translator, method, arguments);
+}
+
+Value objectCompare(Translator& translator, const Value& left, const Value& right, int op) {
+  static PyObject* const kNames[] = {name("__lt__"), name("__le__"), name("__eq__"),
+                                     name("__ne__"), name("__gt__"), name("__ge__")};
+  PyTypeObject* type = typeOf(left);
+  PyObject* found = _PyType_Lookup(type, kNames[op]);
+  if (!found || found == objectAttribute(kNames[op])) {
+    // object's own: __ne__ inverts __eq__, the others know identity alone.
+    PyObject* equals = _PyType_Lookup(type, kNames[Py_EQ]);
+    if (op == Py_NE && equals != objectAttribute(kNames[Py_EQ])) {
+      Value equal = callSpecial(translator, left, kNames[Py_EQ], {right});
+      if (!equal || equal.is(Py_NotImplemented)) return equal;
+      int truth = isTrue(translator, equal);
+      return truth < 0 ? Value() : Value::boolean(!truth);
+    }
+    if (op == Py_EQ && isSame(translator, left, right)) return Value::boolean(true);
+    return Value::constant(Py_NotImplemented);
+  }
+  return callSpecial(translator, left, kNames[op], {right});
+}
+
+Value objectHash(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__hash__");
+  PyObject* found = _PyType_Lookup(typeOf(self), special);
+  if (found == Py_None) {
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", typeOf(self)->tp_name);
+  }
+  if (found == objectAttribute(special)) {
+    throw GraphBreak("Hash of an object's identity", describe(self),
+                     "The number depends on the object's address.");
+  }
+  return callSpecial(translator, self, special, {});
+}
+
+Value objectText(Translator& translator, const Value& self, PyObject* special) {
+  PyObject* found = _PyType_Lookup(typeOf(self), special);
+  if (found && PyFunction_Check(found)) {
+    Value result = callSpecial(translator, self, special, {});
+    translator.realize(result);
+    return result;
+  }
+  static PyObject* const repr = name("__repr__");
+  if (special != repr) {
+    found = _PyType_Lookup(typeOf(self), repr);
+    if (found && PyFunction_Check(found)) return objectText(translator, self, repr);
+  }
+  throw GraphBreak("Text of a traced object", describe(self),
+                   "The text of this object contains its address.");
+}
+Value objectStr(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__str__");
+  return objectText(translator, self, special);
+}
+Value objectRepr(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__repr__");
+  return objectText(translator, self, special);
+}
+
+bool setObjectAttribute(Translator& translator, const Value& self, PyObject* attribute,
+                        const Value& value) {
+  static PyObject* const setattr = name("__setattr__");
+  static PyObject* const delattr = name("__delattr__");
+  static PyObject* const className = name("__class__");
+  static PyObject* const dictName = name("__dict__");
+  PyObject* special = value ? setattr : delattr;
+  PyObject* found = _PyType_Lookup(typeOf(self), special);
+  if (found != objectAttribute(special)) {
+    Value result = value
+                       ? callSpecial(translator, self, special, {Value::constant(attribute), value})
+                       : callSpecial(translator, self, special, {Value::constant(attribute)});
+    return static_cast<bool>(result);
+  }
+  if (attribute == className || attribute == dictName) {
+    throw GraphBreak("Assignment to __class__ or __dict__", describe(self), "Not modelled.");
+  }
+  return genericSetAttribute(translator, self, attribute, value);
+}
+
+TypeSlots makeClassSlots() {
+  TypeSlots slots;
+  slots.nb[nb_or] = unimplemented::binary;
+  slots.tp_getattro = classAttribute;
+  slots.tp_setattro = unimplemented::setAttribute;
+  slots.tp_call = callClass;
+  slots.tp_hash = classHash;
+  slots.tp_repr = classRepr;
+  slots.mp_subscript = unimplemented::subscript;
+  slots.tp_iter = unimplemented::unary;
+  slots.mp_length = nullptr;
+  return slots;
+}
+
+TypeSlots makeObjectSlots() {
+  TypeSlots slots;
+  slots.nb.fill(objectBinary);
+  slots.nb_unary = objectUnary;
+  slots.nb_bool = objectBool;
+  slots.nb_index = objectIndex;
+  slots.nb_int = objectInt;
+  slots.nb_float = objectFloat;
+  slots.mp_length = objectLength;
+  slots.mp_subscript = objectSubscript;
+  slots.mp_ass_subscript = objectAssignSubscript;
+  slots.sq_contains = objectContains;
+  slots.tp_iter = objectIterator;
+  slots.tp_iternext = objectNext;
+  slots.tp_call = callObject;
+  slots.tp_hash = objectHash;
+  slots.tp_richcompare = objectCompare;
+  slots.tp_setattro = setObjectAttribute;
+  slots.instanceDict = instanceDict;
+  slots.tp_str = objectStr;
+  slots.tp_repr = objectRepr;
+  return slots;
+}
+
+Value callOpaque(Translator& translator, const Value& callable, CallArguments& arguments) {
+  if (BuiltinHandler handler = findInstanceHandler(callable.tracker()->type())) {
+    return handler(translator, callable, arguments);
+  }
+  return unimplemented::call(translator, callable, arguments);
+}
+
+// An opaque object can be handed on; whatever looks inside is a break.
+TypeSlots makeOpaqueSlots() {
+  TypeSlots slots;
+  slots.nb.fill(unimplemented::binary);
+  slots.nb_unary = unimplemented::unaryOperation;
+  slots.nb_bool = unimplemented::unary;
+  slots.nb_index = unimplemented::unary;
+  slots.nb_int = unimplemented::unary;
+  slots.nb_float = unimplemented::unary;
+  slots.mp_length = unimplemented::unary;
+  slots.mp_subscript = unimplemented::subscript;
+  slots.mp_ass_subscript = unimplemented::assignSubscript;
+  slots.sq_contains = unimplemented::subscript;
+  slots.sq_concat = unimplemented::binary;
+  slots.sq_repeat = unimplemented::binary;
+  slots.tp_iter = unimplemented::unary;
+  slots.tp_iternext = unimplemented::unary;
+  slots.tp_call = callOpaque;
+  slots.tp_hash = unimplemented::unary;
+  slots.tp_richcompare = unimplemented::compare;
+  slots.tp_getattro = unimplemented::getAttribute;
+  slots.tp_setattro = unimplemented::setAttribute;
+  return slots;
+}
+
+// --- object's own methods, reached through super() or object.__setattr__.
+
+Value objectInitMethod(Translator&, const Value&, CallArguments&) { return Value::none(); }
+
+Value objectSetattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.positionalCount() != 2) {
+    return translator.raise(PyExc_TypeError, "expected 2 arguments, got %zu",
+                            arguments.positionalCount());
+  }
+  Value attribute = translator.realized(arguments.values[0]);
+  if (!attribute.isConstant() || !PyUnicode_CheckExact(attribute.object())) {
+    return translator.raise(PyExc_TypeError, "attribute name must be string, not '%.200s'",
+                            typeOf(attribute)->tp_name);
+  }
+  PyObject* interned = attribute.object();
+  Py_INCREF(interned);
+  PyUnicode_InternInPlace(&interned);
+  Value held = Value::steal(interned);
+  return genericSetAttribute(translator, self, interned, arguments.values[1]) ? Value::none()
+                                                                              : Value();
+}
+
+Value objectDelattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__delattr__", arguments, 1, 1)) return Value();
+  Value attribute = translator.realized(arguments.values[0]);
+  return genericSetAttribute(translator, self, attribute.object(), Value()) ? Value::none()
+                                                                            : Value();
+}
+
+Value objectGetattributeMethod(Translator& translator, const Value& self,
+                               CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__getattribute__", arguments, 1, 1)) return Value();
+  Value attribute = translator.realized(arguments.values[0]);
+  return genericGetAttribute(translator, self, attribute.object());
+}
+
+void registerObjectHandlers() {
+  registerMethodHandler(&PyBaseObject_Type, "__init__", objectInitMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__setattr__", objectSetattrMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__delattr__", objectDelattrMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__getattribute__", objectGetattributeMethod);
+}
+ARMATURE_REGISTER_HANDLERS(registerObjectHandlers);
+
+}  // namespace
+
+const TypeSlots kUserClassSlots = makeClassSlots();
+const TypeSlots kUserObjectSlots = makeObjectSlots();
+const TypeSlots kOpaqueSlots = makeOpaqueSlots();
+const TypeSlots kPropertySlots = makeOpaqueSlots();
+
+}  // namespace armature

@@ -1,0 +1,85 @@
+#include "variables/protocol/indexing.h"
+
+#include "variables/containers/sequence.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+// _PyEval_SliceIndex: None or anything with __index__, clipped. A null value counts as None.
+bool readSlicePart(Translator& translator, Value part, Ref<>& result) {
+  translator.realize(part);
+  if (part.is(Py_None)) {
+    result = Ref<>::create(Py_None);
+    return true;
+  }
+  if (!hasIndex(part)) {
+    translator.raise(PyExc_TypeError,
+                     "slice indices must be integers or None or have an __index__ method");
+    return false;
+  }
+  Value index = toIndex(translator, std::move(part));
+  if (!index) return false;
+  result = Ref<>::create(index.object());
+  return true;
+}
+
+}  // namespace
+
+bool hasIndex(const Value& value) {
+  PyNumberMethods* methods = typeOf(value)->tp_as_number;
+  return methods && methods->nb_index;
+}
+
+bool isSlice(const Value& value) {
+  PyObject* object = value.objectOrNull();
+  return object ? PySlice_Check(object) : trackerOf<SliceVariable>(value) != nullptr;
+}
+
+bool readSize(Translator& translator, const Value& value, PyObject* overflow, int64_t& result) {
+  Value index = toIndex(translator, value);
+  if (!index) return false;
+  result = PyNumber_AsSsize_t(index.object(), overflow);
+  if (result != -1 || !PyErr_Occurred()) return true;
+  translator.raiseFromPython();
+  return false;
+}
+
+bool readMachineSize(Translator& translator, const Value& value, int64_t& result) {
+  Value index = toIndex(translator, value);
+  if (!index) return false;
+  result = PyLong_AsSsize_t(index.object());
+  if (result != -1 || !PyErr_Occurred()) return true;
+  translator.raiseFromPython();
+  return false;
+}
+
+Value toConstantSlice(Translator& translator, const Value& slice) {
+  auto* traced = trackerOf<SliceVariable>(slice);
+  if (!traced) return slice;
+  Ref<> start, stop, step;
+  if (!readSlicePart(translator, traced->step, step) ||
+      !readSlicePart(translator, traced->start, start) ||
+      !readSlicePart(translator, traced->stop, stop)) {
+    return Value();
+  }
+  return Value::steal(PySlice_New(start.get(), stop.get(), step.get()));
+}
+
+bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result) {
+  Value real = toConstantSlice(translator, slice);
+  if (!real) return false;
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(real.object(), &start, &stop, &step) < 0) {
+    translator.raiseFromPython();
+    return false;
+  }
+  result.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(length), &start, &stop, step);
+  result.start = start;
+  result.stop = stop;
+  result.step = step;
+  return true;
+}
+
+}  // namespace armature

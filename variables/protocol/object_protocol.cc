@@ -1,0 +1,511 @@
+#include "variables/protocol/object_protocol.h"
+
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/lazy.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/tensors/tensor.h"
+
+namespace armature {
+
+const TypeSlots& slotsOf(const Value& value) {
+  return value.isConstant() ? kConstantSlots : value.tracker()->slots();
+}
+
+PyTypeObject* typeOf(const Value& value) {
+  return value.isConstant() ? Py_TYPE(value.object()) : value.tracker()->type();
+}
+
+std::string describe(const Value& value) {
+  if (value.isNull()) return "NULL";
+  if (PyObject* object = value.objectOrNull()) {
+    std::string text = Py_TYPE(object)->tp_name;
+    if (PyModule_Check(object)) {
+      if (const char* name = PyModule_GetName(object)) return text + " " + name;
+      PyErr_Clear();
+    }
+    Ref<> repr = Ref<>::steal(PyObject_Repr(object));
+    const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+    if (!utf8) {
+      PyErr_Clear();
+      return text;
+    }
+    return text + " " + (std::strlen(utf8) > 80 ? std::string(utf8, 77) + "..." : utf8);
+  }
+  const VariableTracker* tracker = value.tracker();
+  std::string text = variableKindName(tracker->kind());
+  text += "(";
+  text += tracker->type()->tp_name;
+  if (tracker->source()) text += ", " + tracker->source()->name();
+  return text + ")";
+}
+
+// --- Unary and binary operators.
+
+namespace {
+
+constexpr const char* kUnarySymbols[] = {"-", "+", "~", "abs()"};
+
+// How binary_op1 writes each operator in its TypeError; in-place ones with "=".
+constexpr const char* kBinarySymbols[] = {
+    "+",  "&",  "//",  "<<",  "@",  "*",  "%",  "|",  "** or pow()", ">>",  "-",  "/",  "^",
+    "+=", "&=", "//=", "<<=", "@=", "*=", "%=", "|=", "**=",         ">>=", "-=", "/=", "^="};
+
+bool isNotImplemented(const Value& value) { return value.is(Py_NotImplemented); }
+
+NumberSlot plainSlot(NumberSlot slot) {
+  return slot >= nb_inplace_add ? static_cast<NumberSlot>(slot - nb_inplace_add) : slot;
+}
+
+// binary_op1: the left operand's slot, then the right one's; the right one first where its type is
+// a proper subtype that has a slot of its own.
+Value tryBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  BinaryFunction leftFunction = slotsOf(left).nb[slot];
+  BinaryFunction rightFunction = slotsOf(right).nb[slot];
+  PyTypeObject* leftType = typeOf(left);
+  PyTypeObject* rightType = typeOf(right);
+  bool sameType = leftType == rightType && leftFunction == rightFunction;
+  if (rightFunction && !sameType && leftType != rightType &&
+      PyType_IsSubtype(rightType, leftType)) {
+    Value result = rightFunction(translator, slot, left, right);
+    if (!isNotImplemented(result)) return result;
+    rightFunction = nullptr;
+  }
+  if (leftFunction) {
+    Value result = leftFunction(translator, slot, left, right);
+    if (!isNotImplemented(result)) return result;
+  }
+  // One function serves many types here, so it is asked again unless it has seen both operands as
+  // the same type already.
+  if (rightFunction && !sameType && rightFunction != leftFunction) {
+    return rightFunction(translator, slot, left, right);
+  }
+  return Value::constant(Py_NotImplemented);
+}
+
+// sq_concat and sq_repeat, which the number protocol falls back to.
+Value trySequence(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  NumberSlot plain = plainSlot(slot);
+  if (plain == nb_add) {
+    if (BinaryFunction concat = slotsOf(left).sq_concat) {
+      return concat(translator, slot, left, right);
+    }
+  } else if (plain == nb_multiply) {
+    if (BinaryFunction repeat = slotsOf(left).sq_repeat) {
+      return repeat(translator, slot, left, right);
+    }
+    if (BinaryFunction repeat = slotsOf(right).sq_repeat) {
+      return repeat(translator, plain, right, left);
+    }
+  }
+  return Value::constant(Py_NotImplemented);
+}
+
+}  // namespace
+
+Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
+  translator.realize(operand);
+  if (UnaryOperation function = slotsOf(operand).nb_unary) {
+    return function(translator, slot, operand);
+  }
+  const char* name = typeOf(operand)->tp_name;
+  if (slot == UnarySlot::nb_absolute) {
+    return translator.raise(PyExc_TypeError, "bad operand type for abs(): '%.200s'", name);
+  }
+  return translator.raise(PyExc_TypeError, "bad operand type for unary %s: '%.200s'",
+                          kUnarySymbols[static_cast<int>(slot)], name);
+}
+
+Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right) {
+  translator.realize(left);
+  translator.realize(right);
+  if (slot >= nb_inplace_add) {
+    if (BinaryFunction function = slotsOf(left).nb[slot]) {
+      Value result = function(translator, slot, left, right);
+      if (!isNotImplemented(result)) return result;
+    }
+  }
+  Value result = tryBinary(translator, plainSlot(slot), left, right);
+  if (!isNotImplemented(result)) return result;
+  result = trySequence(translator, slot, left, right);
+  if (!isNotImplemented(result)) return result;
+  return translator.raise(PyExc_TypeError,
+                          "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
+                          kBinarySymbols[slot], typeOf(left)->tp_name, typeOf(right)->tp_name);
+}
+
+// --- Comparison, truth, identity.
+
+Value richCompare(Translator& translator, Value left, Value right, int op) {
+  static constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  static constexpr const char* kSymbols[] = {"<", "<=", "==", "!=", ">", ">="};
+  translator.realize(left);
+  translator.realize(right);
+  PyTypeObject* leftType = typeOf(left);
+  PyTypeObject* rightType = typeOf(right);
+  CompareFunction leftFunction = slotsOf(left).tp_richcompare;
+  CompareFunction rightFunction = slotsOf(right).tp_richcompare;
+  bool reflectedTried = false;
+  if (leftType != rightType && PyType_IsSubtype(rightType, leftType) && rightFunction) {
+    reflectedTried = true;
+    Value result = rightFunction(translator, right, left, kSwapped[op]);
+    if (!isNotImplemented(result)) return result;
+  }
+  if (leftFunction) {
+    Value result = leftFunction(translator, left, right, op);
+    if (!isNotImplemented(result)) return result;
+  }
+  if (!reflectedTried && rightFunction) {
+    Value result = rightFunction(translator, right, left, kSwapped[op]);
+    if (!isNotImplemented(result)) return result;
+  }
+  if (op == Py_EQ) return Value::boolean(isSame(translator, left, right));
+  if (op == Py_NE) return Value::boolean(!isSame(translator, left, right));
+  return translator.raise(PyExc_TypeError,
+                          "'%s' not supported between instances of '%.100s' and '%.100s'",
+                          kSymbols[op], leftType->tp_name, rightType->tp_name);
+}
+
+int isTrue(Translator& translator, Value value) {
+  if (value.is(Py_True)) return 1;
+  if (value.is(Py_False) || value.is(Py_None)) return 0;
+  translator.realize(value);
+  const TypeSlots& slots = slotsOf(value);
+  UnaryFunction function = slots.nb_bool ? slots.nb_bool : slots.mp_length;
+  if (!function) return 1;
+  Value result = function(translator, value);
+  if (!result) return -1;
+  return PyObject_IsTrue(result.object());
+}
+
+bool isSame(Translator& translator, Value left, Value right) {
+  translator.realize(left);
+  translator.realize(right);
+  if (left.sameAs(right)) return true;
+  // Two objects that existed before are told apart by a guard: the next call may pass one twice.
+  if (left.isTracker() && right.isTracker() && left.tracker()->source() &&
+      right.tracker()->source() && typeOf(left) == typeOf(right)) {
+    Guard guard;
+    guard.source = left.tracker()->source();
+    guard.other = right.tracker()->source();
+    guard.type = GuardType::DUPLICATE_INPUT;
+    guard.number = 0;
+    translator.addGuard(std::move(guard));
+  }
+  // Whether two numbers computed by an array library are one object is the library's affair.
+  auto* leftTensor = trackerOf<TensorVariable>(left);
+  if (leftTensor && trackerOf<TensorVariable>(right) &&
+      leftTensor->library().isImmutable(typeOf(left)) && typeOf(left) == typeOf(right)) {
+    throw GraphBreak("Identity of numbers", describe(left) + " is " + describe(right),
+                     "NumPy keeps some numbers, such as True and False, as single objects.");
+  }
+  // Constants are the real objects, except tuples, which the trace may hold in two forms.
+  if (left.isConstant() != right.isConstant()) return false;
+  if (auto* a = trackerOf<UserObjectVariable>(left)) {
+    auto* b = trackerOf<UserObjectVariable>(right);
+    return b && a->existing() && a->existing() == b->existing();
+  }
+  return false;
+}
+
+int contains(Translator& translator, Value container, Value item) {
+  translator.realize(container);
+  translator.realize(item);
+  if (SubscriptFunction function = slotsOf(container).sq_contains) {
+    Value result = function(translator, container, item);
+    return result ? isTrue(translator, result) : -1;
+  }
+  Value iterator = getIterator(translator, container);
+  if (!iterator) {
+    if (translator.exceptionPending()) translator.takeException();
+    translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
+                     typeOf(container)->tp_name);
+    return -1;
+  }
+  while (Value element = iteratorNext(translator, iterator)) {
+    translator.realize(element);
+    if (element.sameAs(item)) return 1;
+    Value equal = richCompare(translator, element, item, Py_EQ);
+    if (!equal) return -1;
+    int truth = isTrue(translator, equal);
+    if (truth != 0) return truth;
+  }
+  return translator.exceptionPending() ? -1 : 0;
+}
+
+// --- Items.
+
+Value getItem(Translator& translator, Value container, Value key) {
+  translator.realize(container);
+  translator.realize(key);
+  if (SubscriptFunction function = slotsOf(container).mp_subscript) {
+    return function(translator, container, key);
+  }
+  return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
+                          typeOf(container)->tp_name);
+}
+
+bool setItem(Translator& translator, Value container, Value key, Value value) {
+  translator.realize(container);
+  translator.realize(key);
+  if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
+    return function(translator, container, key, value);
+  }
+  translator.raise(PyExc_TypeError, "'%.200s' object does not support item assignment",
+                   typeOf(container)->tp_name);
+  return false;
+}
+
+bool deleteItem(Translator& translator, Value container, Value key) {
+  translator.realize(container);
+  translator.realize(key);
+  if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
+    return function(translator, container, key, Value());
+  }
+  translator.raise(PyExc_TypeError, "'%.200s' object does not support item deletion",
+                   typeOf(container)->tp_name);
+  return false;
+}
+
+int64_t length(Translator& translator, Value container) {
+  translator.realize(container);
+  UnaryFunction function = slotsOf(container).mp_length;
+  if (!function) {
+    translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
+                     typeOf(container)->tp_name);
+    return -1;
+  }
+  Value result = function(translator, container);
+  return result ? PyLong_AsLongLong(result.object()) : -1;
+}
+
+Value toIndex(Translator& translator, Value value) {
+  translator.realize(value);
+  if (PyObject* object = value.objectOrNull(); object && PyLong_CheckExact(object)) return value;
+  if (UnaryFunction function = slotsOf(value).nb_index) return function(translator, value);
+  return translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
+                          typeOf(value)->tp_name);
+}
+
+// --- Iteration.
+
+Value getIterator(Translator& translator, Value iterable) {
+  translator.realize(iterable);
+  if (UnaryFunction function = slotsOf(iterable).tp_iter) return function(translator, iterable);
+  return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
+                          typeOf(iterable)->tp_name);
+}
+
+Value iteratorNext(Translator& translator, const Value& iterator) {
+  if (UnaryFunction function = slotsOf(iterator).tp_iternext) {
+    return function(translator, iterator);
+  }
+  return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
+                          typeOf(iterator)->tp_name);
+}
+
+bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items) {
+  translator.realize(iterable);
+  if (PyObject* object = iterable.objectOrNull(); object && PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      items.push_back(Value::constant(PyTuple_GET_ITEM(object, i)));
+    }
+    return true;
+  }
+  if (iterable.isTracker() && (llvm::isa<ListVariable>(iterable.tracker()) ||
+                               llvm::isa<TupleVariable>(iterable.tracker()))) {
+    const ValueVector& source = llvm::cast<SequenceVariable>(iterable.tracker())->items();
+    items.append(source.begin(), source.end());
+    return true;
+  }
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return false;
+  while (Value item = iteratorNext(translator, iterator)) items.push_back(std::move(item));
+  return !translator.exceptionPending();
+}
+
+// --- Calls.
+
+Value call(Translator& translator, const Value& callable, CallArguments& arguments) {
+  Value realized = callable;
+  translator.realize(realized);
+  if (CallFunction function = slotsOf(realized).tp_call) {
+    return function(translator, realized, arguments);
+  }
+  return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
+                          typeOf(realized)->tp_name);
+}
+
+Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments) {
+  CallArguments all;
+  all.values.append(arguments.begin(), arguments.end());
+  return call(translator, callable, all);
+}
+
+Value callMethod(Translator& translator, Value object, const char* name,
+                 llvm::ArrayRef<Value> arguments) {
+  Ref<> interned = Ref<>::steal(PyUnicode_InternFromString(name));
+  Value function;
+  bool isMethod = loadMethod(translator, object, interned.get(), function);
+  if (!function) return function;
+  CallArguments all;
+  if (isMethod) all.values.push_back(object);
+  all.values.append(arguments.begin(), arguments.end());
+  return call(translator, function, all);
+}
+
+// --- Text.
+
+Value toStr(Translator& translator, Value value) {
+  translator.realize(value);
+  const TypeSlots& slots = slotsOf(value);
+  if (slots.tp_str) return slots.tp_str(translator, value);
+  return toRepr(translator, value);
+}
+
+Value toRepr(Translator& translator, Value value) {
+  translator.realize(value);
+  if (UnaryFunction function = slotsOf(value).tp_repr) return function(translator, value);
+  throw GraphBreak("Text of a traced object", describe(value),
+                   "The text of this object depends on its address or on data that is not known "
+                   "while tracing.",
+                   {"Format it outside of the compiled function."});
+}
+
+Value formatValue(Translator& translator, Value value, Value specification) {
+  translator.realize(value);
+  translator.realize(specification);
+  bool plain = !specification ||
+               (specification.isConstant() && PyUnicode_CheckExact(specification.object()) &&
+                PyUnicode_GET_LENGTH(specification.object()) == 0);
+  if (value.isConstant() && isConstantData(value) &&
+      (!specification || specification.isConstant())) {
+    return translator.fromPython(
+        PyObject_Format(value.object(), specification ? specification.object() : nullptr));
+  }
+  // object.__format__ with an empty specification is str().
+  PyObject* objectFormat = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+  static PyObject* const name = PyUnicode_InternFromString("__format__");
+  PyObject* found = _PyType_Lookup(typeOf(value), name);
+  if (plain && found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(objectFormat), name)) {
+    return toStr(translator, value);
+  }
+  Value method = lookupSpecial(translator, value, name);
+  if (!method) return method;
+  return call(translator, method, {specification ? specification : Value::string("")});
+}
+
+// --- Types.
+
+int isSubclass(Translator& translator, Value derived, Value classInfo) {
+  translator.realize(derived);
+  translator.realize(classInfo);
+  auto asType = [](const Value& value) -> PyTypeObject* {
+    if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
+    PyObject* object = value.objectOrNull();
+    return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
+  };
+  ValueVector alternatives;
+  if ((classInfo.isConstant() && PyTuple_CheckExact(classInfo.object())) ||
+      trackerOf<TupleVariable>(classInfo)) {
+    iterateInto(translator, classInfo, alternatives);
+    for (const Value& alternative : alternatives) {
+      int result = isSubclass(translator, derived, alternative);
+      if (result != 0) return result;
+    }
+    return 0;
+  }
+  bool isUnion = classInfo.isConstant() &&
+                 std::strcmp(Py_TYPE(classInfo.object())->tp_name, "types.UnionType") == 0;
+  if (isUnion) {
+    Ref<> members = Ref<>::steal(PyObject_GetAttrString(classInfo.object(), "__args__"));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(members.get()); ++i) {
+      PyObject* member = PyTuple_GET_ITEM(members.get(), i);
+      Value alternative = PyType_Check(member)
+                              ? translator.knownClass(reinterpret_cast<PyTypeObject*>(member))
+                              : Value::constant(member);
+      int result = isSubclass(translator, derived, std::move(alternative));
+      if (result != 0) return result;
+    }
+    return 0;
+  }
+  PyTypeObject* type = asType(derived);
+  PyTypeObject* base = asType(classInfo);
+  if (!type) {
+    translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+    return -1;
+  }
+  if (!base) {
+    throw GraphBreak("Class check against something that is not a class", describe(classInfo),
+                     "isinstance and issubclass are traced for classes and tuples of classes.");
+  }
+  // Metaclasses may answer as they like; only those whose answers are known are asked.
+  PyTypeObject* metaclass = Py_TYPE(base);
+  if (metaclass != &PyType_Type && type != base) {
+    static PyObject* const names[] = {PyUnicode_InternFromString("__subclasscheck__"),
+                                      PyUnicode_InternFromString("__instancecheck__")};
+    for (PyObject* name : names) {
+      if (_PyType_Lookup(metaclass, name) == _PyType_Lookup(&PyType_Type, name)) continue;
+      if (PyType_IsSubtype(type, base)) return 1;
+      // ABCMeta and torch's metaclasses: pure functions of the two classes, in practice.
+      const char* module = metaclass->tp_name;
+      bool known = std::strcmp(module, "ABCMeta") == 0 ||
+                   std::strncmp(module, "_ParameterMeta", 14) == 0 ||
+                   std::strcmp(module, "_TensorMeta") == 0 ||
+                   std::strcmp(module, "torch._C._TensorMeta") == 0 ||
+                   std::strcmp(module, "EnumType") == 0 || std::strcmp(module, "EnumMeta") == 0;
+      if (!known) {
+        throw GraphBreak("Class check answered by a metaclass", base->tp_name,
+                         "The metaclass of this class defines __instancecheck__ or "
+                         "__subclasscheck__ in Python.");
+      }
+      int result =
+          PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
+      if (result < 0) translator.raiseFromPython();
+      return result;
+    }
+  }
+  return PyType_IsSubtype(type, base);
+}
+
+int isInstance(Translator& translator, Value object, Value classInfo) {
+  translator.realize(object);
+  return isSubclass(translator, typeValue(translator, object), classInfo);
+}
+
+// --- Slots that break.
+
+namespace unimplemented {
+
+[[noreturn]] static void unmodelled(const char* operation, const Value& self) {
+  throw GraphBreak("Operation that is not modelled", std::string(operation) + ": " + describe(self),
+                   "Python allows this operation on this object, but it is not traced.");
+}
+
+Value binary(Translator&, NumberSlot slot, const Value& left, const Value& right) {
+  throw GraphBreak("Operation that is not modelled",
+                   describe(left) + " " + kBinarySymbols[slot] + " " + describe(right),
+                   "Python allows this operator on these operands, but it is not traced.");
+}
+Value unary(Translator&, const Value& self) { unmodelled("special method", self); }
+Value unaryOperation(Translator&, UnarySlot slot, const Value& self) {
+  unmodelled(kUnarySymbols[static_cast<int>(slot)], self);
+}
+Value compare(Translator&, const Value& left, const Value&, int) { unmodelled("comparison", left); }
+Value subscript(Translator&, const Value& self, const Value&) { unmodelled("subscript", self); }
+bool assignSubscript(Translator&, const Value& self, const Value&, const Value&) {
+  unmodelled("item assignment", self);
+}
+Value getAttribute(Translator&, const Value& self, PyObject* name) {
+  unmodelled((std::string("attribute ") + PyUnicode_AsUTF8(name)).c_str(), self);
+}
+bool setAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
+  unmodelled((std::string("assignment to attribute ") + PyUnicode_AsUTF8(name)).c_str(), self);
+}
+Value call(Translator&, const Value& callable, CallArguments&) { unmodelled("call", callable); }
+
+}  // namespace unimplemented
+
+}  // namespace armature

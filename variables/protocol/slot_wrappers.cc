@@ -1,0 +1,148 @@
+#include "variables/protocol/slot_wrappers.h"
+
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/equality.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+// The errors of a wrong call differ between slot wrappers and methods: Python raises them.
+void requireArguments(const Value& self, const CallArguments& arguments, size_t count) {
+  if (!arguments.keywordCount() && arguments.values.size() == count) return;
+  throw GraphBreak("Wrong call of a special method", describe(self),
+                   "A special method is called with the wrong number of arguments.");
+}
+
+Value none(bool ok) { return ok ? Value::none() : Value(); }
+
+Value len(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 0);
+  int64_t size = length(translator, self);
+  return size < 0 ? Value() : Value::integer(size);
+}
+
+Value getitem(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 1);
+  return getItem(translator, self, arguments.values[0]);
+}
+
+Value setitem(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 2);
+  return none(setItem(translator, self, arguments.values[0], arguments.values[1]));
+}
+
+Value delitem(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 1);
+  return none(deleteItem(translator, self, arguments.values[0]));
+}
+
+Value containsItem(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 1);
+  int found = contains(translator, self, arguments.values[0]);
+  return found < 0 ? Value() : Value::boolean(found);
+}
+
+Value iter(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 0);
+  return getIterator(translator, self);
+}
+
+Value next(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 0);
+  Value item = iteratorNext(translator, self);
+  if (item || translator.exceptionPending()) return item;
+  return translator.raiseWithArguments(PyExc_StopIteration, {});
+}
+
+Value repr(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 0);
+  return toRepr(translator, self);
+}
+
+Value hash(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 0);
+  Py_hash_t result;
+  return hashValue(translator, self, result) ? Value::integer(result) : Value();
+}
+
+// One slot only, without the other operand's reflected one: NotImplemented is a result.
+template <int op>
+Value compare(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 1);
+  CompareFunction function = slotsOf(self).tp_richcompare;
+  if (!function) return unimplemented::compare(translator, self, self, op);
+  return function(translator, self, translator.realized(arguments.values[0]), op);
+}
+
+template <NumberSlot slot, bool reflected>
+Value binary(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireArguments(self, arguments, 1);
+  Value other = translator.realized(arguments.values[0]);
+  BinaryFunction function = slotsOf(self).nb[slot];
+  if (function) {
+    return reflected ? function(translator, slot, other, self)
+                     : function(translator, slot, self, other);
+  }
+  // Sequences have these under other slots.
+  NumberSlot plain = slot >= nb_inplace_add ? static_cast<NumberSlot>(slot - nb_inplace_add) : slot;
+  const TypeSlots& slots = slotsOf(self);
+  if (plain == nb_add && slots.sq_concat) return slots.sq_concat(translator, slot, self, other);
+  if (plain == nb_multiply && slots.sq_repeat)
+    return slots.sq_repeat(translator, slot, self, other);
+  return unimplemented::binary(translator, slot, self, other);
+}
+
+struct SpecialMethod {
+  const char* name;
+  BuiltinHandler handler;
+};
+
+constexpr SpecialMethod kSpecialMethods[] = {
+    {"__len__", len},
+    {"__getitem__", getitem},
+    {"__setitem__", setitem},
+    {"__delitem__", delitem},
+    {"__contains__", containsItem},
+    {"__iter__", iter},
+    {"__next__", next},
+    {"__repr__", repr},
+    {"__hash__", hash},
+    {"__lt__", compare<Py_LT>},
+    {"__le__", compare<Py_LE>},
+    {"__eq__", compare<Py_EQ>},
+    {"__ne__", compare<Py_NE>},
+    {"__gt__", compare<Py_GT>},
+    {"__ge__", compare<Py_GE>},
+    {"__add__", binary<nb_add, false>},
+    {"__mul__", binary<nb_multiply, false>},
+    {"__rmul__", binary<nb_multiply, true>},
+    {"__or__", binary<nb_or, false>},
+    {"__ror__", binary<nb_or, true>},
+    {"__and__", binary<nb_and, false>},
+    {"__rand__", binary<nb_and, true>},
+    {"__sub__", binary<nb_subtract, false>},
+    {"__rsub__", binary<nb_subtract, true>},
+    {"__xor__", binary<nb_xor, false>},
+    {"__rxor__", binary<nb_xor, true>},
+    {"__iadd__", binary<nb_inplace_add, false>},
+    {"__imul__", binary<nb_inplace_multiply, false>},
+    {"__ior__", binary<nb_inplace_or, false>},
+    {"__iand__", binary<nb_inplace_and, false>},
+    {"__isub__", binary<nb_inplace_subtract, false>},
+    {"__ixor__", binary<nb_inplace_xor, false>},
+};
+
+}  // namespace
+
+void registerSlotWrappers(PyTypeObject* type) {
+  for (const SpecialMethod& method : kSpecialMethods) {
+    PyObject* found = PyDict_GetItemString(type->tp_dict, method.name);
+    if (found && found != Py_None) {
+      registerMethodHandler(type, method.name, method.handler);
+    }
+  }
+}
+
+}  // namespace armature
