@@ -1,13 +1,14 @@
 """Which room may include which: the table of docs/architecture. An edge that isn't here does not build."""
 
-_FOUNDATION = ["core", "bytecode", "sources"]
+_FOUNDATION = ["core", "cpython", "bytecode", "sources"]
 _MODEL = _FOUNDATION + ["graph", "shapes", "variables"]
 _ENGINE = _MODEL + ["guards", "interpreter", "codegen"]
 
 ROOMS = {
     "core": [],
-    "bytecode": ["core"],
-    "sources": ["core", "bytecode"],
+    "cpython": ["core"],
+    "bytecode": ["core", "cpython"],
+    "sources": ["core", "cpython", "bytecode"],
     "shapes": _FOUNDATION,
     "graph": _FOUNDATION + ["shapes"],
     "variables": _FOUNDATION + ["graph", "shapes", "guards"],
