@@ -60,6 +60,8 @@ std::string explainActual(const Instruction& instruction, const GuardProgramStat
       return instruction.globalState->library->explainGlobalState(instruction.globalState->state);
     case Operation::CheckLength:
       return std::to_string(static_cast<long long>(lengthOf(input)));
+    case Operation::CheckDistinct:
+      return "the same object";
     case Operation::CheckSame:
       return instruction.negated ? "the same object" : "different objects";
     case Operation::EnterInstance:
@@ -195,6 +197,10 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   const GuardProgram::Origin& origin = program_->origins[failed];
   failure.text = origin.guard >= 0 ? textOf(static_cast<size_t>(origin.guard))
                                    : origin.source->name() + " exists";
+  if (instruction.operation == Operation::CheckDistinct) {
+    auto [first, second] = GuardProgram::firstMeeting(*instruction.distinct, state);
+    failure.text = first->name() + " is not " + second->name();
+  }
   failure.actual = explainActual(instruction, state);
   return false;
 }

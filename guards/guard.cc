@@ -32,6 +32,20 @@ std::string observedNames(int64_t observed) {
   return text.empty() ? "type" : text;
 }
 
+std::string listOf(const std::vector<const Source*>& sources) {
+  std::string text;
+  for (const Source* source : sources) text += (text.empty() ? "" : ", ") + source->name();
+  return text;
+}
+
+std::string distinctText(const DistinctObjects& distinct) {
+  std::string written = listOf(distinct.written);
+  std::string read = listOf(distinct.read);
+  if (distinct.written.size() == 1)
+    return written + (distinct.read.size() == 1 ? " is not " : " is none of ") + read;
+  return written + " are different objects" + (read.empty() ? "" : ", and none of them is " + read);
+}
+
 }  // namespace
 
 std::string guardText(const Guard& guard, BorrowedRef<> object) {
@@ -74,6 +88,7 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::TENSOR_MATCH:
       return name + " is like " + toString(*guard.metadata) + " in " + observedNames(guard.number);
     case GuardType::DUPLICATE_INPUT:
+      if (guard.distinct) return distinctText(*guard.distinct);
       return name + (guard.number ? " is " : " is not ") + guard.other->name();
     case GuardType::GLOBAL_STATE:
       return "global state is unchanged";

@@ -19,8 +19,16 @@ enum class GuardType : uint8_t {
 };
 std::string_view guardTypeName(GuardType type);
 
+// Mutable objects that a trace took for different ones: those of `written` are pairwise different,
+// and different from each of `read`, among which two may be one. For an InstanceDict, no dict is
+// made: where an object has none yet, it is no other object's.
+struct DistinctObjects {
+  std::vector<const Source*> written;
+  std::vector<const Source*> read;
+};
+
 struct Guard {
-  const Source* source = nullptr;  // null for GLOBAL_STATE
+  const Source* source = nullptr;  // null for GLOBAL_STATE, and where there is `distinct`
   GuardType type = GuardType::TYPE_MATCH;
   // By type. TYPE_MATCH: the type. ID_MATCH, FUNCTION_MATCH, MODULE_MATCH, CLASS_MATCH,
   // BUILTIN_MATCH: the object itself. EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: the
@@ -35,8 +43,10 @@ struct Guard {
   int64_t number = 0;
   // TENSOR_MATCH: the example's metadata.
   std::shared_ptr<const TensorMetadata> metadata;
-  // DUPLICATE_INPUT: `source` and this one must be the same object (number 1) or must not (0).
+  // DUPLICATE_INPUT: `source` and `other` must be the same object (number 1) or must not (0); or,
+  // without a source, `distinct` must hold.
   const Source* other = nullptr;
+  std::shared_ptr<const DistinctObjects> distinct;
 };
 
 }  // namespace armature

@@ -1,10 +1,11 @@
 #include "guards/guard_compiler.h"
 
+#include <set>
 #include <stdexcept>
 #include <utility>
 
+#include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SetVector.h>
 
 #include "guards/constant.h"
 #include "guards/instruction_writer.h"
@@ -352,13 +353,18 @@ class Compiler {
     std::vector<size_t> different;
     for (size_t index : tree_.relations()) {
       const Guard& guard = tree_.guards()[index];
-      if (done_[index] || !isLoaded(guard.source) || !isLoaded(guard.other)) continue;
-      if (guard.number)
+      bool ready = llvm::all_of(tree_.relatedBy(guard), [this](const GuardTree::Related& related) {
+        return writer_.isLoaded(related.node);
+      });
+      if (done_[index] || !ready) continue;
+      if (guard.distinct)
+        emitGroup(index);
+      else if (guard.number)
         emitRelation(index);
       else
         different.push_back(index);
     }
-    emitDistinct(different);
+    emitPairs(different);
   }
 
   void emitRelation(size_t index) {
@@ -369,17 +375,40 @@ class Compiler {
     instruction.negated = guard.number == 0;
   }
 
+  // One check for all objects of a group.
+  void emitGroup(size_t index) {
+    const DistinctObjects& objects = *tree_.guards()[index].distinct;
+    std::vector<DistinctRegisters::Member> written, read;
+    // One path may be named twice: what is written was mostly read as well.
+    std::set<std::pair<uint32_t, bool>> known;
+    auto add = [&](const Source* source, const GuardTree::Related& related,
+                   std::vector<DistinctRegisters::Member>& members) {
+      uint32_t index = writer_.registerOf(related.node);
+      if (known.emplace(index, related.instanceDict).second)
+        members.push_back({source, index, related.instanceDict});
+    };
+    std::vector<GuardTree::Related> related = tree_.relatedBy(tree_.guards()[index]);
+    size_t next = 0;
+    for (const Source* source : objects.written) add(source, related[next++], written);
+    for (const Source* source : objects.read) add(source, related[next++], read);
+    ObjectSet seen(written.size());
+    program().distinct.push_back({std::move(written), std::move(read), std::move(seen)});
+    writer_.emit(Operation::CheckDistinct, nullptr, markDone(index)).distinct =
+        &program().distinct.back();
+  }
+
   // Pairs that must differ. There may be many among few objects, which mostly are all different.
-  void emitDistinct(const std::vector<size_t>& pairs) {
-    llvm::SetVector<uint32_t> registers;
-    for (size_t index : pairs) {
-      registers.insert(registerOf(tree_.guards()[index].source));
-      registers.insert(registerOf(tree_.guards()[index].other));
-    }
+  void emitPairs(const std::vector<size_t>& pairs) {
+    llvm::MapVector<uint32_t, const Source*> registers;
+    for (size_t index : pairs)
+      for (const Source* source : {tree_.guards()[index].source, tree_.guards()[index].other})
+        registers.insert({registerOf(source), source});
     bool manyPairs = pairs.size() > registers.size();
     if (manyPairs) {
-      ObjectSet seen(registers.size());
-      program().distinct.push_back({registers.takeVector(), std::move(seen)});
+      std::vector<DistinctRegisters::Member> members;
+      for (auto [index, source] : registers) members.push_back({source, index, false});
+      ObjectSet seen(members.size());
+      program().distinct.push_back({std::move(members), {}, std::move(seen)});
       Instruction enter{.operation = Operation::EnterUnlessDistinct};
       enter.distinct = &program().distinct.back();
       writer_.enter(enter, nullptr, -1);
@@ -393,15 +422,14 @@ class Compiler {
   // references at once.
   void emitDeferred(const std::vector<const Source*>& captures) {
     if (deferred_.empty()) return;
-    auto pinIfLoaded = [&](const Source* source) {
-      if (isLoaded(source)) writer_.pin(tree_.node(source));
+    auto pinIfLoaded = [&](const GuardNode* node) {
+      if (writer_.isLoaded(node)) writer_.pin(node);
     };
-    for (const Source* source : captures) pinIfLoaded(source);
+    for (const Source* source : captures) pinIfLoaded(tree_.node(source));
     for (size_t index : tree_.relations())
-      if (!done_[index]) {
-        pinIfLoaded(tree_.guards()[index].source);
-        pinIfLoaded(tree_.guards()[index].other);
-      }
+      if (!done_[index])
+        for (const GuardTree::Related& related : tree_.relatedBy(tree_.guards()[index]))
+          pinIfLoaded(related.node);
     for (GuardNode* node : deferred_) writer_.pin(node->parent);
     writer_.pinning = true;
     for (GuardNode* node : deferred_) {
@@ -425,7 +453,6 @@ class Compiler {
 
   GuardProgram& program() { return writer_.program(); }
   uint32_t registerOf(const Source* source) const { return writer_.registerOf(tree_.node(source)); }
-  bool isLoaded(const Source* source) const { return writer_.isLoaded(tree_.node(source)); }
 
   GuardTree& tree_;
   InstructionWriter writer_;

@@ -1,5 +1,7 @@
 #include "guards/guard_program.h"
 
+#include <unordered_map>
+
 #include "core/describe.h"
 #include "guards/constant.h"
 #include "guards/object_access.h"
@@ -51,11 +53,38 @@ PyObject* callDescriptor(PyObject* descriptor, PyObject* object) {
   return value;
 }
 
+// What stands for the member's identity; null if there is nothing. A dict that does not exist yet
+// is its object's alone: the place where it would be, which is inside the object, stands for it.
+const void* identityOf(const DistinctRegisters::Member& member,
+                       const GuardProgramState::Register* registers) {
+  PyObject* object = registers[member.index].object;
+  if (!member.instanceDict) return object;
+  PyObject** place = instanceDictPlace(object);
+  return place && *place ? static_cast<const void*>(*place) : place;
+}
+
 bool areDistinct(DistinctRegisters& distinct, const GuardProgramState::Register* registers) {
   distinct.seen.clear();
-  for (uint32_t index : distinct.registers)
-    if (!distinct.seen.insert(registers[index].object)) return false;
+  for (const DistinctRegisters::Member& member : distinct.written) {
+    const void* identity = identityOf(member, registers);
+    if (identity && !distinct.seen.insert(identity)) return false;
+  }
+  for (const DistinctRegisters::Member& member : distinct.read) {
+    const void* identity = identityOf(member, registers);
+    if (identity && distinct.seen.contains(identity)) return false;
+  }
   return true;
+}
+
+std::string textOf(const DistinctRegisters& distinct) {
+  auto list = [](const std::vector<DistinctRegisters::Member>& members) {
+    std::string text;
+    for (const DistinctRegisters::Member& member : members)
+      text += " r" + std::to_string(member.index) + (member.instanceDict ? ".__dict__" : "");
+    return text;
+  };
+  return "written" + list(distinct.written) +
+         (distinct.read.empty() ? "" : ", read" + list(distinct.read));
 }
 
 }  // namespace
@@ -251,6 +280,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckSame:
         holds = (input == registers[instruction.output].object) != instruction.negated;
         break;
+      case Operation::CheckDistinct:
+        holds = areDistinct(*instruction.distinct, registers);
+        break;
       case Operation::CheckGlobalState:
         holds =
             instruction.globalState->library->globalStateMatches(instruction.globalState->state);
@@ -264,6 +296,22 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
   }
 }
 
+GuardProgram::Meeting GuardProgram::firstMeeting(const DistinctRegisters& distinct,
+                                                 const GuardProgramState& state) {
+  std::unordered_map<const void*, const Source*> seen;
+  for (const DistinctRegisters::Member& member : distinct.written) {
+    const void* identity = identityOf(member, state.registers.data());
+    if (!identity) continue;
+    auto [first, isNew] = seen.try_emplace(identity, member.source);
+    if (!isNew) return {first->second, member.source};
+  }
+  for (const DistinctRegisters::Member& member : distinct.read) {
+    auto first = seen.find(identityOf(member, state.registers.data()));
+    if (first != seen.end()) return {first->second, member.source};
+  }
+  return {};
+}
+
 std::string GuardProgram::text() const {
   std::string result;
   for (size_t i = 0; i < instructions.size(); ++i) {
@@ -273,9 +321,11 @@ std::string GuardProgram::text() const {
     result += std::to_string(i) + ": " + operationName(operation) + " " + reg(instruction.input);
     if (operation < Operation::CheckIdentity || operation == Operation::CheckSame)
       result += ", " + reg(instruction.output);
+    bool isDistinct =
+        operation == Operation::EnterUnlessDistinct || operation == Operation::CheckDistinct;
     bool hasObject = operation != Operation::CheckTensor &&
-                     operation != Operation::CheckGlobalState &&
-                     operation != Operation::EnterUnlessDistinct;
+                     operation != Operation::CheckGlobalState && !isDistinct;
+    if (isDistinct) result += ", " + textOf(*instruction.distinct);
     // Once an object that is tested by identity has died, none is looked at.
     if (hasObject && instruction.object)
       result += ", " + (identities.valid() ? describe(instruction.object) : "<object>");

@@ -41,8 +41,16 @@ struct GlobalStateExpectation {
   std::string state;
 };
 
+// Registers whose objects are to be different: those of `written` pairwise and from each of `read`.
+// Or the objects' instance dicts are meant, where they have one.
 struct DistinctRegisters {
-  std::vector<uint32_t> registers;
+  struct Member {
+    const Source* source;
+    uint32_t index;
+    bool instanceDict;
+  };
+  std::vector<Member> written;
+  std::vector<Member> read;
   ObjectSet seen;
 };
 
@@ -82,6 +90,7 @@ class GuardProgram {
     int64_t guard;
   };
   static constexpr size_t passed = static_cast<size_t>(-1);
+  using Meeting = std::pair<const Source*, const Source*>;
 
   GuardProgramState freshState() const {
     return {std::vector<GuardProgramState::Register>(registerCount), {}};
@@ -90,6 +99,9 @@ class GuardProgram {
   // The instruction that failed, or `passed`. Sets no exception. Allocates nothing and runs no
   // Python code, except that LoadDescriptor calls a C function which may do both.
   size_t run(const FrameLocalsMapping& locals, GuardProgramState& state) const;
+
+  // Where `distinct` does not hold in the state: the first two sources that have met.
+  static Meeting firstMeeting(const DistinctRegisters& distinct, const GuardProgramState& state);
 
   // The instructions, one a line.
   std::string text() const;

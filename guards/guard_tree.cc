@@ -62,7 +62,10 @@ void require(bool condition, const Guard& guard, const char* what) {
 }
 
 void validate(const Guard& guard) {
-  require(guard.source || guard.type == GuardType::GLOBAL_STATE, guard, "needs a source");
+  bool sourceless = guard.type == GuardType::GLOBAL_STATE || guard.distinct;
+  require(guard.source || sourceless, guard, "needs a source");
+  require(!guard.distinct || guard.type == GuardType::DUPLICATE_INPUT, guard,
+          "tells no objects apart");
   switch (guard.type) {
     case GuardType::TYPE_MATCH:
       require(guard.operand && PyType_Check(guard.operand.get()), guard, "needs a type");
@@ -91,11 +94,16 @@ void validate(const Guard& guard) {
       require(static_cast<bool>(guard.metadata), guard, "needs the example's metadata");
       break;
     case GuardType::DUPLICATE_INPUT:
-      require(guard.other, guard, "needs another source");
+      require(guard.distinct || guard.other, guard, "needs another source");
       break;
     default:
       break;
   }
+}
+
+// The source whose object must be loaded to find the one that is to be different.
+const Source* loadedFor(const Source* source) {
+  return source->kind() == SourceKind::InstanceDict ? source->base() : source;
 }
 
 }  // namespace
@@ -116,6 +124,9 @@ void GuardTree::add(Guard guard) {
   if (guard.type == GuardType::GLOBAL_STATE) {
     if (!unrooted_.empty()) return;
     unrooted_.push_back(index);
+  } else if (guard.distinct) {
+    addNodesOf(*guard.distinct);
+    relations_.push_back(index);
   } else {
     GuardNode* node = nodeFor(guard.source);
     if (repeats(node, guard)) return;
@@ -126,6 +137,20 @@ void GuardTree::add(Guard guard) {
     node->guards.push_back(index);
   }
   guards_.push_back(std::move(guard));
+}
+
+void GuardTree::addNodesOf(const DistinctObjects& distinct) {
+  for (const auto* sources : {&distinct.written, &distinct.read})
+    for (const Source* source : *sources) nodeFor(loadedFor(source));
+}
+
+std::vector<GuardTree::Related> GuardTree::relatedBy(const Guard& guard) const {
+  if (!guard.distinct) return {{node(guard.source), false}, {node(guard.other), false}};
+  std::vector<Related> related;
+  for (const auto* sources : {&guard.distinct->written, &guard.distinct->read})
+    for (const Source* source : *sources)
+      related.push_back({node(loadedFor(source)), source->kind() == SourceKind::InstanceDict});
+  return related;
 }
 
 bool GuardTree::repeats(const GuardNode* node, const Guard& guard) {

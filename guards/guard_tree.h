@@ -44,11 +44,19 @@ class GuardTree {
     size_t guard = 0;  // where root is null
   };
   std::vector<Step> steps() const;
-  // Guards that compare two nodes; to be checked when everything is loaded.
+  // Guards that compare nodes; to be checked when everything is loaded.
   const std::vector<size_t>& relations() const { return relations_; }
+  // What such a guard compares. Of an InstanceDict among distinct objects, the node is the
+  // object's: the dict is looked for, but not demanded.
+  struct Related {
+    GuardNode* node;
+    bool instanceDict;
+  };
+  std::vector<Related> relatedBy(const Guard& guard) const;
 
  private:
   void add(Guard guard);
+  void addNodesOf(const DistinctObjects& distinct);
   bool repeats(const GuardNode* node, const Guard& guard);
   PyTypeObject* constantTypeOf(const Source* source) const;
   GuardNode* nodeFor(const Source* source);

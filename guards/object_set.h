@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/ref.h"
-
 namespace armature {
 
 // An open hash table over addresses that empties itself in no time: what an earlier generation has
@@ -19,24 +17,31 @@ class ObjectSet {
   void clear() { ++generation_; }
 
   // False if it was there already.
-  bool insert(const PyObject* object) {
+  bool insert(const void* object) {
+    Cell& cell = find(object);
+    if (cell.generation == generation_) return false;
+    cell = {object, generation_};
+    return true;
+  }
+
+  bool contains(const void* object) { return find(object).generation == generation_; }
+
+ private:
+  struct Cell {
+    const void* object = nullptr;
+    uint64_t generation = 0;
+  };
+
+  // The object's cell, or the empty one where it belongs.
+  Cell& find(const void* object) {
     // Fibonacci hashing: the high bits of the product depend on all bits of the address.
     uint64_t hash = reinterpret_cast<uintptr_t>(object) * 0x9E3779B97F4A7C15u;
     for (size_t i = hash >> shift_;; i = (i + 1) & (cells_.size() - 1)) {
       Cell& cell = cells_[i];
-      if (cell.generation != generation_) {
-        cell = {object, generation_};
-        return true;
-      }
-      if (cell.object == object) return false;
+      if (cell.generation != generation_ || cell.object == object) return cell;
     }
   }
 
- private:
-  struct Cell {
-    const PyObject* object = nullptr;
-    uint64_t generation = 0;
-  };
   std::vector<Cell> cells_;
   int shift_;
   uint64_t generation_ = 1;

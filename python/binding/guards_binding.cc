@@ -106,35 +106,6 @@ std::shared_ptr<const TensorMetadata> readMetadata(PyObject* array) {
   throw std::invalid_argument(why);
 }
 
-GuardType guardType(std::string_view name) {
-#define GUARD_TYPE(type) \
-  if (name == #type) return GuardType::type;
-#include "guards/guard_types.def"
-  throw std::invalid_argument("no type of guard: " + std::string(name));
-}
-
-// (source or None, "TYPE_MATCH", operand, number, other source); the last three may be missing. The
-// operand of a TENSOR_MATCH is the example.
-Guard parseGuard(SourceTable& table, PyObject* description) {
-  if (!PyTuple_Check(description) || PyTuple_GET_SIZE(description) < 2)
-    throw std::invalid_argument("a guard is a tuple of source, type, operand, number, other");
-  auto field = [&](Py_ssize_t i) {
-    return i < PyTuple_GET_SIZE(description) ? PyTuple_GET_ITEM(description, i) : nullptr;
-  };
-  Guard guard;
-  guard.type = guardType(text(field(1)));
-  if (field(0) != Py_None) guard.source = parseSource(table, field(0));
-  if (PyObject* operand = field(2)) {
-    if (guard.type == GuardType::TENSOR_MATCH)
-      guard.metadata = readMetadata(operand);
-    else
-      guard.operand = Ref<>::create(operand);
-  }
-  if (PyObject* number = field(3)) guard.number = integer(number);
-  if (PyObject* other = field(4)) guard.other = parseSource(table, other);
-  return guard;
-}
-
 std::vector<Ref<>> elements(PyObject* iterable) {
   Ref<> list = Ref<>::steal(PySequence_List(iterable));
   if (!list) {
@@ -145,6 +116,50 @@ std::vector<Ref<>> elements(PyObject* iterable) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
     result.push_back(Ref<>::create(PyList_GET_ITEM(list.get(), i)));
   return result;
+}
+
+std::vector<const Source*> parseSources(SourceTable& table, PyObject* descriptions) {
+  std::vector<const Source*> sources;
+  for (const Ref<>& each : elements(descriptions))
+    sources.push_back(parseSource(table, each.get()));
+  return sources;
+}
+
+GuardType guardType(std::string_view name) {
+#define GUARD_TYPE(type) \
+  if (name == #type) return GuardType::type;
+#include "guards/guard_types.def"
+  throw std::invalid_argument("no type of guard: " + std::string(name));
+}
+
+// (source or None, "TYPE_MATCH", operand, number, other source); the last three may be missing. The
+// operand of a TENSOR_MATCH is the example. Or (None, "DUPLICATE_INPUT", written, read): two
+// sequences of sources.
+Guard parseGuard(SourceTable& table, PyObject* description) {
+  if (!PyTuple_Check(description) || PyTuple_GET_SIZE(description) < 2)
+    throw std::invalid_argument("a guard is a tuple of source, type, operand, number, other");
+  auto field = [&](Py_ssize_t i) {
+    return i < PyTuple_GET_SIZE(description) ? PyTuple_GET_ITEM(description, i) : nullptr;
+  };
+  Guard guard;
+  guard.type = guardType(text(field(1)));
+  if (field(0) != Py_None) {
+    guard.source = parseSource(table, field(0));
+  } else if (guard.type == GuardType::DUPLICATE_INPUT) {
+    if (!field(3)) throw std::invalid_argument("expected what is written, and what is read");
+    guard.distinct = std::make_shared<const DistinctObjects>(DistinctObjects{
+        .written = parseSources(table, field(2)), .read = parseSources(table, field(3))});
+    return guard;
+  }
+  if (PyObject* operand = field(2)) {
+    if (guard.type == GuardType::TENSOR_MATCH)
+      guard.metadata = readMetadata(operand);
+    else
+      guard.operand = Ref<>::create(operand);
+  }
+  if (PyObject* number = field(3)) guard.number = integer(number);
+  if (PyObject* other = field(4)) guard.other = parseSource(table, other);
+  return guard;
 }
 
 // --- GuardManager
@@ -180,8 +195,7 @@ PyObject* newManager(PyTypeObject* type, PyObject* arguments, PyObject* keywords
     auto table = std::make_shared<SourceTable>();
     std::vector<Guard> requests;
     for (const Ref<>& each : elements(guards)) requests.push_back(parseGuard(*table, each.get()));
-    std::vector<const Source*> sources;
-    for (const Ref<>& each : elements(captures)) sources.push_back(parseSource(*table, each.get()));
+    std::vector<const Source*> sources = parseSources(*table, captures);
     std::vector<PyObject*> slots;
     std::vector<Ref<>> owned = elements(example);
     for (const Ref<>& each : owned) slots.push_back(each.get());

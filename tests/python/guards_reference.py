@@ -147,6 +147,8 @@ class Expectations:
         return all(self.holds(guard, locals_) for guard in self.guards)
 
     def holds(self, guard, locals_):
+        if guard[0] is None:
+            return are_distinct(*guard[2:], locals_)
         source, kind, operand, number, other = (*guard, *(None, None, None, 0, None)[len(guard) :])
         try:
             value = load(source, locals_)
@@ -163,6 +165,21 @@ class Expectations:
                 found[bit] == expected[bit] for bit in found if bit == "type" or number & bit
             )
         return CHECKS[kind](value, operand, number, other)
+
+
+def are_distinct(written, read, locals_):
+    """The objects at `written` are pairwise different, and none of them is at `read`."""
+    sources = list(dict.fromkeys([*written, *read]))
+    try:
+        objects = [load(source, locals_) for source in sources]
+    except Missing:
+        return False
+    return all(
+        objects[i] is not objects[j]
+        for i in range(len(objects))
+        for j in range(i)
+        if sources[j] in written
+    )
 
 
 def length(value):

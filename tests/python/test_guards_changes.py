@@ -270,6 +270,124 @@ def test_many_pairs_that_must_differ():
     assert guards.program.count("EnterUnlessDistinct") == 1
 
 
+def distinct(written, read=()):
+    return (None, "DUPLICATE_INPUT", written, read)
+
+
+def test_what_is_written_is_nothing_else():
+    w, v, r, s = (local(i, name) for i, name in enumerate("wvrs"))
+    a, b, c, d = [], [], [], []
+    guards = manager([distinct([w, v], [r, s])], [a, b, c, d])
+    assert passes(guards, d, c, b, a)
+    assert passes(guards, a, b, c, c)  # two that are only read
+    assert not passes(guards, a, a, c, d)
+    assert not passes(guards, a, b, a, d)
+    assert not passes(guards, a, b, c, b)
+    assert str(guards) == (
+        "DUPLICATE_INPUT: L['w'], L['v'] are different objects, and none of them is L['r'], L['s']\n"
+    )
+    assert guards.program.count("CheckDistinct") == 1
+    assert guards.check_verbose(a, b, b, b) == (False, "L['v'] is not L['r']", "the same object")
+    assert guards.check_verbose(a, a, a, b) == (False, "L['w'] is not L['v']", "the same object")
+    assert str(manager([distinct([w], [r])], [a, b, c])) == (
+        "DUPLICATE_INPUT: L['w'] is not L['r']\n"
+    )
+    assert str(manager([distinct([w], [v, r])], [a, b, c])) == (
+        "DUPLICATE_INPUT: L['w'] is none of L['v'], L['r']\n"
+    )
+    assert str(manager([distinct([w, v])], [a, b])) == (
+        "DUPLICATE_INPUT: L['w'], L['v'] are different objects\n"
+    )
+
+
+def test_a_written_object_named_twice_is_one():
+    w, r = local(0, "w"), local(1, "r")
+    guards = manager([distinct([w, w], [w, r])], [[], []])
+    same = []
+    assert passes(guards, [], [])
+    assert not passes(guards, same, same)
+
+
+def test_distinct_objects_are_missing():
+    k = ("DictItem", X, "k")
+    guards = manager([distinct([X], [k])], [{"k": {}}])
+    assert passes(guards, {"k": 1})
+    assert not passes(guards, {})
+
+
+def has_dict(point):
+    return any(type(each) is dict for each in gc.get_referents(point))
+
+
+def test_distinct_instance_dicts_are_not_made():
+    y = local(1, "y")
+    x_dict, y_dict = ("InstanceDict", X), ("InstanceDict", y)
+    p, q = Point(1), Point(2)
+    assert not has_dict(p)
+    guards = manager([distinct([x_dict], [y_dict]), (attribute(X, "x"), "EQUALS_MATCH", 1)], [p, q])
+    assert passes(guards, p, q)
+    assert not has_dict(p)
+    assert not has_dict(q)
+    assert not passes(guards, p, p)
+    assert not has_dict(p)
+    q.__dict__ = p.__dict__
+    assert not passes(guards, p, q)
+    q.__dict__ = {}
+    assert passes(guards, p, q)
+    assert guards.check_verbose(p, p) == (
+        False,
+        "L['x'].__dict__ is not L['y'].__dict__",
+        "the same object",
+    )
+
+
+def test_an_instance_dict_and_a_dict_are_distinct():
+    y = local(1, "y")
+    guards = manager([distinct([("InstanceDict", X)], [y])], [Point(1), {}])
+    point = Point(1)
+    assert passes(guards, point, {})
+    assert not passes(guards, point, point.__dict__)
+    assert passes(guards, point, Point(1).__dict__)
+    itself = Point(1)
+    itself.__dict__["self"] = itself.__dict__
+    inside = manager([distinct([("InstanceDict", X)], [attribute(X, "self")])], [Point2({})])
+    assert passes(inside, Point2([]))
+    assert not passes(inside, itself)
+
+
+class Point2(Point):
+    def __init__(self, other):
+        self.self = other
+
+
+def test_many_objects_that_are_distinct():
+    count = 20_000
+    items = [("ListItem", X, i) for i in range(count)]
+    example = [[] for _ in range(count)]
+    guards = manager([distinct(items[: count // 2], items)], [example])
+    assert passes(guards, example)
+    aliased = list(example)
+    aliased[-1] = aliased[0]
+    assert not passes(guards, aliased)
+    aliased[-1] = aliased[-2]
+    assert passes(guards, aliased)
+
+
+def test_distinct_objects_found_by_foreign_code():
+    k = ("Descriptor", X, Slotted.__dict__["k"])
+    guards = manager([distinct([k], [local(1, "y")])], [Slotted([]), []])
+    thing, other = Slotted([]), []
+    assert passes(guards, thing, other)
+    assert not passes(guards, thing, thing.k)
+
+
+class Slotted:
+    __slots__ = ("k",)
+
+    def __init__(self, k):
+        self.k = k
+
+
 # --- Life and death
 
 

@@ -180,9 +180,25 @@ class World:
             guards += [(source, "TYPE_MATCH", type(value)) for source, value in reachable]
         (a, x), (b, y) = self.random.choices(reachable, k=2)
         guards.append((a, "DUPLICATE_INPUT", None, int(x is y), b))
+        guards += self.distinct(reachable)
         self.graveyard += [guard[2] for guard in guards if len(guard) > 2]
         captures = [source for source, _ in self.random.sample(chosen, len(chosen) // 2)]
         return guards, captures
+
+    def distinct(self, reachable):
+        r = self.random
+        objects = {}
+        for source, value in reachable:
+            if isinstance(value, (list, dict, set, self.slotted, *self.classes)):
+                objects[id(value)] = source
+                if isinstance(value, self.classes[0]):
+                    objects[id(value.__dict__)] = ("InstanceDict", source)
+        sources = list(objects.values())
+        if len(sources) < 2:
+            return []
+        r.shuffle(sources)
+        count = r.randrange(1, len(sources))
+        return [(None, "DUPLICATE_INPUT", sources[:count], sources[r.randrange(count + 1) :])]
 
     # --- Changes
 
@@ -270,9 +286,9 @@ class First:
 
 
 def agree(manager, guards, captures, world):
-    holds = guards.hold(world.locals)
     found = manager.check(*world.locals)
     passed, text, actual = manager.check_verbose(*world.locals)
+    holds = guards.hold(world.locals)  # last, since it makes instance dicts
     assert manager.valid
     assert (found is not None) == holds, (text, actual, str(manager), manager.program)
     assert passed == holds
