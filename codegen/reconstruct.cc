@@ -3,6 +3,7 @@
 
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
 #include "variables/functions/functions.h"
@@ -206,7 +207,7 @@ void PyCodegen::setDictItem(VariableTracker* dict, const Value& key, const Value
 void PyCodegen::setAttribute(VariableTracker* object, PyObject* name, const Value& value) {
   static PyObject* const setattr = PyUnicode_InternFromString("__setattr__");
   bool plain =
-      _PyType_Lookup(object->type(), setattr) == _PyType_Lookup(&PyBaseObject_Type, setattr) ||
+      cpython::lookup(object->type(), setattr) == cpython::lookup(&PyBaseObject_Type, setattr) ||
       object->kind() == VariableKind::Exception;
   if (plain) {
     load(value);
@@ -310,7 +311,7 @@ void PyCodegen::build(VariableTracker* tracker) {
     }
     case VariableKind::NamedTuple: {
       const ValueVector& items = llvm::cast<SequenceVariable>(tracker)->items();
-      bool isNamedTuple = PyDict_GetItemString(tracker->type()->tp_dict, "_fields") != nullptr;
+      bool isNamedTuple = cpython::ownAttribute(tracker->type(), "_fields") != nullptr;
       static PyObject* const tupleNew =
           PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__");
       assembler_.emit(Opcode::PUSH_NULL);

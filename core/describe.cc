@@ -2,6 +2,10 @@
 
 #include <cstddef>
 
+#include "cpython/c_functions.h"
+#include "cpython/function_layout.h"
+#include "cpython/type_lookup.h"
+
 namespace armature {
 namespace {
 
@@ -80,8 +84,8 @@ std::string describeDict(BorrowedRef<> dict, int depth) {
 
 // A set's order follows hashes, which vary from run to run for strings: only its size is printed.
 std::string describeSet(BorrowedRef<> set) {
-  return "<" + typeName(Py_TYPE(set.get())) + " of " +
-         std::to_string(reinterpret_cast<PySetObject*>(set.get())->used) + ">";
+  return "<" + typeName(Py_TYPE(set.get())) + " of " + std::to_string(PySet_GET_SIZE(set.get())) +
+         ">";
 }
 
 std::string describeAtDepth(BorrowedRef<> object, int depth) {
@@ -95,10 +99,9 @@ std::string describeAtDepth(BorrowedRef<> object, int depth) {
   if (PyAnySet_CheckExact(o)) return describeSet(o);
   if (PyType_Check(o)) return "<class " + typeName(reinterpret_cast<PyTypeObject*>(o)) + ">";
   if (PyFunction_Check(o))
-    return "<function " + utf8(reinterpret_cast<PyFunctionObject*>(o)->func_qualname) + ">";
+    return "<function " + utf8(cpython::read(o, cpython::FunctionField::QualifiedName)) + ">";
   if (PyCFunction_Check(o))
-    return std::string("<built-in function ") +
-           reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name + ">";
+    return std::string("<built-in function ") + cpython::methodDefinition(o)->ml_name + ">";
   if (PyCode_Check(o))
     return "<code " + utf8(reinterpret_cast<PyCodeObject*>(o)->co_qualname) + ">";
   if (PyMethod_Check(o))
@@ -116,9 +119,9 @@ std::string describeAtDepth(BorrowedRef<> object, int depth) {
 std::string describe(BorrowedRef<> object) { return describeAtDepth(object, 0); }
 
 std::string typeName(const PyTypeObject* type) {
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return type->tp_name;
-  std::string name = utf8(reinterpret_cast<const PyHeapTypeObject*>(type)->ht_qualname);
-  PyObject* module = type->tp_dict ? PyDict_GetItemString(type->tp_dict, "__module__") : nullptr;
+  if (!cpython::isHeapType(type)) return cpython::nameOf(type);
+  std::string name = utf8(cpython::qualifiedName(type));
+  PyObject* module = cpython::ownAttribute(type, "__module__");
   if (!module || !PyUnicode_CheckExact(module)) return name;
   std::string prefix = utf8(module);
   return prefix == "builtins" ? name : prefix + "." + name;

@@ -31,7 +31,7 @@ MroAttribute lookupAfter(PyTypeObject* type, PyTypeObject* after, BorrowedRef<> 
   return lookupFrom(type, i + 1, name);
 }
 
-PyObject* ownAttribute(PyTypeObject* type, BorrowedRef<> name) {
+PyObject* ownAttribute(const PyTypeObject* type, BorrowedRef<> name) {
   PyObject* own = dict(type);
   if (!own) return nullptr;
   Py_hash_t hash = PyObject_Hash(name);  // of an exact str: never fails
@@ -40,7 +40,7 @@ PyObject* ownAttribute(PyTypeObject* type, BorrowedRef<> name) {
   return found;
 }
 
-PyObject* ownAttribute(PyTypeObject* type, const char* name) {
+PyObject* ownAttribute(const PyTypeObject* type, const char* name) {
   Ref<> key = Ref<>::steal(PyUnicode_InternFromString(name));
   if (!key) {
     PyErr_Clear();
@@ -54,7 +54,7 @@ PyObject* mro(PyTypeObject* type) { return type->tp_mro; }
 #if PY_VERSION_HEX < 0x030C0000
 
 PyObject* bases(PyTypeObject* type) { return type->tp_bases; }
-PyObject* dict(PyTypeObject* type) { return type->tp_dict; }
+PyObject* dict(const PyTypeObject* type) { return type->tp_dict; }
 
 #else
 
@@ -64,7 +64,9 @@ PyObject* bases(PyTypeObject* type) {
       Ref<>::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__bases__"));
   return found.get();
 }
-PyObject* dict(PyTypeObject* type) { return Ref<>::steal(PyType_GetDict(type)).get(); }
+PyObject* dict(const PyTypeObject* type) {
+  return Ref<>::steal(PyType_GetDict(const_cast<PyTypeObject*>(type))).get();
+}
 
 #endif
 
@@ -80,5 +82,9 @@ PyTypeObject* staticBase(PyTypeObject* type) {
 }
 
 const char* nameOf(const PyTypeObject* type) { return type->tp_name; }
+
+PyObject* qualifiedName(const PyTypeObject* heapType) {
+  return reinterpret_cast<const PyHeapTypeObject*>(heapType)->ht_qualname;
+}
 
 }  // namespace armature::cpython

@@ -29,8 +29,8 @@ MroAttribute lookupPlace(PyTypeObject* type, BorrowedRef<> name);
 // the MRO of the type. Nothing is found if `after` is not in it.
 MroAttribute lookupAfter(PyTypeObject* type, PyTypeObject* after, BorrowedRef<> name);
 // In the type's own dict alone, not in its bases.
-PyObject* ownAttribute(PyTypeObject* type, BorrowedRef<> name);
-PyObject* ownAttribute(PyTypeObject* type, const char* name);
+PyObject* ownAttribute(const PyTypeObject* type, BorrowedRef<> name);
+PyObject* ownAttribute(const PyTypeObject* type, const char* name);
 
 // The MRO, a tuple of types; null for a type that is not ready yet.
 PyObject* mro(PyTypeObject* type);
@@ -38,7 +38,7 @@ PyObject* mro(PyTypeObject* type);
 PyObject* bases(PyTypeObject* type);
 PyTypeObject* base(PyTypeObject* type);
 // The dict behind type.__dict__. For reading only: a write would go past the method cache.
-PyObject* dict(PyTypeObject* type);
+PyObject* dict(const PyTypeObject* type);
 
 // The type's Py_TPFLAGS.
 unsigned long flags(const PyTypeObject* type);
@@ -52,5 +52,7 @@ PyTypeObject* staticBase(PyTypeObject* type);
 // The name in C: "Point" for a class, "collections.deque" for a static type. It lives as long as
 // the type keeps its name.
 const char* nameOf(const PyTypeObject* type);
+// __qualname__ of a heap type, a str.
+PyObject* qualifiedName(const PyTypeObject* heapType);
 
 }  // namespace armature::cpython

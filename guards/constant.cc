@@ -5,37 +5,21 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpython/integers.h"
+#include "cpython/set_entries.h"
+
 namespace armature {
 namespace {
 
 bool allConstants(BorrowedRef<> frozenset) {
-  Py_ssize_t position = 0;
-  PyObject* key;
-  Py_hash_t hash;
-  while (_PySet_NextEntry(frozenset, &position, &key, &hash))
-    if (!isConstant(key)) return false;
+  for (cpython::SetEntry entry; cpython::nextEntry(frozenset, entry);)
+    if (!isConstant(entry.element)) return false;
   return true;
 }
 
 bool sameDouble(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) ||
          (std::isnan(a) && std::isnan(b));
-}
-
-bool sameInteger(BorrowedRef<> a, BorrowedRef<> b) {
-  auto* x = reinterpret_cast<PyLongObject*>(a.get());
-  auto* y = reinterpret_cast<PyLongObject*>(b.get());
-#if PY_VERSION_HEX < 0x030C0000
-  Py_ssize_t size = Py_SIZE(x);
-  if (size != Py_SIZE(y)) return false;
-  size_t digits = static_cast<size_t>(size < 0 ? -size : size);
-  return std::memcmp(x->ob_digit, y->ob_digit, digits * sizeof(digit)) == 0;
-#else
-  uintptr_t tag = x->long_value.lv_tag;  // sign and number of digits
-  if (tag != y->long_value.lv_tag) return false;
-  size_t digits = tag >> 3;
-  return std::memcmp(x->long_value.ob_digit, y->long_value.ob_digit, digits * sizeof(digit)) == 0;
-#endif
 }
 
 bool sameString(BorrowedRef<> a, BorrowedRef<> b) {
@@ -66,21 +50,15 @@ bool sameTuple(BorrowedRef<> a, BorrowedRef<> b) {
 }
 
 // A set has at most one of the elements that Python finds equal, so each of a's must have its like
-// in b. Quadratic, but only over elements of the same hash.
+// in b.
 bool sameFrozenset(BorrowedRef<> a, BorrowedRef<> b) {
   if (PySet_GET_SIZE(a.get()) != PySet_GET_SIZE(b.get())) return false;
-  Py_ssize_t position = 0;
-  PyObject* element;
-  Py_hash_t hash;
-  while (_PySet_NextEntry(a, &position, &element, &hash)) {
-    bool found = false;
-    Py_ssize_t otherPosition = 0;
-    PyObject* other;
-    Py_hash_t otherHash;
-    while (!found && _PySet_NextEntry(b, &otherPosition, &other, &otherHash))
-      found = hash == otherHash && sameConstant(element, other);
-    if (!found) return false;
-  }
+  auto equal = [](BorrowedRef<> stored, BorrowedRef<> key) {
+    return sameConstant(stored, key) ? cpython::Presence::Present : cpython::Presence::Absent;
+  };
+  for (cpython::SetEntry entry; cpython::nextEntry(a, entry);)
+    if (cpython::contains(b, entry.element, entry.hash, equal) != cpython::Presence::Present)
+      return false;
   return true;
 }
 
@@ -91,19 +69,10 @@ bool sameSlice(BorrowedRef<> a, BorrowedRef<> b) {
          sameConstant(x->step, y->step);
 }
 
-// range objects (Objects/rangeobject.c): four ints after the header, all of them exact.
-struct RangeObject {
-  PyObject_HEAD PyObject* start;
-  PyObject* stop;
-  PyObject* step;
-  PyObject* length;
-};
-
 bool sameRange(BorrowedRef<> a, BorrowedRef<> b) {
-  auto* x = reinterpret_cast<RangeObject*>(a.get());
-  auto* y = reinterpret_cast<RangeObject*>(b.get());
-  return sameConstant(x->start, y->start) && sameConstant(x->stop, y->stop) &&
-         sameConstant(x->step, y->step);
+  const cpython::RangeFields &x = cpython::rangeFields(a), &y = cpython::rangeFields(b);
+  return sameConstant(x.start, y.start) && sameConstant(x.stop, y.stop) &&
+         sameConstant(x.step, y.step);
 }
 
 }  // namespace
@@ -131,7 +100,7 @@ bool sameConstant(BorrowedRef<> a, BorrowedRef<> b) {
   if (a.get() == b.get()) return true;
   PyTypeObject* type = Py_TYPE(a.get());
   if (type != Py_TYPE(b.get())) return false;
-  if (type == &PyLong_Type) return sameInteger(a, b);
+  if (type == &PyLong_Type) return cpython::sameInteger(a, b);
   if (type == &PyUnicode_Type) return sameString(a, b);
   if (type == &PyFloat_Type)
     return sameDouble(PyFloat_AS_DOUBLE(a.get()), PyFloat_AS_DOUBLE(b.get()));

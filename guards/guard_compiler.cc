@@ -7,6 +7,7 @@
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include "cpython/instance_attributes.h"
 #include "guards/constant.h"
 #include "guards/instruction_writer.h"
 #include "guards/object_access.h"
@@ -158,7 +159,7 @@ class Compiler {
     for (size_t guard : node->guards) {
       if (tree_.guards()[guard].type != GuardType::TYPE_MATCH || done_[guard]) continue;
       enter.object = tree_.guards()[guard].operand.get();
-      enter.number = instanceDictOffset(reinterpret_cast<PyTypeObject*>(enter.object));
+      enter.number = cpython::instanceDictOffset(reinterpret_cast<PyTypeObject*>(enter.object));
       program().identities.watch(enter.object);
       checkedGuard = markDone(guard);
       break;

@@ -3,9 +3,13 @@
 #include <unordered_map>
 
 #include "core/describe.h"
+#include "cpython/instance_attributes.h"
+#include "cpython/member_descriptors.h"
+#include "cpython/ordered_dict.h"
+#include "cpython/type_lookup.h"
+#include "cpython/version_tags.h"
 #include "guards/constant.h"
 #include "guards/object_access.h"
-#include "guards/version_tags.h"
 
 namespace armature {
 namespace {
@@ -17,25 +21,15 @@ T* as(PyObject* object) {
 
 PyDictObject* instanceDict(PyObject* object, int64_t offset) {
   PyObject** place = offset ? reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset)
-                            : instanceDictPlace(object);
+                            : cpython::instanceDictPlace(object);
   return place && *place && PyDict_Check(*place) ? as<PyDictObject>(*place) : nullptr;
-}
-
-// Where a guard looks at the dict itself, it must exist; the object keeps what is created here.
-PyObject* materializedDict(PyObject* object) {
-  PyObject** place = _PyObject_GetDictPtr(object);
-  if (place && !*place) {
-    Ref<> created = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
-    if (!created) PyErr_Clear();
-  }
-  return place ? *place : nullptr;
 }
 
 // The version by which a section on a dict is known; 0 if it depends on the order of an
 // OrderedDict, which changes without the dict.
 uint64_t sectionVersion(PyObject* dict, const Instruction& instruction) {
-  if (instruction.ordered && !PyDict_CheckExact(dict) && PyODict_Check(dict)) return 0;
-  return contentVersion(as<PyDictObject>(dict));
+  if (instruction.ordered && cpython::isOrderedDict(dict)) return 0;
+  return cpython::contentVersion(as<PyDictObject>(dict));
 }
 
 PyObject* orNone(PyObject* object) { return object ? object : Py_None; }
@@ -59,7 +53,7 @@ const void* identityOf(const DistinctRegisters::Member& member,
                        const GuardProgramState::Register* registers) {
   PyObject* object = registers[member.index].object;
   if (!member.instanceDict) return object;
-  PyObject** place = instanceDictPlace(object);
+  PyObject** place = cpython::instanceDictPlace(object);
   return place && *place ? static_cast<const void*>(*place) : place;
 }
 
@@ -124,7 +118,8 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         loaded = reinterpret_cast<PyObject*>(Py_TYPE(input));
         goto load;
       case Operation::LoadInstanceDict:
-        loaded = materializedDict(input);
+        // Where a guard looks at the dict itself, it must exist.
+        loaded = cpython::materializedInstanceDict(input);
         goto load;
       case Operation::LoadInstanceItem:
         loaded = instanceAttribute(input, instruction.object, instruction.number);
@@ -146,13 +141,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
                      : nullptr;
         goto load;
       case Operation::LoadMember:
-        loaded = memberValue(input, instruction.object);
+        loaded = cpython::memberValue(input, instruction.object);
         goto load;
       case Operation::LoadTypeAttribute:
-        loaded = _PyType_Lookup(as<PyTypeObject>(input), instruction.object);
+        loaded = cpython::lookup(as<PyTypeObject>(input), instruction.object);
         goto load;
       case Operation::LoadMro:
-        loaded = PyType_Check(input) ? as<PyTypeObject>(input)->tp_mro : nullptr;
+        loaded = PyType_Check(input) ? cpython::mro(as<PyTypeObject>(input)) : nullptr;
         goto load;
       case Operation::LoadCellContents:
         loaded = PyCell_Check(input) ? PyCell_GET(input) : nullptr;
@@ -188,7 +183,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
           return static_cast<size_t>(at - begin);
         PyDictObject* dict = instanceDict(input, instruction.number);
         uint64_t& known = registers[instruction.output].version;
-        if (dict && known == contentVersion(dict) && known) continue;
+        if (dict && known == cpython::contentVersion(dict) && known) continue;
         goto enter;
       }
       case Operation::EnterDict: {
@@ -200,7 +195,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::EnterType: {
         if (!PyType_Check(input)) return static_cast<size_t>(at - begin);
         uint64_t& known = registers[instruction.output].version;
-        if (known == contentVersion(as<PyTypeObject>(input)) && known) continue;
+        if (known == cpython::contentVersion(as<PyTypeObject>(input)) && known) continue;
         goto enter;
       }
       enter:
@@ -210,14 +205,14 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
 
       case Operation::CommitInstance: {
         PyDictObject* dict = instanceDict(input, instruction.number);
-        version = dict ? contentVersion(dict) : 0;
+        version = dict ? cpython::contentVersion(dict) : 0;
         goto commit;
       }
       case Operation::CommitDict:
         version = sectionVersion(input, instruction);
         goto commit;
       case Operation::CommitType:
-        version = contentVersion(as<PyTypeObject>(input));
+        version = cpython::contentVersion(as<PyTypeObject>(input));
         goto commit;
 
       commit:
@@ -267,7 +262,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds = hasAttribute(input, instruction.object) != instruction.negated;
         break;
       case Operation::CheckTypeAttribute:
-        holds = (_PyType_Lookup(as<PyTypeObject>(input), instruction.object) != nullptr) !=
+        holds = (cpython::lookup(as<PyTypeObject>(input), instruction.object) != nullptr) !=
                 instruction.negated;
         break;
       case Operation::CheckTensor: {

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "cpython/type_lookup.h"
+
 namespace armature {
 namespace {
 
@@ -25,8 +27,7 @@ PyTypeObject deathNoticeType = {
 bool isImmortal(PyObject* object) {
   return object == Py_None || object == Py_True || object == Py_False || object == Py_Ellipsis ||
          object == Py_NotImplemented ||
-         (PyType_Check(object) &&
-          !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+         (PyType_Check(object) && !cpython::isHeapType(reinterpret_cast<PyTypeObject*>(object)));
 }
 
 }  // namespace

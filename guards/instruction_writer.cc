@@ -6,6 +6,8 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include "cpython/function_layout.h"
+#include "cpython/member_descriptors.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -104,13 +106,14 @@ void InstructionWriter::loadWithKey(const GuardNode* node, Operation operation) 
 }
 
 void InstructionWriter::loadMember(const GuardNode* node, BorrowedRef<> descriptor) {
-  if (!isObjectMember(descriptor))
+  if (!cpython::isObjectMember(descriptor))
     throw std::invalid_argument("not a member that holds an object: " + node->source->name());
   loadAs(node, Operation::LoadMember).object = own(descriptor);
 }
 
-void InstructionWriter::loadFunctionField(const GuardNode* node, size_t offset) {
-  loadAs(node, Operation::LoadFunctionField).number = static_cast<int64_t>(offset);
+void InstructionWriter::loadFunctionField(const GuardNode* node, cpython::FunctionField field) {
+  loadAs(node, Operation::LoadFunctionField).number =
+      static_cast<int64_t>(cpython::offsetOf(field));
 }
 
 void InstructionWriter::load(const GuardNode* node) {
@@ -159,16 +162,16 @@ void InstructionWriter::load(const GuardNode* node) {
       loadAs(node, Operation::LoadCellContents);
       break;
     case SourceKind::FunctionCode:
-      loadFunctionField(node, offsetof(PyFunctionObject, func_code));
+      loadFunctionField(node, cpython::FunctionField::Code);
       break;
     case SourceKind::FunctionDefaults:
-      loadFunctionField(node, offsetof(PyFunctionObject, func_defaults));
+      loadFunctionField(node, cpython::FunctionField::Defaults);
       break;
     case SourceKind::FunctionKwDefaults:
-      loadFunctionField(node, offsetof(PyFunctionObject, func_kwdefaults));
+      loadFunctionField(node, cpython::FunctionField::KeywordDefaults);
       break;
     case SourceKind::FunctionClosure:
-      loadFunctionField(node, offsetof(PyFunctionObject, func_closure));
+      loadFunctionField(node, cpython::FunctionField::Closure);
       break;
     case SourceKind::MethodFunction:
       loadAs(node, Operation::LoadMethodFunction);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "cpython/function_layout.h"
 #include "guards/guard_program.h"
 #include "guards/guard_tree.h"
 
@@ -56,7 +57,7 @@ class InstructionWriter {
 
   Instruction& loadAs(const GuardNode* node, Operation operation);
   void loadMember(const GuardNode* node, BorrowedRef<> descriptor);
-  void loadFunctionField(const GuardNode* node, size_t offset);
+  void loadFunctionField(const GuardNode* node, cpython::FunctionField field);
 
   std::unique_ptr<GuardProgram> program_;
   Code main_, sections_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cpython/function_layout.h"
+
 namespace armature {
 
 namespace {
@@ -20,7 +22,7 @@ int32_t findParameter(const Code& code, PyObject* name) {
 
 }  // namespace
 
-bool bindArguments(const Code& code, PyFunctionObject* function, PyObject* const* arguments,
+bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* arguments,
                    size_t positionalCount, PyObject* keywordNames, PyObject** slots,
                    BindingTemporaries& temporaries) {
   size_t positional = code.argumentCount;
@@ -57,7 +59,7 @@ bool bindArguments(const Code& code, PyFunctionObject* function, PyObject* const
     }
   }
   // Defaults.
-  PyObject* defaults = function->func_defaults;
+  PyObject* defaults = cpython::read(function, cpython::FunctionField::Defaults);
   size_t defaultCount = defaults ? PyTuple_GET_SIZE(defaults) : 0;
   if (defaultCount > positional) return false;
   for (size_t i = taken; i < positional; ++i) {
@@ -68,7 +70,7 @@ bool bindArguments(const Code& code, PyFunctionObject* function, PyObject* const
   }
   for (size_t i = positional; i < total; ++i) {
     if (slots[i]) continue;
-    PyObject* keywordDefaults = function->func_kwdefaults;
+    PyObject* keywordDefaults = cpython::read(function, cpython::FunctionField::KeywordDefaults);
     slots[i] = keywordDefaults ? PyDict_GetItemWithError(keywordDefaults, code.locals[i].name.get())
                                : nullptr;
     if (!slots[i]) return false;

@@ -17,7 +17,7 @@ struct BindingTemporaries {
 // Fills slots[0 … code.boundCount()) with borrowed references. False, with no exception set, if the
 // call does not fit the parameters: the function itself then raises the right TypeError.
 // (-1 errors such as running out of memory leave an exception set.)
-bool bindArguments(const Code& code, PyFunctionObject* function, PyObject* const* arguments,
+bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* arguments,
                    size_t positionalCount, PyObject* keywordNames, PyObject** slots,
                    BindingTemporaries& temporaries);
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
 
 namespace armature {
@@ -56,7 +57,7 @@ PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, s
 bool bindCall(CompiledObject* object, const EntryPoint& entry, PyObject* const* arguments,
               size_t positionalCount, PyObject* keywordNames, PyObject** slots,
               BindingTemporaries& temporaries) {
-  auto* function = reinterpret_cast<PyFunctionObject*>(object->function);
+  PyObject* function = object->function;
   size_t bound = entry.code->boundCount();
   if (object->isSimple && !keywordNames && positionalCount == bound) {
     std::copy_n(arguments, bound, slots);
@@ -64,7 +65,7 @@ bool bindCall(CompiledObject* object, const EntryPoint& entry, PyObject* const* 
                             temporaries)) {
     return false;
   }
-  if (PyObject* closure = function->func_closure) {
+  if (PyObject* closure = cpython::read(function, cpython::FunctionField::Closure)) {
     for (size_t i = bound; i < entry.locals.size(); ++i) {
       slots[i] = PyTuple_GET_ITEM(closure, i - bound);
     }

@@ -1,6 +1,7 @@
 #include "runtime/own_functions.h"
 
 #include "core/graph_break.h"
+#include "cpython/type_lookup.h"
 #include "runtime/compiled_function.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -26,7 +27,7 @@ Value callCompiledFunction(Translator& translator, const Value& self, CallArgume
   const Source* source = tracker->source();
   // The function that it stands for never changes.
   if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
-  PyObject* member = PyDict_GetItemString(tracker->type()->tp_dict, "function");
+  PyObject* member = cpython::ownAttribute(tracker->type(), "function");
   const Source* inner =
       source ? translator.sources->item(SourceKind::Slot, source, member) : nullptr;
   return call(translator, translator.wrap(inner, wrappedFunction(object)), arguments);

@@ -4,6 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "cpython/c_functions.h"
+#include "cpython/function_layout.h"
+#include "cpython/type_lookup.h"
+
 namespace armature {
 
 namespace {
@@ -95,17 +99,17 @@ bool NumPyFunctions::isFromNumPy(BorrowedRef<> callable) const {
   PyObject* object = callable;
   PyTypeObject* type = Py_TYPE(object);
   if (PyFunction_Check(object)) {
-    return isNumPysName(textOf(reinterpret_cast<PyFunctionObject*>(object)->func_module));
+    return isNumPysName(textOf(cpython::read(object, cpython::FunctionField::Module)));
   }
   if (PyCFunction_Check(object)) {
-    auto* function = reinterpret_cast<PyCFunctionObject*>(object);
-    if (isNumPysName(textOf(function->m_module))) return true;
-    return function->m_self && isNumPysName(Py_TYPE(function->m_self)->tp_name);
+    if (isNumPysName(textOf(cpython::moduleOf(object)))) return true;
+    PyObject* self = PyCFunction_GET_SELF(object);
+    return self && isNumPysName(Py_TYPE(self)->tp_name);
   }
   if (PyType_Check(object)) {
     auto* owner = reinterpret_cast<PyTypeObject*>(object);
-    if (!(owner->tp_flags & Py_TPFLAGS_HEAPTYPE)) return isNumPysName(owner->tp_name);
-    return isNumPysName(textOf(PyDict_GetItemString(owner->tp_dict, "__module__")));
+    if (!cpython::isHeapType(owner)) return isNumPysName(owner->tp_name);
+    return isNumPysName(textOf(cpython::ownAttribute(owner, "__module__")));
   }
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
     return isNumPysName(PyDescr_TYPE(object)->tp_name);

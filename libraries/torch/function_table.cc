@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include "cpython/c_functions.h"
+#include "cpython/function_layout.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/python_functions.h"
 
@@ -71,9 +73,9 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
 CallRule FunctionTable::find(BorrowedRef<> callable) {
   PyTypeObject* type = Py_TYPE(callable.get());
   if (PyFunction_Check(callable.get())) {
-    auto* function = reinterpret_cast<PyFunctionObject*>(callable.get());
-    return classifyPythonFunction(stringView(function->func_module),
-                                  stringView(function->func_name));
+    using cpython::FunctionField;
+    return classifyPythonFunction(stringView(cpython::read(callable, FunctionField::Module)),
+                                  stringView(cpython::read(callable, FunctionField::Name)));
   }
   if (PyCFunction_Check(callable.get())) return findCFunction(callable);
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
@@ -94,14 +96,14 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
 }
 
 CallRule FunctionTable::findCFunction(BorrowedRef<> function) {
-  auto* object = reinterpret_cast<PyCFunctionObject*>(function.get());
-  std::string_view name = object->m_ml->ml_name;
-  std::string_view module = stringView(object->m_module);
+  const PyMethodDef* definition = cpython::methodDefinition(function);
+  std::string_view name = definition->ml_name;
+  std::string_view module = stringView(cpython::moduleOf(function));
   if (!module.starts_with("torch")) return {};
   bool isOperation = std::ranges::find(kOperationModules, module) != kOperationModules.end();
   if (!isOperation) {
     Ref<> operation =
-        Ref<>::steal(PyObject_GetAttrString(torch_.variableFunctions.get(), object->m_ml->ml_name));
+        Ref<>::steal(PyObject_GetAttrString(torch_.variableFunctions.get(), definition->ml_name));
     PyErr_Clear();
     isOperation = operation && operation.get() == function.get();
   }

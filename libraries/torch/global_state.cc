@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "core/ref.h"
-#include "guards/version_tags.h"
+#include "cpython/version_tags.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/float32_precision.h"
 #include "libraries/torch/thread_state.h"
@@ -186,7 +186,7 @@ class Readers {
   int64_t defaultDevice() const {
     if (!deviceModule_) return -1;
     auto* names = reinterpret_cast<PyDictObject*>(PyModule_GetDict(deviceModule_.get()));
-    uint64_t version = contentVersion(names);
+    uint64_t version = cpython::contentVersion(names);
     if (version && version == deviceVersion_) return device_;
     PyObject* current = PyDict_GetItemString(reinterpret_cast<PyObject*>(names), "CURRENT_DEVICE");
     Device device;

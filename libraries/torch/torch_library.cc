@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/graph_break.h"
+#include "cpython/function_layout.h"
 #include "guards/array_library.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -97,8 +98,7 @@ bool isInPlaceCall(const Node& node) {
     if (text == "inplace" && argument.object().get() != Py_False) return true;
   }
   if (!PyFunction_Check(node.target.get())) return false;
-  auto* function = reinterpret_cast<PyFunctionObject*>(node.target.get());
-  auto* code = reinterpret_cast<PyCodeObject*>(function->func_code);
+  PyCodeObject* code = cpython::codeOf(node.target);
   Ref<> names = Ref<>::steal(PyCode_GetVarnames(code));
   size_t count = std::min<size_t>(code->co_argcount, node.arguments.size());
   for (size_t i = 0; names && i < count; ++i) {

@@ -4,6 +4,14 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
 from typing import Any, TypedDict
 
+# --- cpython/
+
+def assumptions() -> list[str]:
+    """The names of what an import tests of the interpreter.
+
+    With one of them in the environment as ARMATURE_FAIL_ASSUMPTION, that test fails.
+    """
+
 # --- runtime/
 
 class BreakReasonFields(TypedDict):

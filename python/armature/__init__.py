@@ -4,6 +4,13 @@
 assumed, and replaces the function by compiled code.
 """
 
+from importlib.util import find_spec
+
+from armature import _abi
+
+if find_spec("armature._C") is None:
+    raise ImportError(_abi.why_no_engine())
+
 from armature import backends, logging
 from armature._C import graph_break, is_compiling
 from armature._compile import compile, disable, guard_check, reset

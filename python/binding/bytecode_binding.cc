@@ -1,6 +1,7 @@
 #include "python/binding/bytecode_binding.h"
 
 #include "bytecode/code.h"
+#include "cpython/c_functions.h"
 
 namespace armature {
 namespace {
@@ -99,8 +100,7 @@ PyObject* disassemble(PyObject*, PyObject* argument) {
 }
 
 PyMethodDef functions[] = {
-    {"round_trip", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(roundTrip)),
-     METH_VARARGS | METH_KEYWORDS,
+    {"round_trip", cpython::asMethod(roundTrip), METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("The code object, and those among its constants, lifted and lowered again;\n"
                "with `stretch`, at greater length, but to the same effect.")},
     {"disassemble", disassemble, METH_O, PyDoc_STR("The canonical form of the code object.")},

@@ -1,5 +1,6 @@
 #include "python/binding/guards_binding.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cpython/c_functions.h"
 #include "guards/array_library.h"
 #include "guards/check_function_manager.h"
 #include "libraries/numpy/array_reader.h"
@@ -259,14 +261,15 @@ PyObject* measure(PyObject* object, PyObject* const* arguments, Py_ssize_t count
     CheckFunctionManager& manager = *self(object)->manager;
     FrameLocalsMapping locals = mapping(object, arguments + 1, count - 1);
     std::vector<PyObject*> captures(manager.captureCount());
+    using Clock = std::chrono::steady_clock;
     std::optional<double> best;
     for (int round = 0; round < 7; ++round) {
-      _PyTime_t start = _PyTime_GetPerfCounter();
+      auto start = Clock::now();
       for (int64_t i = 0; i < repetitions; ++i)
         if (!manager.check(locals, captures.data()))
           throw std::invalid_argument("the guards do not hold");
-      double each =
-          static_cast<double>(_PyTime_GetPerfCounter() - start) / static_cast<double>(repetitions);
+      std::chrono::duration<double, std::nano> spent = Clock::now() - start;
+      double each = spent.count() / static_cast<double>(repetitions);
       if (!best || each < *best) best = each;
     }
     manager.releaseCaptures();
@@ -284,14 +287,12 @@ PyObject* program(PyObject* object, void*) {
 
 PyObject* valid(PyObject* object, void*) { return PyBool_FromLong(self(object)->manager->valid()); }
 
-PyCFunction fastCall(PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t)) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
-}
-
 PyMethodDef managerMethods[] = {
-    {"check", fastCall(check), METH_FASTCALL, "The captures as a tuple, or None."},
-    {"check_verbose", fastCall(checkVerbose), METH_FASTCALL, "(passed, failed guard, found)."},
-    {"measure", fastCall(measure), METH_FASTCALL, "measure(repetitions, *locals): ns a check."},
+    {"check", cpython::asMethod(check), METH_FASTCALL, "The captures as a tuple, or None."},
+    {"check_verbose", cpython::asMethod(checkVerbose), METH_FASTCALL,
+     "(passed, failed guard, found)."},
+    {"measure", cpython::asMethod(measure), METH_FASTCALL,
+     "measure(repetitions, *locals): ns a check."},
     {},
 };
 

@@ -2,8 +2,11 @@
 
 #include <Python.h>
 
+#include <cstdlib>
 #include <initializer_list>
 
+#include "core/ref.h"
+#include "cpython/self_test.h"
 #include "python/binding/bytecode_binding.h"
 #include "python/binding/graph_binding.h"
 #include "python/binding/guards_binding.h"
@@ -11,7 +14,37 @@
 
 namespace {
 
-int addFunctions(PyObject* module) {
+using armature::Ref;
+
+// The engine keeps its registries once in a process, with objects of the interpreter that made it.
+bool isMainInterpreter() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
+  PyErr_SetString(PyExc_ImportError,
+                  "armature works in a process's main interpreter only, not in a subinterpreter");
+  return false;
+}
+
+PyObject* assumptions(PyObject*, PyObject*) {
+  Ref<> names = Ref<>::steal(PyList_New(0));
+  for (const armature::cpython::Assumption& assumption : armature::cpython::assumptions()) {
+    Ref<> name = Ref<>::steal(PyUnicode_FromString(assumption.name));
+    if (!names || !name || PyList_Append(names.get(), name.get()) < 0) return nullptr;
+  }
+  return names.release();
+}
+
+PyMethodDef functions[] = {
+    {"assumptions", assumptions, METH_NOARGS,
+     "assumptions()\n--\n\n"
+     "The names of what an import tests of the interpreter. With one of them in the environment "
+     "as ARMATURE_FAIL_ASSUMPTION, that test fails."},
+    {},
+};
+
+int initialize(PyObject* module) {
+  if (!isMainInterpreter()) return -1;
+  if (armature::cpython::verifyAssumptions(std::getenv("ARMATURE_FAIL_ASSUMPTION")) < 0) return -1;
+  if (PyModule_AddFunctions(module, functions) < 0) return -1;
   for (auto add : {armature::addBytecodeFunctions, armature::addGuardsFunctions,
                    armature::addGraphFunctions, armature::addRuntimeFunctions}) {
     if (add(module) < 0) return -1;
@@ -20,7 +53,7 @@ int addFunctions(PyObject* module) {
 }
 
 PyModuleDef_Slot slots[] = {
-    {Py_mod_exec, reinterpret_cast<void*>(addFunctions)},
+    {Py_mod_exec, reinterpret_cast<void*>(initialize)},
     {},
 };
 

@@ -1,5 +1,6 @@
 #include "python/binding/runtime_binding.h"
 
+#include "cpython/c_functions.h"
 #include "runtime/compiled_function.h"
 #include "runtime/own_functions.h"
 
@@ -79,7 +80,7 @@ PyMethodDef methods[] = {
      "graph_modules(compiled, /)\n--\n\n"
      "The graphs of all translations, each as a torch.fx.GraphModule."},
     {"reset", reset, METH_O, "reset(compiled, /)\n--\n\nDrops all translations of a function."},
-    {"accepts", _PyCFunction_CAST(accepts), METH_FASTCALL | METH_KEYWORDS,
+    {"accepts", cpython::asMethod(accepts), METH_FASTCALL | METH_KEYWORDS,
      "accepts(compiled, /, *args, **kwargs)\n--\n\n"
      "Whether a call with these arguments would run a translation that exists."},
     {"is_compiling", isCompilingNow, METH_NOARGS,
@@ -88,7 +89,7 @@ PyMethodDef methods[] = {
     {"graph_break", graphBreak, METH_NOARGS,
      "graph_break()\n--\n\n"
      "Ends the graph in code that is being captured; elsewhere does nothing."},
-    {"set_hooks", _PyCFunction_CAST(setHooks), METH_VARARGS | METH_KEYWORDS,
+    {"set_hooks", cpython::asMethod(setHooks), METH_VARARGS | METH_KEYWORDS,
      "set_hooks(compiled=None, recompile_limit=None, unsupported=None)\n--\n\n"
      "Sets what is called when a translation is finished, when a function reaches its recompile "
      "limit, and to make the exception of fullgraph=True."},

@@ -1,5 +1,6 @@
 // int, float, complex, bool, str, bytes, repr, format, hash, and the pure functions of numbers and
 // characters.
+#include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
@@ -27,7 +28,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   if (methods && methods->nb_int && slots.nb_int) return slots.nb_int(translator, value);
   if (hasIndex(value)) return toIndex(translator, value);
   static PyObject* const trunc = PyUnicode_InternFromString("__trunc__");
-  if (_PyType_Lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
+  if (cpython::lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
     throw GraphBreak("int() of an object", describe(value),
                      "The conversion runs code that is not traced.");
   }

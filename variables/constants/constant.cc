@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "cpython/set_entries.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/sequence.h"
 
 namespace armature {
@@ -54,10 +56,8 @@ bool isData(PyObject* object) {
     return isData(slice->start) && isData(slice->stop) && isData(slice->step);
   }
   if (type == &PyFrozenSet_Type) {
-    PyObject* item;
-    Py_hash_t hash;
-    for (Py_ssize_t i = 0; _PySet_NextEntry(object, &i, &item, &hash);) {
-      if (!isData(item)) return false;
+    for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
+      if (!isData(entry.element)) return false;
     }
     return true;
   }
@@ -74,7 +74,7 @@ bool isConstantObject(PyObject* object) {
     return true;
   }
   if (PyType_Check(object)) {
-    return !(reinterpret_cast<PyTypeObject*>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE);
+    return !cpython::isHeapType(reinterpret_cast<PyTypeObject*>(object));
   }
   return std::strcmp(type->tp_name, "numpy.ufunc") == 0 ||
          std::strcmp(type->tp_name, "numpy._ArrayFunctionDispatcher") == 0;

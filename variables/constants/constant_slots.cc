@@ -1,6 +1,7 @@
 // The behaviour of constants: CPython's own, on the real objects.
 #include <cstring>
 
+#include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/dict.h"
@@ -222,7 +223,7 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
   PyObject* object = self.object();
   if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
   if (!PyType_Check(object)) {
-    PyObject* found = _PyType_Lookup(Py_TYPE(object), name);
+    PyObject* found = cpython::lookup(Py_TYPE(object), name);
     if (found &&
         (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
       return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(found), self);

@@ -1,7 +1,8 @@
 // collections.defaultdict: a factory for missing keys.
 #include <Python.h>
-#include <structmember.h>
 
+#include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -12,9 +13,8 @@ namespace armature {
 
 namespace {
 
-PyMemberDescrObject* factoryDescriptor() {
-  static auto* const descriptor = reinterpret_cast<PyMemberDescrObject*>(
-      PyDict_GetItemString(defaultDictType()->tp_dict, "default_factory"));
+PyObject* factoryDescriptor() {
+  static auto* const descriptor = cpython::ownAttribute(defaultDictType(), "default_factory");
   return descriptor;
 }
 
@@ -72,11 +72,9 @@ PyTypeObject* defaultDictType() {
 // That of an existing dict is read, and guarded, when it is asked for.
 Value defaultFactoryOf(Translator& translator, DictVariable* dict) {
   if (!dict->defaultFactory && dict->existing()) {
-    PyMemberDescrObject* descriptor = factoryDescriptor();
-    auto* base = reinterpret_cast<char*>(dict->existing());
-    PyObject* factory = *reinterpret_cast<PyObject**>(base + descriptor->d_member->offset);
-    const Source* source = translator.sources->item(SourceKind::Slot, dict->source(),
-                                                    reinterpret_cast<PyObject*>(descriptor));
+    PyObject* descriptor = factoryDescriptor();
+    PyObject* factory = cpython::memberValue(dict->existing(), descriptor);
+    const Source* source = translator.sources->item(SourceKind::Slot, dict->source(), descriptor);
     assignTrailed(translator.trail, dict->defaultFactory,
                   translator.wrap(source, factory ? factory : Py_None));
   }

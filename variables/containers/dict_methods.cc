@@ -1,6 +1,8 @@
 // The methods of dict, and its constructor.
 #include "variables/containers/dict_methods.h"
 
+#include "cpython/instance_attributes.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -145,7 +147,7 @@ void registerDicts() {
   registerMethodHandler(&PyDict_Type, "popitem", popItem);
   registerMethodHandler(&PyDict_Type, "update", update);
   registerMethodHandler(&PyDict_Type, "fromkeys", fromKeys);
-  registerObjectHandler(PyDict_GetItemString(PyDict_Type.tp_dict, "fromkeys"), fromKeysOfClass);
+  registerObjectHandler(cpython::ownAttribute(&PyDict_Type, "fromkeys"), fromKeysOfClass);
   for (PyTypeObject* type : {&PyDict_Type, &PyODict_Type}) {
     registerMethodHandler(type, "clear", clear);
     registerMethodHandler(type, "copy", copy);
@@ -180,8 +182,8 @@ DictVariable* dictOf(const Value& self) {
 Value optionalMethod(Translator& translator, const Value& object, PyObject* name) {
   // What a builtin type does not have, its instances do not have.
   PyTypeObject* type = typeOf(object);
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !type->tp_dictoffset &&
-      !_PyType_Lookup(type, name)) {
+  if (!cpython::isHeapType(type) && !cpython::hasInstanceDict(type) &&
+      !cpython::lookup(type, name)) {
     return Value();
   }
   return getOptionalAttribute(translator, object, name);

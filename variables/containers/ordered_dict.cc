@@ -1,4 +1,5 @@
 // collections.OrderedDict: what it does otherwise than dict.
+#include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
@@ -156,7 +157,7 @@ void registerOrderedDicts() {
   registerMethodHandler(type, "popitem", popItem);
   registerMethodHandler(type, "move_to_end", moveToEnd);
   registerMethodHandler(type, "fromkeys", fromKeys);
-  registerObjectHandler(PyDict_GetItemString(type->tp_dict, "fromkeys"), fromKeysOfClass);
+  registerObjectHandler(cpython::ownAttribute(type, "fromkeys"), fromKeysOfClass);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "variables/containers/sequence_slots.h"
 
+#include "cpython/string_writer.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
@@ -197,32 +198,17 @@ Value compareSequences(Translator& translator, const Value& left, const Value& r
 }
 
 Value joinedRepr(Translator& translator, const Value& self, const char* open, const char* close) {
-  _PyUnicodeWriter writer;
-  _PyUnicodeWriter_Init(&writer);
-  auto write = [&](PyObject* text) { return _PyUnicodeWriter_WriteStr(&writer, text) == 0; };
-  auto writeAscii = [&](const char* text) {
-    return _PyUnicodeWriter_WriteASCIIString(&writer, text, -1) == 0;
-  };
-  bool ok = writeAscii(open);
+  cpython::StringWriter writer;
+  bool ok = writer.writeAscii(open);
   for (int64_t i = 0; ok; ++i) {
     Value item = itemAt(self, i);
     if (!item) break;
-    Value text;
-    try {
-      text = toRepr(translator, std::move(item));
-    } catch (...) {
-      _PyUnicodeWriter_Dealloc(&writer);
-      throw;
-    }
-    if (!text) {
-      _PyUnicodeWriter_Dealloc(&writer);
-      return text;
-    }
-    ok = (i == 0 || writeAscii(", ")) && write(text.object());
+    Value text = toRepr(translator, std::move(item));
+    if (!text) return text;
+    ok = (i == 0 || writer.writeAscii(", ")) && writer.write(text.object());
   }
-  if (ok && writeAscii(close)) return translator.fromPython(_PyUnicodeWriter_Finish(&writer));
-  _PyUnicodeWriter_Dealloc(&writer);
-  return translator.raiseFromPython();
+  if (!ok || !writer.writeAscii(close)) return translator.raiseFromPython();
+  return translator.fromPython(writer.finish().release());
 }
 
 }  // namespace armature

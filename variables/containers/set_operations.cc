@@ -1,5 +1,6 @@
 #include "variables/containers/set_operations.h"
 
+#include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -29,10 +30,8 @@ Ref<> realDict(llvm::ArrayRef<Value> keys) {
 }
 
 void appendRealItems(PyObject* set, ValueVector& items) {
-  PyObject* item;
-  Py_hash_t hash;
-  for (Py_ssize_t position = 0; _PySet_NextEntry(set, &position, &item, &hash);) {
-    items.push_back(Value::constant(item));
+  for (cpython::SetEntry entry; cpython::nextEntry(set, entry);) {
+    items.push_back(Value::constant(entry.element));
   }
 }
 

@@ -1,4 +1,5 @@
 // The slots of set and frozenset.
+#include "cpython/set_entries.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/set_operations.h"
 #include "variables/kind_slots.h"
@@ -121,10 +122,8 @@ Value iterate(Translator& translator, const Value& self) {
   SetVariable* set = setOf(self);
   ValueVector order;
   if (Ref<> real = set->real()) {
-    PyObject* item;
-    Py_hash_t hash;
-    for (Py_ssize_t i = 0; _PySet_NextEntry(real.get(), &i, &item, &hash);) {
-      order.push_back(Value::constant(item));
+    for (cpython::SetEntry entry; cpython::nextEntry(real, entry);) {
+      order.push_back(Value::constant(entry.element));
     }
   } else if (set->size() <= 1) {
     set->forEach([&](const Value& item) { order.push_back(item); });

@@ -2,6 +2,9 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "cpython/instance_attributes.h"
+#include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/kind_slots.h"
@@ -110,19 +113,14 @@ int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
     return PyLong_AsSsize_t(PyTuple_GET_ITEM(arguments, 0));
   }
   bool structSequence = !(type->tp_flags & Py_TPFLAGS_BASETYPE);
-  if (structSequence && Py_TYPE(descriptor) == &PyMemberDescr_Type) {
-    Py_ssize_t offset = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member->offset;
-    constexpr Py_ssize_t kFirst = offsetof(PyTupleObject, ob_item);
-    if (offset >= kFirst) return (offset - kFirst) / static_cast<Py_ssize_t>(sizeof(PyObject*));
-  }
-  return -1;
+  return structSequence && cpython::isMember(descriptor) ? cpython::tupleItemIndex(descriptor) : -1;
 }
 
 Value namedGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyTypeObject* type = typeOf(self);
   const Source* source = typeSource(self, translator);
   TypeAttribute found = findOnType(translator, source, type, name);
-  if (!found.object && type->tp_dictoffset) {
+  if (!found.object && cpython::hasInstanceDict(type)) {
     throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
                      "Instances of tuple subclasses are traced without attributes of their own.");
   }
@@ -140,14 +138,13 @@ Value namedGetAttribute(Translator& translator, const Value& self, PyObject* nam
 bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name,
                        const Value& value) {
   PyTypeObject* type = typeOf(self);
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = cpython::lookup(type, name);
   if (found && fieldIndex(type, found) >= 0) {
-    translator.raise(PyExc_AttributeError, Py_TYPE(found) == &PyMemberDescr_Type
-                                               ? "readonly attribute"
-                                               : "can't set attribute");
+    translator.raise(PyExc_AttributeError,
+                     cpython::isMember(found) ? "readonly attribute" : "can't set attribute");
     return false;
   }
-  if (type->tp_dictoffset) {
+  if (cpython::hasInstanceDict(type)) {
     throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
                      "Instances of tuple subclasses are traced without attributes of their own.");
   }

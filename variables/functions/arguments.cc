@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cpython/integers.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -91,7 +92,7 @@ bool readArguments(Translator& translator, const Signature& signature,
 bool readTruthAsInteger(Translator& translator, const Value& value, bool& result) {
   Value index = toIndex(translator, value);
   if (!index) return false;
-  int number = _PyLong_AsInt(index.object());
+  int number = cpython::asInt(index.object());
   if (number == -1 && PyErr_Occurred()) {
     translator.raiseFromPython();
     return false;

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cpython/c_functions.h"
+#include "cpython/type_lookup.h"
+
 namespace armature {
 
 namespace {
@@ -38,15 +41,8 @@ bool isNew(const PyMethodDef* method) { return std::strcmp(method->ml_name, "__n
 // What identifies a C callable: its method definition where it has one of its own. All types share
 // the one of __new__, and slot wrappers have none; those are themselves.
 const void* identityOf(PyObject* callable) {
-  PyTypeObject* type = Py_TYPE(callable);
-  if (type == &PyCFunction_Type) {
-    PyMethodDef* method = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml;
-    return isNew(method) ? static_cast<const void*>(callable) : method;
-  }
-  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type) {
-    return reinterpret_cast<PyMethodDescrObject*>(callable)->d_method;
-  }
-  return callable;
+  const PyMethodDef* definition = cpython::methodDefinition(callable);
+  return definition && !isNew(definition) ? static_cast<const void*>(definition) : callable;
 }
 
 PyObject* moduleAttribute(const char* module, const char* name) {
@@ -80,13 +76,13 @@ bool isPureMethod(PyObject* callable) {
   if (type != &PyCFunction_Type) return false;
   PyObject* self = PyCFunction_GET_SELF(callable);
   return self && PyType_Check(self) && isImmutableType(reinterpret_cast<PyTypeObject*>(self)) &&
-         !isNew(reinterpret_cast<PyCFunctionObject*>(callable)->m_ml);
+         !isNew(cpython::methodDefinition(callable));
 }
 
 }  // namespace
 
 void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler) {
-  PyObject* method = PyDict_GetItemString(type->tp_dict, name);
+  PyObject* method = cpython::ownAttribute(type, name);
   if (!method) fail(type->tp_name, name);
   registry().handlers[identityOf(method)] = handler;
 }

@@ -1,5 +1,6 @@
 #include "variables/protocol/slot_wrappers.h"
 
+#include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
@@ -138,7 +139,7 @@ constexpr SpecialMethod kSpecialMethods[] = {
 
 void registerSlotWrappers(PyTypeObject* type) {
   for (const SpecialMethod& method : kSpecialMethods) {
-    PyObject* found = PyDict_GetItemString(type->tp_dict, method.name);
+    PyObject* found = cpython::ownAttribute(type, method.name);
     if (found && found != Py_None) {
       registerMethodHandler(type, method.name, method.handler);
     }

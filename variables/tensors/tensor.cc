@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
@@ -232,7 +233,7 @@ bool isArrayAttribute(std::string_view name) {
 Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
   TensorVariable* tensor = tensorOf(self);
   std::string_view text = PyUnicode_AsUTF8(name);
-  PyObject* found = _PyType_Lookup(tensor->type(), name);
+  PyObject* found = cpython::lookup(tensor->type(), name);
   if (!found) {
     return translator.raise(
         PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
@@ -349,7 +350,7 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
     case CallKind::ConstantFoldable:
       return methodFromMetadata(translator, self, name, arguments);
     case CallKind::Inline: {
-      PyObject* function = _PyType_Lookup(tensor->type(), name);
+      PyObject* function = cpython::lookup(tensor->type(), name);
       if (function && PyFunction_Check(function)) {
         arguments.values.insert(arguments.values.begin(), self);
         return call(translator, translator.wrap(nullptr, function), arguments);

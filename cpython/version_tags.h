@@ -1,5 +1,4 @@
-// Versions by which an unchanged dict or type is recognized without looking into it. This is the
-// one place that knows how a CPython version tells us of changes.
+// Versions by which an unchanged dict or type is recognized without looking into it.
 //
 // A version is unique: no two dicts ever have the same one, nor one dict at two times with a change
 // between them; so an equal version means the same object with the same content, even if addresses
@@ -17,7 +16,7 @@
 
 #include "core/ref.h"
 
-namespace armature {
+namespace armature::cpython {
 
 inline uint64_t contentVersion(const PyDictObject* dict) {
 #if PY_VERSION_HEX < 0x030C0000
@@ -36,4 +35,4 @@ inline uint64_t contentVersion(const PyTypeObject* type) {
   return type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG ? type->tp_version_tag : 0;
 }
 
-}  // namespace armature
+}  // namespace armature::cpython

@@ -1,0 +1,31 @@
+// Functions and methods that are written in C: the definitions behind their objects.
+#pragma once
+
+#include "core/ref.h"
+
+namespace armature::cpython {
+
+// The definition that a builtin function, a bound builtin method, a method descriptor or a class
+// method descriptor stands for. It identifies what they do: [].append and list.append have the
+// same. Null for all other objects.
+inline PyMethodDef* methodDefinition(BorrowedRef<> callable) {
+  PyTypeObject* type = Py_TYPE(callable.get());
+  if (PyCFunction_Check(callable.get()))
+    return reinterpret_cast<PyCFunctionObject*>(callable.get())->m_ml;
+  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
+    return reinterpret_cast<PyMethodDescrObject*>(callable.get())->d_method;
+  return nullptr;
+}
+
+// A builtin function's __module__, borrowed; null if it has none.
+inline PyObject* moduleOf(BorrowedRef<> builtinFunction) {
+  return reinterpret_cast<PyCFunctionObject*>(builtinFunction.get())->m_module;
+}
+
+// For a PyMethodDef: a function of any of the calling conventions that its flags can name.
+template <class Function>
+PyCFunction asMethod(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+}
+
+}  // namespace armature::cpython

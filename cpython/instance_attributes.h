@@ -1,0 +1,47 @@
+// Where an instance keeps its attributes: in a dict, or in an array of values whose names its class
+// holds (CPython 3.11's inline values).
+#pragma once
+
+#include <cstdint>
+
+#include "core/ref.h"
+
+namespace armature::cpython {
+
+// The offset of the object's place for a dict, if it is the same for all instances of the type; 0
+// if not. A type cannot change it.
+inline int32_t instanceDictOffset(const PyTypeObject* type) {
+#if PY_VERSION_HEX < 0x030C0000
+  // A managed dict lies before the object's header (pycore_object.h, _PyObject_ManagedDictPointer).
+  constexpr int managedDictWord = -3;
+  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT)
+    return managedDictWord * static_cast<int32_t>(sizeof(PyObject*));
+#else
+  if (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) return 0;
+#endif
+  return type->tp_dictoffset > 0 ? static_cast<int32_t>(type->tp_dictoffset) : 0;
+}
+
+// Can instances of the type have a dict at all?
+inline bool hasInstanceDict(const PyTypeObject* type) {
+  return type->tp_flags & Py_TPFLAGS_MANAGED_DICT || type->tp_dictoffset != 0;
+}
+
+// Where the object keeps its __dict__; null if its type gives it none. Without creating the dict:
+// the place may hold null, and the attributes then lie in `inlineValue`.
+inline PyObject** instanceDictPlace(BorrowedRef<> object) {
+  if (int32_t offset = instanceDictOffset(Py_TYPE(object.get())))
+    return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object.get()) + offset);
+  // Of variable size, or none at all; never a managed one, which this would create.
+  return _PyObject_GetDictPtr(object);
+}
+
+// The object's __dict__, borrowed; it is made, and kept by the object, if it did not exist. Null if
+// the type gives it none, or there is no memory.
+PyObject* materializedInstanceDict(BorrowedRef<> object);
+
+// The attribute of an object that keeps inline values; null if it has none of that name, or if it
+// does not keep them. `name` is an exact str.
+PyObject* inlineValue(BorrowedRef<> object, BorrowedRef<> name);
+
+}  // namespace armature::cpython

@@ -1,0 +1,23 @@
+// Exact ints, and the range objects that are made of them.
+#pragma once
+
+#include "core/ref.h"
+
+namespace armature::cpython {
+
+// Are two exact ints the same number? Allocates nothing.
+bool sameInteger(BorrowedRef<> a, BorrowedRef<> b);
+
+// An int as a C int, after __index__. -1 with OverflowError or TypeError set if it is none.
+int asInt(BorrowedRef<> object);
+
+// The numbers of a range object, borrowed.
+struct RangeFields {
+  PyObject* start;
+  PyObject* stop;
+  PyObject* step;
+  PyObject* length;
+};
+const RangeFields& rangeFields(BorrowedRef<> range);
+
+}  // namespace armature::cpython

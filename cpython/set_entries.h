@@ -1,0 +1,25 @@
+// Sets and frozensets, and instances of their subclasses, read without their methods.
+#pragma once
+
+#include "core/ref.h"
+#include "cpython/key_equality.h"
+
+namespace armature::cpython {
+
+// A walk in the set's own order; the set must not change meanwhile:
+//   for (SetEntry entry; nextEntry(set, entry);) …
+struct SetEntry {
+  PyObject* element = nullptr;  // borrowed
+  Py_hash_t hash = 0;
+  Py_ssize_t position = 0;  // of the walk
+};
+
+inline bool nextEntry(BorrowedRef<> set, SetEntry& entry) {
+  return _PySet_NextEntry(set, &entry.position, &entry.element, &entry.hash) > 0;
+}
+
+// set.__contains__(set, key) for a key of that hash. An element that is the key is equal; for all
+// others of the same hash `equality` is asked.
+Presence contains(BorrowedRef<> set, BorrowedRef<> key, Py_hash_t hash, KeyEquality equality);
+
+}  // namespace armature::cpython

@@ -1,0 +1,15 @@
+// The state of the running thread and its interpreter.
+#pragma once
+
+#include "core/ref.h"
+
+namespace armature::cpython {
+
+// Is each call, line or return of this thread told to a debugger, profiler or coverage tool
+// (sys.settrace, sys.setprofile and their C counterparts)?
+inline bool isTraced() {
+  const PyThreadState* state = PyThreadState_Get();
+  return state->c_tracefunc || state->c_profilefunc;
+}
+
+}  // namespace armature::cpython

@@ -1,0 +1,98 @@
+"""The rules of the rooms that no compiler holds, as a scan of the sources.
+
+`./dev lint` runs this file, so it imports nothing that must be built.
+"""
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Not yet converted.
+AWAITED = {
+    "interpreter/calls.cc",
+    "variables/functions/functions.cc",
+    "variables/objects/exception.cc",
+    "variables/objects/module_attributes.cc",
+    "variables/objects/user_defined.cc",
+    "variables/protocol/attribute_protocol.cc",
+    "variables/protocol/object_protocol.cc",
+    "variables/variable_builder.cc",
+}
+NO_ROOMS = {"tests", "benchmarks", "examples", "third_party"}
+
+
+class Rule(NamedTuple):
+    name: str
+    pattern: str  # what must not stand in a line of code
+    rooms: set[str]  # where it may stand
+    instead: str
+
+
+RULES = [
+    Rule(
+        "private functions",
+        r"\b_Py[A-Z]\w*|Py_BUILD_CORE|internal/pycore_",
+        {"cpython", "bytecode"},
+        "a function of cpython/ with a name of its own",
+    ),
+    Rule(
+        "versions",
+        r"\b(ma_version_tag|tp_version_tag|func_version)\b",
+        {"cpython"},
+        "cpython/version_tags.h",
+    ),
+    Rule(
+        "layouts",
+        # (".tp_dictoffset =" fills in a type of ours.)
+        r"(->|\.)(ma_\w+|dk_\w+|func_\w+|m_ml|m_module|m_self|d_method|d_member|ob_digit|ob_item"
+        r"|ob_sval|ob_shash|ob_ref|c_tracefunc|c_profilefunc|cframe|ht_\w+|tp_mro|tp_dict"
+        r"|tp_bases)\b|->tp_dictoffset\b|offsetof\(Py",
+        {"cpython", "bytecode"},
+        "a function of cpython/ that says what is read",
+    ),
+]
+
+
+def code_lines(file: Path) -> list[str]:
+    """The lines of a C++ file without comments."""
+    return [line.split("//")[0] for line in file.read_text().splitlines()]
+
+
+def sources() -> list[Path]:
+    folders = [folder for folder in ROOT.iterdir() if (folder / "BUILD").exists()]
+    return [
+        file
+        for folder in folders
+        if folder.name not in NO_ROOMS and not folder.is_symlink()
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in {".cc", ".h", ".def"}
+    ]
+
+
+def breaches(rule: Rule) -> list[str]:
+    found = []
+    for file in sources():
+        place = file.relative_to(ROOT)
+        if place.parts[0] in rule.rooms or str(place) in AWAITED:
+            continue
+        for number, line in enumerate(code_lines(file), 1):
+            if match := re.search(rule.pattern, line):
+                found.append(f"{place}:{number}: {match[0]}; use {rule.instead}")
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_no_room_breaks_a_rule(rule: Rule):
+    found = breaches(rule)
+    assert not found, "\n".join(["", *found])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_the_rule_is_needed_where_it_allows(rule: Rule):
+    """A rule that nothing would break any more says nothing."""
+    unrestricted = rule._replace(rooms=set())
+    rooms = {breach.split("/")[0] for breach in breaches(unrestricted)}
+    assert rooms, f"no source has {rule.pattern}"
