@@ -433,7 +433,14 @@ std::span<const Assumption> assumptions() {
   return *all;
 }
 
-int verifyAssumptions(const char* failing) {
+int verifyInterpreter(const char* failing) {
+  // The engine keeps its registries once in a process, with objects of the interpreter that made
+  // it.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "armature works in a process's main interpreter only, not in a subinterpreter");
+    return -1;
+  }
   Specimens specimens;
   if (!specimens.complete()) return -1;
   for (const Check& check : kChecks) {

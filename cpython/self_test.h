@@ -16,7 +16,8 @@ struct Assumption {
 std::span<const Assumption> assumptions();
 
 // 0 if all hold, else -1 with an ImportError set that names the first one that does not, and the
-// interpreter. The assumption named `failing` (null: none) is taken not to hold, for tests.
-int verifyAssumptions(const char* failing = nullptr);
+// interpreter; so too in a subinterpreter. The assumption named `failing` (null: none) is taken not
+// to hold, for tests.
+int verifyInterpreter(const char* failing = nullptr);
 
 }  // namespace armature::cpython

@@ -159,6 +159,17 @@ bool CodeCache::accepts(const FrameLocalsMapping& inputs) {
   });
 }
 
+bool CodeCache::visitEntry(const FrameLocalsMapping& inputs,
+                           llvm::function_ref<void(const CacheEntry&)> visit) {
+  std::vector<PyObject*> captures(captureCapacity_ + 1);
+  for (const std::unique_ptr<CacheEntry>& entry : entries_) {
+    if (!entry->guards->check(inputs, captures.data())) continue;
+    visit(*entry);
+    return true;
+  }
+  return false;
+}
+
 Ref<> CodeCache::describe(const CacheEntry& entry) const {
   Ref<> dict = entry.describe();
   auto set = [&](const char* key, Ref<> value) {

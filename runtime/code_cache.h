@@ -1,6 +1,8 @@
 // The translations of one entry point, and the way to one more.
 #pragma once
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <memory>
 #include <vector>
 
@@ -36,6 +38,9 @@ class CodeCache {
   const std::vector<std::shared_ptr<CodeCache>>& family() const { return *family_; }
   // Whether the guards of any entry hold for these inputs.
   bool accepts(const FrameLocalsMapping& inputs);
+  // Shows the entry whose guards hold for these inputs; false if there is none.
+  bool visitEntry(const FrameLocalsMapping& inputs,
+                  llvm::function_ref<void(const CacheEntry&)> visit);
   // The entry's dict, with the name, filename and line at which it starts.
   Ref<> describe(const CacheEntry& entry) const;
   // Drops all entries. The function object must be alive, and may be running.

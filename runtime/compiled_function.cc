@@ -372,6 +372,44 @@ int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t p
   return cache->accepts({slots.data(), object->isCell, slots.size()});
 }
 
+int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
+                  PyObject* keywordNames, llvm::function_ref<void(const CacheEntry&)> visit) {
+  if (Py_TYPE(compiledFunction) != &CompiledFunctionType) {
+    PyErr_Format(PyExc_TypeError, "expected a compiled function, not '%.200s'",
+                 Py_TYPE(compiledFunction)->tp_name);
+    return -1;
+  }
+  CompiledObject* object = compiled(compiledFunction);
+  if (!object->cache) return 0;
+  std::shared_ptr<CodeCache> cache = *object->cache;
+  const EntryPoint& entry = cache->entry();
+  size_t inputCount = entry.locals.size();
+  llvm::SmallVector<PyObject*, kInlineSlots> slots(inputCount);
+  BindingTemporaries temporaries;
+  if (!bindCall(object, entry, arguments, positionalCount, keywordNames, slots.data(),
+                temporaries)) {
+    if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_TypeError, "%U() takes no such arguments", entry.code->name.get());
+    }
+    return -1;
+  }
+  for (;;) {
+    slots.resize(inputCount + cache->captureCapacity() + 1);
+    FrameLocalsMapping inputs{slots.data(), object->isCell, inputCount};
+    Ref<> function;
+    size_t captureCount = 0;
+    switch (cache->find(inputs, slots.data() + inputCount, function, captureCount)) {
+      case CodeCache::Action::Run:
+      case CodeCache::Action::Plain:
+        return cache->visitEntry(inputs, visit);
+      case CodeCache::Action::Error:
+        return -1;
+      case CodeCache::Action::Compiled:
+        continue;
+    }
+  }
+}
+
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
 
 int addCompiledFunctionTypes(PyObject* module) {

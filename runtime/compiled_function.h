@@ -4,6 +4,8 @@
 
 #include <Python.h>
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <memory>
 
 #include "runtime/code_cache.h"
@@ -28,6 +30,13 @@ CodeCache* cacheOf(PyObject* object);
 // exception set.
 int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
                 PyObject* keywordNames);
+
+// Translates the call with these arguments, unless a translation holds for it, without running it.
+// `visit` gets the entry whose guards hold for it. 1; 0 if there is none and the function would run
+// as it is; -1 with an exception set: TypeError if it is no CompiledFunction or takes no such
+// arguments, or what the compilation raised.
+int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
+                  PyObject* keywordNames, llvm::function_ref<void(const CacheEntry&)> visit);
 
 // The function that a CompiledFunction or DisabledFunction stands for, borrowed.
 PyObject* wrappedFunction(PyObject* object);

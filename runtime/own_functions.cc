@@ -40,9 +40,23 @@ Value callDisabledFunction(Translator&, const Value& self, CallArguments&) {
                    "armature.disable() keeps this function out of the graph.");
 }
 
+PyObject* isCompilingNow(PyObject*, PyObject*) { return PyBool_FromLong(isCompiling()); }
+PyObject* graphBreak(PyObject*, PyObject*) { Py_RETURN_NONE; }
+
+PyMethodDef methods[] = {
+    {"is_compiling", isCompilingNow, METH_NOARGS,
+     "is_compiling()\n--\n\n"
+     "True in code that is being captured, and False in code that Python runs as it is."},
+    {"graph_break", graphBreak, METH_NOARGS,
+     "graph_break()\n--\n\n"
+     "Ends the graph in code that is being captured; elsewhere does nothing."},
+    {},
+};
+
 }  // namespace
 
-int registerOwnFunctions(PyObject* module) {
+int addOwnFunctions(PyObject* module) {
+  if (PyModule_AddFunctions(module, methods) < 0) return -1;
   registerInstanceHandler(&CompiledFunctionType, callCompiledFunction);
   registerInstanceHandler(&DisabledFunctionType, callDisabledFunction);
   auto add = [&](const char* name, BuiltinHandler handler) {

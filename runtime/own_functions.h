@@ -5,8 +5,8 @@
 
 namespace armature {
 
-// `module` has is_compiling and graph_break, and the types of compiled and disabled functions.
-// -1 with an exception set.
-int registerOwnFunctions(PyObject* module);
+// Adds is_compiling and graph_break to the module, and tells traces what they are, and what
+// compiled and disabled functions are. -1 with an exception set.
+int addOwnFunctions(PyObject* module);
 
 }  // namespace armature

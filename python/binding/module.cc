@@ -16,14 +16,6 @@ namespace {
 
 using armature::Ref;
 
-// The engine keeps its registries once in a process, with objects of the interpreter that made it.
-bool isMainInterpreter() {
-  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return true;
-  PyErr_SetString(PyExc_ImportError,
-                  "armature works in a process's main interpreter only, not in a subinterpreter");
-  return false;
-}
-
 PyObject* assumptions(PyObject*, PyObject*) {
   Ref<> names = Ref<>::steal(PyList_New(0));
   for (const armature::cpython::Assumption& assumption : armature::cpython::assumptions()) {
@@ -42,8 +34,7 @@ PyMethodDef functions[] = {
 };
 
 int initialize(PyObject* module) {
-  if (!isMainInterpreter()) return -1;
-  if (armature::cpython::verifyAssumptions(std::getenv("ARMATURE_FAIL_ASSUMPTION")) < 0) return -1;
+  if (armature::cpython::verifyInterpreter(std::getenv("ARMATURE_FAIL_ASSUMPTION")) < 0) return -1;
   if (PyModule_AddFunctions(module, functions) < 0) return -1;
   for (auto add : {armature::addBytecodeFunctions, armature::addGuardsFunctions,
                    armature::addGraphFunctions, armature::addRuntimeFunctions}) {

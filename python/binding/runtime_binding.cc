@@ -44,8 +44,6 @@ PyObject* reset(PyObject*, PyObject* function) {
   Py_RETURN_NONE;
 }
 
-PyObject* isCompilingNow(PyObject*, PyObject*) { return PyBool_FromLong(isCompiling()); }
-
 PyObject* accepts(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   if (count == 0) {
     PyErr_SetString(PyExc_TypeError, "accepts() needs a compiled function");
@@ -54,8 +52,6 @@ PyObject* accepts(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
   int accepted = acceptsCall(arguments[0], arguments + 1, count - 1, names);
   return accepted < 0 ? nullptr : PyBool_FromLong(accepted);
 }
-
-PyObject* graphBreak(PyObject*, PyObject*) { Py_RETURN_NONE; }
 
 PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"compiled", "recompile_limit", "unsupported", nullptr};
@@ -83,12 +79,6 @@ PyMethodDef methods[] = {
     {"accepts", cpython::asMethod(accepts), METH_FASTCALL | METH_KEYWORDS,
      "accepts(compiled, /, *args, **kwargs)\n--\n\n"
      "Whether a call with these arguments would run a translation that exists."},
-    {"is_compiling", isCompilingNow, METH_NOARGS,
-     "is_compiling()\n--\n\n"
-     "True in code that is being captured, and False in code that Python runs as it is."},
-    {"graph_break", graphBreak, METH_NOARGS,
-     "graph_break()\n--\n\n"
-     "Ends the graph in code that is being captured; elsewhere does nothing."},
     {"set_hooks", cpython::asMethod(setHooks), METH_VARARGS | METH_KEYWORDS,
      "set_hooks(compiled=None, recompile_limit=None, unsupported=None)\n--\n\n"
      "Sets what is called when a translation is finished, when a function reaches its recompile "
@@ -101,7 +91,7 @@ PyMethodDef methods[] = {
 int addRuntimeFunctions(PyObject* module) {
   if (addCompiledFunctionTypes(module) < 0) return -1;
   if (PyModule_AddFunctions(module, methods) < 0) return -1;
-  return registerOwnFunctions(module);
+  return addOwnFunctions(module);
 }
 
 }  // namespace armature

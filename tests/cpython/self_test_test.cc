@@ -22,14 +22,14 @@ std::string takeImportError() {
 }
 
 TEST(SelfTest, HoldsInThisInterpreter) {
-  EXPECT_EQ(verifyAssumptions(), 0);
+  EXPECT_EQ(verifyInterpreter(), 0);
   EXPECT_FALSE(PyErr_Occurred());
 }
 
 TEST(SelfTest, NamesEachAssumptionThatFails) {
   EXPECT_GE(assumptions().size(), 15u);
   for (const Assumption& assumption : assumptions()) {
-    EXPECT_EQ(verifyAssumptions(assumption.name), -1) << assumption.name;
+    EXPECT_EQ(verifyInterpreter(assumption.name), -1) << assumption.name;
     std::string message = takeImportError();
     EXPECT_NE(message.find(assumption.statement), std::string::npos) << message;
     EXPECT_NE(message.find("CPython 3."), std::string::npos) << message;
@@ -43,9 +43,9 @@ TEST(SelfTest, LeavesNoObjectAlive) {
     Ref<> objects = Ref<>::steal(PyObject_CallMethod(collect.get(), "get_objects", nullptr));
     return PyList_GET_SIZE(objects.get());
   };
-  verifyAssumptions();
+  verifyInterpreter();
   Py_ssize_t before = count();
-  for (int i = 0; i < 10; ++i) verifyAssumptions();
+  for (int i = 0; i < 10; ++i) verifyInterpreter();
   EXPECT_LE(count(), before);
 }
 

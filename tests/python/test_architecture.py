@@ -96,3 +96,15 @@ def test_the_rule_is_needed_where_it_allows(rule: Rule):
     unrestricted = rule._replace(rooms=set())
     rooms = {breach.split("/")[0] for breach in breaches(unrestricted)}
     assert rooms, f"no source has {rule.pattern}"
+
+
+def test_public_headers_show_nothing_of_the_engine():
+    """They include each other, Python.h and the standard library."""
+    included = [
+        (file.name, name)
+        for file in sorted((ROOT / "include" / "armature").glob("*.h"))
+        for name in re.findall(r'#include [<"](.+)[>"]', file.read_text())
+    ]
+    assert included
+    allowed = re.compile(r"armature/\w+\.h|Python\.h|[a-z_]+")
+    assert [pair for pair in included if not allowed.fullmatch(pair[1])] == []

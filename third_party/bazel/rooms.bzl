@@ -19,10 +19,11 @@ ROOMS = {
     "libraries/torch": _MODEL + ["guards", "libraries"],
     "libraries/numpy": _MODEL + ["guards", "libraries"],
     "runtime": _ENGINE + ["libraries", "libraries/torch", "libraries/numpy"],
+    "engine": _ENGINE + ["runtime"],
 }
 
 # Not rooms of the engine, but they stand on it.
-_OUTSIDE = ["python", "cli", "tests", "benchmarks"]
+_OUTSIDE = ["python", "cli", "tests", "benchmarks", "include"]
 
 def room_label(room):
     return "//{}:{}".format(room, room.split("/")[-1])
