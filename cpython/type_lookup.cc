@@ -87,4 +87,8 @@ PyObject* qualifiedName(const PyTypeObject* heapType) {
   return reinterpret_cast<const PyHeapTypeObject*>(heapType)->ht_qualname;
 }
 
+PyObject* shortName(const PyTypeObject* heapType) {
+  return reinterpret_cast<const PyHeapTypeObject*>(heapType)->ht_name;
+}
+
 }  // namespace armature::cpython

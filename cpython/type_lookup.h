@@ -54,5 +54,7 @@ PyTypeObject* staticBase(PyTypeObject* type);
 const char* nameOf(const PyTypeObject* type);
 // __qualname__ of a heap type, a str.
 PyObject* qualifiedName(const PyTypeObject* heapType);
+// Its name alone, str.
+PyObject* shortName(const PyTypeObject* heapType);
 
 }  // namespace armature::cpython

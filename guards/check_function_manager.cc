@@ -86,6 +86,7 @@ bool isIdentity(const Guard& guard) {
     case GuardType::BUILTIN_MATCH:
     case GuardType::CLOSURE_MATCH:
     case GuardType::TENSOR_MATCH:
+    case GuardType::SUBCLASS_MATCH:
       return true;
     case GuardType::EQUALS_MATCH:
     case GuardType::CONSTANT_MATCH:
@@ -121,6 +122,8 @@ void CheckFunctionManager::giveUpIdentities() {
     identities_[i] = guards_[i].operand.get();
     guards_[i].operand = nullptr;
   }
+  for (Guard& guard : guards_) guard.after = nullptr;
+  sources_->releaseConstants();
 }
 
 std::string CheckFunctionManager::textOf(size_t guard) const {

@@ -82,7 +82,14 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::DICT_KEYS_MATCH:
       return "list(dict.keys(" + name + ")) == " + operand;
     case GuardType::HASATTR:
+      if (guard.after) name = "super(" + describe(guard.after) + ", " + name + ")";
       return (guard.number ? "hasattr(" : "not hasattr(") + name + ", " + operand + ")";
+    case GuardType::SUBCLASS_MATCH:
+      return std::string(guard.number ? "" : "not ") + "issubclass(" + name + ", " + operand + ")";
+    case GuardType::ABSTRACT_CLASS:
+      return name + (guard.number ? " is abstract" : " is not abstract");
+    case GuardType::ABC_CACHE_TOKEN:
+      return "no class was registered with an abstract base class";
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
       return "not " + name;
     case GuardType::TENSOR_MATCH:

@@ -34,11 +34,16 @@ struct Guard {
   // BUILTIN_MATCH: the object itself. EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: the
   // code object of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key. HASATTR: the name
   // (guards presence when `number` is 1, absence when 0; of a source of kind Type: in the class,
-  // its metaclass aside). DICT_KEYS_MATCH: a list of the keys in
-  // order (by identity or, for constants, by value). Lambda: a callable of one argument.
-  // Others: null.
+  // its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a class that the class
+  // at `source` has in its MRO (`number` is 1) or has not (0). DICT_KEYS_MATCH: a list of the keys
+  // in order (by identity or, for constants, by value). Lambda: a callable of one argument. Others:
+  // null.
   Ref<> operand;
-  // SEQUENCE_LENGTH, TUPLE_ITERATOR_LEN: the length. BOOL_MATCH: 0 or 1. HASATTR: see above.
+  // HASATTR of a class: the search in its MRO begins behind this class, as super()'s does.
+  Ref<> after;
+  // SEQUENCE_LENGTH, TUPLE_ITERATOR_LEN: the length. BOOL_MATCH: 0 or 1. HASATTR,
+  // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. ABC_CACHE_TOKEN: abc's
+  // counter of registrations (no source).
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united.
   int64_t number = 0;
   // TENSOR_MATCH: the example's metadata.

@@ -44,7 +44,10 @@ bool isAboutDictContent(const Guard& guard, const GuardNode& node) {
 
 // Guards on what a class has, its metaclass aside: answered by the type's version.
 bool isAboutTypeContent(const Guard& guard, const GuardNode& node) {
-  return guard.type == GuardType::HASATTR && node.source->kind() == SourceKind::Type;
+  if (guard.type == GuardType::SUBCLASS_MATCH || guard.type == GuardType::ABSTRACT_CLASS)
+    return true;
+  bool isClass = node.constantType || node.source->kind() == SourceKind::Type;
+  return guard.type == GuardType::HASATTR && isClass;
 }
 
 // Guards whose outcome for one object never changes.
@@ -75,12 +78,18 @@ bool leadsToTheSame(const Source& source) {
   switch (source.kind()) {
     case SourceKind::TupleItem:
     case SourceKind::FunctionClosure:
+    case SourceKind::FunctionGlobals:
+    case SourceKind::FunctionBuiltins:
     case SourceKind::MethodFunction:
     case SourceKind::MethodSelf:
       return true;
     default:
       return false;
   }
+}
+
+bool isFoundInType(const Source& source) {
+  return source.kind() == SourceKind::TypeAttribute || source.kind() == SourceKind::SuperAttribute;
 }
 
 bool isDictEntry(const Source& source) {
@@ -195,7 +204,7 @@ class Compiler {
   void emitTypeSection(GuardNode* node) {
     std::vector<GuardNode*> entries;
     for (GuardNode* child : node->children)
-      if (child->source->kind() == SourceKind::TypeAttribute) entries.push_back(child);
+      if (isFoundInType(*child->source)) entries.push_back(child);
     std::vector<size_t> contents;
     for (size_t guard : node->guards)
       if (isAboutTypeContent(tree_.guards()[guard], *node)) contents.push_back(guard);
@@ -318,12 +327,31 @@ class Compiler {
         break;
       case GuardType::HASATTR: {
         bool inClass = isAboutTypeContent(guard, *node);
-        Instruction& instruction =
-            check(inClass ? Operation::CheckTypeAttribute : Operation::CheckAttribute);
+        Operation operation = !inClass      ? Operation::CheckAttribute
+                              : guard.after ? Operation::CheckSuperAttribute
+                                            : Operation::CheckTypeAttribute;
+        Instruction& instruction = check(operation);
+        if (guard.after) {
+          instruction.number = reinterpret_cast<int64_t>(guard.after.get());
+          program().identities.watch(guard.after.get());
+        }
         instruction.object = writer_.own(guard.operand);
         instruction.negated = guard.number == 0;
         break;
       }
+      case GuardType::SUBCLASS_MATCH: {
+        Instruction& instruction = check(Operation::CheckSubclass);
+        instruction.object = guard.operand.get();
+        instruction.negated = guard.number == 0;
+        program().identities.watch(guard.operand.get());
+        break;
+      }
+      case GuardType::ABSTRACT_CLASS:
+        check(Operation::CheckAbstract).negated = guard.number == 0;
+        break;
+      case GuardType::ABC_CACHE_TOKEN:
+        check(Operation::CheckAbcToken).number = guard.number;
+        break;
       case GuardType::TENSOR_MATCH: {
         const ArrayLibrary* library = arrayLibrary(guard.metadata->library);
         if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");

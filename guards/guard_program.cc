@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "core/describe.h"
+#include "cpython/abstract_classes.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
@@ -146,6 +147,20 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::LoadTypeAttribute:
         loaded = cpython::lookup(as<PyTypeObject>(input), instruction.object);
         goto load;
+      case Operation::LoadSuperAttribute:
+        loaded = cpython::lookupAfter(as<PyTypeObject>(input),
+                                      reinterpret_cast<PyTypeObject*>(instruction.number),
+                                      instruction.object)
+                     .object;
+        goto load;
+      case Operation::LoadTypeName: {
+        auto* type = as<PyTypeObject>(input);
+        bool isHeap = PyType_Check(input) && cpython::isHeapType(type);
+        loaded = !isHeap               ? nullptr
+                 : instruction.negated ? cpython::qualifiedName(type)
+                                       : cpython::shortName(type);
+        goto load;
+      }
       case Operation::LoadMro:
         loaded = PyType_Check(input) ? cpython::mro(as<PyTypeObject>(input)) : nullptr;
         goto load;
@@ -265,6 +280,24 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds = (cpython::lookup(as<PyTypeObject>(input), instruction.object) != nullptr) !=
                 instruction.negated;
         break;
+      case Operation::CheckSuperAttribute:
+        holds = (cpython::lookupAfter(as<PyTypeObject>(input),
+                                      reinterpret_cast<PyTypeObject*>(instruction.number),
+                                      instruction.object)
+                     .object != nullptr) != instruction.negated;
+        break;
+      case Operation::CheckSubclass:
+        holds = static_cast<bool>(PyType_IsSubtype(as<PyTypeObject>(input),
+                                                   as<PyTypeObject>(instruction.object))) !=
+                instruction.negated;
+        break;
+      case Operation::CheckAbstract:
+        holds = ((as<PyTypeObject>(input)->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0) !=
+                instruction.negated;
+        break;
+      case Operation::CheckAbcToken:
+        holds = cpython::abcCacheToken() == instruction.number;
+        break;
       case Operation::CheckTensor: {
         const TensorExpectation& tensor = *instruction.tensor;
         holds = Py_TYPE(input) == tensor.type &&
@@ -324,10 +357,11 @@ std::string GuardProgram::text() const {
     // Once an object that is tested by identity has died, none is looked at.
     if (hasObject && instruction.object)
       result += ", " + (identities.valid() ? describe(instruction.object) : "<object>");
-    // A key's hash varies from run to run.
+    // A key's hash and a class's address vary from run to run.
     bool isHash =
         operation == Operation::LoadDictItem || operation == Operation::LoadInstanceItem ||
-        operation == Operation::CheckDictContains || operation == Operation::CheckSetContains;
+        operation == Operation::CheckDictContains || operation == Operation::CheckSetContains ||
+        operation == Operation::LoadSuperAttribute || operation == Operation::CheckSuperAttribute;
     if (instruction.number && !isHash) result += ", " + std::to_string(instruction.number);
     if (instruction.negated) result += ", not";
     if (instruction.ordered) result += ", ordered";

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include <llvm/ADT/Hashing.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include "guards/constant.h"
 #include "guards/object_access.h"
@@ -52,7 +53,8 @@ size_t hashOperand(BorrowedRef<> operand) {
 GuardNode* childLike(const GuardNode& parent, const Source& source) {
   for (GuardNode* child : parent.children)
     if (child->source->kind() == source.kind() && child->source->index() == source.index() &&
-        child->source->object().get() == source.object().get())
+        child->source->object().get() == source.object().get() &&
+        child->source->after().get() == source.after().get())
       return child;
   return nullptr;
 }
@@ -62,7 +64,8 @@ void require(bool condition, const Guard& guard, const char* what) {
 }
 
 void validate(const Guard& guard) {
-  bool sourceless = guard.type == GuardType::GLOBAL_STATE || guard.distinct;
+  bool sourceless = guard.type == GuardType::GLOBAL_STATE ||
+                    guard.type == GuardType::ABC_CACHE_TOKEN || guard.distinct;
   require(guard.source || sourceless, guard, "needs a source");
   require(!guard.distinct || guard.type == GuardType::DUPLICATE_INPUT, guard,
           "tells no objects apart");
@@ -82,6 +85,7 @@ void validate(const Guard& guard) {
     case GuardType::DICT_NOT_CONTAINS:
     case GuardType::SET_CONTAINS:
     case GuardType::SET_NOT_CONTAINS:
+    case GuardType::SUBCLASS_MATCH:
       require(static_cast<bool>(guard.operand), guard, "needs an operand");
       break;
     case GuardType::DICT_KEYS_MATCH:
@@ -121,8 +125,9 @@ GuardTree::GuardTree(std::vector<Guard> requests, const std::vector<const Source
 
 void GuardTree::add(Guard guard) {
   size_t index = guards_.size();
-  if (guard.type == GuardType::GLOBAL_STATE) {
-    if (!unrooted_.empty()) return;
+  if (!guard.source && !guard.distinct) {
+    auto isSame = [&](size_t known) { return guards_[known].type == guard.type; };
+    if (llvm::any_of(unrooted_, isSame)) return;
     unrooted_.push_back(index);
   } else if (guard.distinct) {
     addNodesOf(*guard.distinct);
@@ -154,11 +159,13 @@ std::vector<GuardTree::Related> GuardTree::relatedBy(const Guard& guard) const {
 }
 
 bool GuardTree::repeats(const GuardNode* node, const Guard& guard) {
-  size_t hash = llvm::hash_combine(node, guard.type, guard.other, hashOperand(guard.operand));
+  size_t hash = llvm::hash_combine(node, guard.type, guard.other, guard.after.get(),
+                                   hashOperand(guard.operand));
   auto [begin, end] = guardsByHash_.equal_range(hash);
   for (auto candidate = begin; candidate != end; ++candidate) {
     Guard& known = guards_[candidate->second];
-    if (nodeFor(known.source) != node || known.type != guard.type || known.other != guard.other)
+    if (nodeFor(known.source) != node || known.type != guard.type || known.other != guard.other ||
+        known.after.get() != guard.after.get())
       continue;
     bool sameOperand = known.operand && guard.operand ? sameConstant(known.operand, guard.operand)
                                                       : known.operand.get() == guard.operand.get();
@@ -183,6 +190,8 @@ GuardNode* GuardTree::newNode(const Source* source, GuardNode* parent) {
 }
 
 PyTypeObject* GuardTree::constantTypeOf(const Source* source) const {
+  if (source->kind() == SourceKind::Constant && PyType_Check(source->object().get()))
+    return reinterpret_cast<PyTypeObject*>(source->object().get());
   if (source->kind() != SourceKind::Type) return nullptr;
   auto exact = exactTypes_.find(source->base());
   return exact == exactTypes_.end() ? nullptr : exact->second;

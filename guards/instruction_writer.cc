@@ -120,6 +120,7 @@ void InstructionWriter::load(const GuardNode* node) {
   const Source& source = *node->source;
   if (node->constantType) {
     loadAs(node, Operation::LoadConstant).object = reinterpret_cast<PyObject*>(node->constantType);
+    program_->identities.watch(reinterpret_cast<PyObject*>(node->constantType));
     return;
   }
   switch (source.kind()) {
@@ -133,6 +134,10 @@ void InstructionWriter::load(const GuardNode* node) {
     case SourceKind::BuiltinsDict:
     case SourceKind::ModulesDict:
       loadAs(node, Operation::LoadConstant).object = source.object();
+      break;
+    case SourceKind::Constant:
+      loadAs(node, Operation::LoadConstant).object = source.object();
+      program_->identities.watch(source.object());
       break;
     case SourceKind::Type:
       loadAs(node, Operation::LoadType);
@@ -158,6 +163,18 @@ void InstructionWriter::load(const GuardNode* node) {
     case SourceKind::TypeAttribute:
       loadAs(node, Operation::LoadTypeAttribute).object = source.object();
       break;
+    case SourceKind::SuperAttribute: {
+      Instruction& instruction = loadAs(node, Operation::LoadSuperAttribute);
+      instruction.object = source.object();
+      instruction.number = reinterpret_cast<int64_t>(source.after().get());
+      program_->identities.watch(source.after());
+      break;
+    }
+    case SourceKind::TypeName:
+    case SourceKind::TypeQualifiedName:
+      loadAs(node, Operation::LoadTypeName).negated =
+          source.kind() == SourceKind::TypeQualifiedName;
+      break;
     case SourceKind::CellContents:
       loadAs(node, Operation::LoadCellContents);
       break;
@@ -172,6 +189,27 @@ void InstructionWriter::load(const GuardNode* node) {
       break;
     case SourceKind::FunctionClosure:
       loadFunctionField(node, cpython::FunctionField::Closure);
+      break;
+    case SourceKind::FunctionGlobals:
+      loadFunctionField(node, cpython::FunctionField::Globals);
+      break;
+    case SourceKind::FunctionBuiltins:
+      loadFunctionField(node, cpython::FunctionField::Builtins);
+      break;
+    case SourceKind::FunctionName:
+      loadFunctionField(node, cpython::FunctionField::Name);
+      break;
+    case SourceKind::FunctionQualifiedName:
+      loadFunctionField(node, cpython::FunctionField::QualifiedName);
+      break;
+    case SourceKind::FunctionModule:
+      loadFunctionField(node, cpython::FunctionField::Module);
+      break;
+    case SourceKind::FunctionDoc:
+      loadFunctionField(node, cpython::FunctionField::Doc);
+      break;
+    case SourceKind::FunctionDict:
+      loadFunctionField(node, cpython::FunctionField::Dict);
       break;
     case SourceKind::MethodFunction:
       loadAs(node, Operation::LoadMethodFunction);

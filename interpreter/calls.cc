@@ -9,10 +9,14 @@ namespace armature {
 
 namespace {
 
-PyObject* qualifiedName(const UserFunctionVariable* function) {
-  return function->existing()
-             ? reinterpret_cast<PyFunctionObject*>(function->existing())->func_qualname
-             : function->code->qualifiedName.get();
+// The name by which errors call the function.
+PyObject* qualifiedName(Translator& translator, const UserFunctionVariable* function) {
+  if (!function->existing()) return function->code->qualifiedName.get();
+  Found name = translator.heap.part(function->source(),
+                                    reinterpret_cast<PyFunctionObject*>(function->existing()),
+                                    SourceKind::FunctionQualifiedName);
+  translator.addGuard(name.source, GuardType::EQUALS_MATCH, name.object);
+  return name.object;
 }
 
 // The items of a tuple or None found in __defaults__.
@@ -47,9 +51,9 @@ bool InstructionTranslator::missingArguments(UserFunctionVariable* function, Fra
     if (!frame.locals()[i]) names.push_back(PyUnicode_AsUTF8(code.locals[i].name.get()));
   }
   if (names.empty()) return false;
-  raise(PyExc_TypeError, "%U() missing %zu required %s argument%s: %s", qualifiedName(function),
-        names.size(), keywordOnly ? "keyword-only" : "positional", names.size() == 1 ? "" : "s",
-        nameList(names).c_str());
+  raise(PyExc_TypeError, "%U() missing %zu required %s argument%s: %s",
+        qualifiedName(*this, function), names.size(), keywordOnly ? "keyword-only" : "positional",
+        names.size() == 1 ? "" : "s", nameList(names).c_str());
   return true;
 }
 
@@ -86,7 +90,7 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
     if (slot < total) {
       if (locals[slot]) {
         raise(PyExc_TypeError, "%U() got multiple values for argument '%S'",
-              qualifiedName(function), name);
+              qualifiedName(*this, function), name);
         return false;
       }
       locals[slot] = arguments.keywordValue(k);
@@ -100,12 +104,12 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
       if (PyUnicode_Compare(code.locals[i].name.get(), name) == 0) {
         raise(PyExc_TypeError,
               "%U() got some positional-only arguments passed as keyword arguments: '%U'",
-              qualifiedName(function), name);
+              qualifiedName(*this, function), name);
         return false;
       }
     }
-    raise(PyExc_TypeError, "%U() got an unexpected keyword argument '%S'", qualifiedName(function),
-          name);
+    raise(PyExc_TypeError, "%U() got an unexpected keyword argument '%S'",
+          qualifiedName(*this, function), name);
     return false;
   }
 
@@ -130,7 +134,7 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
     }
     bool plural = !defaults.empty() || positional != 1;
     raise(PyExc_TypeError, "%U() takes %s positional argument%s but %zu%s %s given",
-          qualifiedName(function), takes.c_str(), plural ? "s" : "", given, extra.c_str(),
+          qualifiedName(*this, function), takes.c_str(), plural ? "s" : "", given, extra.c_str(),
           given == 1 && !keywordOnlyGiven ? "was" : "were");
     return false;
   }
@@ -164,7 +168,13 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
 
   // The closure's cells become the free variables.
   for (size_t i = 0, next = 0; i < code.locals.size(); ++i) {
-    if (code.locals[i].kind == LocalKind::Free) locals[i] = function->closure[next++];
+    if (code.locals[i].kind != LocalKind::Free) continue;
+    NewCellVariable* cell = function->closure[next++];
+    if (cell->existing() && !cell->contents() && !cell->modified()) {
+      throw GraphBreak("Function with an empty cell", describe(Value(function)),
+                       "A variable of the function's closure has no value, which is not guarded.");
+    }
+    locals[i] = cell;
   }
   return true;
 }

@@ -1,5 +1,6 @@
 // raise, try, with.
 #include "interpreter/instruction_translator.h"
+#include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
@@ -20,12 +21,38 @@ Value instantiate(Translator& translator, Value value) {
   bool isClass = (object && PyExceptionClass_Check(object)) ||
                  (user && PyExceptionClass_Check(user->existing()));
   if (isClass) return call(translator, value, llvm::ArrayRef<Value>());
-  if (!object &&
-      PyType_IsSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+  if (!object && translator.heap.isSubtype(typeOf(value),
+                                           reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
     throw GraphBreak("Existing exception object", describe(value),
                      "Exceptions that existed before the trace are not modelled.");
   }
   return translator.raise(PyExc_TypeError, "exceptions must derive from BaseException");
+}
+
+// CHECK_EXC_MATCH: check_except_type_valid of ceval.c, then PyErr_GivenExceptionMatches, which asks
+// no metaclass.
+int exceptionMatches(Translator& translator, const Value& exception, Value wanted) {
+  translator.realize(wanted);
+  ValueVector classes;
+  PyObject* object = wanted.objectOrNull();
+  if ((object && PyTuple_Check(object)) || trackerOf<TupleVariable>(wanted)) {
+    if (!iterateInto(translator, wanted, classes)) return -1;
+  } else {
+    classes.push_back(wanted);
+  }
+  bool matches = false;
+  for (Value& value : classes) {
+    translator.realize(value);
+    auto* user = trackerOf<UserClassVariable>(value);
+    PyObject* type = user ? user->existing() : value.objectOrNull();
+    if (!type || !PyExceptionClass_Check(type)) {
+      translator.raise(PyExc_TypeError,
+                       "catching classes that do not inherit from BaseException is not allowed");
+      return -1;
+    }
+    matches |= translator.heap.isSubtype(typeOf(exception), reinterpret_cast<PyTypeObject*>(type));
+  }
+  return matches;
 }
 
 }  // namespace
@@ -79,7 +106,7 @@ bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction
       frame.push(Value::constant(PyExc_AssertionError));
       return true;
     default: {  // CHECK_EXC_MATCH
-      int matches = isInstance(*this, frame.peek(2), frame.peek(1));
+      int matches = exceptionMatches(*this, frame.peek(2), frame.peek(1));
       if (matches < 0) return false;
       frame.peek(1) = Value::boolean(matches);
       return true;

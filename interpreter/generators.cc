@@ -74,7 +74,7 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
     return item;
   }
   if (exceptionPending() &&
-      PyType_IsSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
+      heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     Value cause = takeException();
     return raise(PyExc_RuntimeError, "generator raised StopIteration");
   }

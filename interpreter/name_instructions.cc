@@ -1,19 +1,35 @@
 // Instructions on names: globals, cells, attributes, subscripts, imports.
+#include "cpython/function_layout.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
+namespace {
+
+// The builtins that a frame looks in. A function chose them when it was made
+// (_PyEval_BuiltinsFromGlobals of ceval.c); one that the trace makes chooses as it would.
+PyObject* builtinsOf(Translator& translator, const Frame& frame) {
+  if (frame.function && frame.function->existing()) {
+    return cpython::read(frame.function->existing(), cpython::FunctionField::Builtins);
+  }
+  PyObject* globals = frame.globals->existing();
+  static PyObject* const name = PyUnicode_InternFromString("__builtins__");
+  PyObject* builtins = translator.heap.item(frame.globals->source(), globals, name).object;
+  if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
+  if (!builtins) return PyEval_GetBuiltins();
+  if (PyDict_Check(builtins)) return builtins;
+  throw GraphBreak("Builtins that are no dict", describe(Value::constant(builtins)),
+                   "The globals' __builtins__ are neither a module nor a dict.");
+}
+
+}  // namespace
+
 bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) {
   Value value = frame.globals->get(*this, name);
   if (!value) {
-    static PyObject* const builtinsName = PyUnicode_InternFromString("__builtins__");
-    // The builtins of a function's globals: a module or its dict; anything else is not modelled.
-    PyObject* builtins = PyDict_GetItemWithError(frame.globals->existing(), builtinsName);
-    if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
-    if (!builtins) builtins = PyEval_GetBuiltins();
-    value = moduleDict(builtins)->get(*this, name);
+    value = moduleDict(builtinsOf(*this, frame))->get(*this, name);
   }
   if (!value) {
     raise(PyExc_NameError, "name '%U' is not defined", name);
@@ -70,6 +86,10 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
                        "Class bodies are not traced; Python runs them.");
   }
   const LocalVariable& variable = frame.code->locals[instruction.argument];
+  if (cell->existing() && !cell->modified()) {
+    throw GraphBreak("Empty cell", PyUnicode_AsUTF8(variable.name.get()),
+                     "The variable has no value, which is not guarded.");
+  }
   if (variable.kind == LocalKind::Free) {
     raise(PyExc_NameError,
           "cannot access free variable '%U' where it is not associated with a value in enclosing "
@@ -154,7 +174,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
   PyObject* level = frame.peek(2).objectOrNull();
   Value fromList = frame.peek(1);
   PyObject* modules = PyImport_GetModuleDict();
-  PyObject* module = PyDict_GetItemWithError(modules, name);
+  PyObject* module = heap.item(sources->modulesDict(), modules, name).object;
   bool absolute = level && PyLong_CheckExact(level) && Py_SIZE(level) == 0;
   if (!absolute || !module || !PyModule_CheckExact(module)) {
     throw GraphBreak("Import inside traced code", PyUnicode_AsUTF8(name),
@@ -168,7 +188,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
     Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
     if (dot >= 0) {
       Ref<> top = Ref<>::steal(PyUnicode_Substring(name, 0, dot));
-      module = PyDict_GetItemWithError(modules, top.get());
+      module = heap.item(sources->modulesDict(), modules, top.get()).object;
       if (!module || !PyModule_CheckExact(module)) {
         throw GraphBreak("Import inside traced code", PyUnicode_AsUTF8(name),
                          "The parent package is not a plain module.");

@@ -1,6 +1,9 @@
 #include "runtime/input_guards.h"
 
+#include <llvm/ADT/MapVector.h>
+
 #include "guards/array_library.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -22,30 +25,56 @@ void observeEverything(InstructionTranslator& translator) {
   }
 }
 
+namespace {
+
+// Objects of one family may be one object in another call, objects of two may not: types are
+// guarded. Any dict may be another object's __dict__.
+PyTypeObject* familyOf(PyObject* object) {
+  return PyDict_Check(object) ? &PyDict_Type : Py_TYPE(object);
+}
+
+// A trace that changed an object took it for another one than all that it looked at besides.
+void guardDistinctObjects(InstructionTranslator& translator) {
+  struct Family {
+    llvm::MapVector<PyObject*, const Source*> written, read;
+  };
+  llvm::MapVector<PyTypeObject*, Family> families;
+  for (VariableTracker* changed : translator.sideEffects().mutated()) {
+    bool isArray = llvm::isa<TensorVariable>(changed);  // its graph runs on the arrays themselves
+    if (!changed->source() || !changed->existing() || isArray) continue;
+    PyObject* object = changed->existing();
+    families[familyOf(object)].written.insert({object, changed->source()});
+  }
+  if (families.empty()) return;
+  for (const Value& value : translator.knownInputs()) {
+    VariableTracker* tracker = value.tracker();
+    if (!tracker->source() || !tracker->existing()) continue;
+    PyObject* object = tracker->existing();
+    auto family = families.find(familyOf(object));
+    if (family == families.end() || family->second.written.count(object)) continue;
+    family->second.read.insert({object, tracker->source()});
+  }
+  for (const auto& [type, family] : families) {
+    if (family.written.size() + family.read.size() < 2) continue;
+    auto distinct = std::make_shared<DistinctObjects>();
+    for (const auto& [object, source] : family.written) distinct->written.push_back(source);
+    for (const auto& [object, source] : family.read) distinct->read.push_back(source);
+    Guard guard;
+    guard.type = GuardType::DUPLICATE_INPUT;
+    guard.distinct = std::move(distinct);
+    translator.addGuard(std::move(guard));
+  }
+}
+
+}  // namespace
+
 void addFinalGuards(InstructionTranslator& translator) {
   if (translator.usedLibraries()) {
     Guard state;
     state.type = GuardType::GLOBAL_STATE;
     translator.addGuard(std::move(state));
   }
-  for (VariableTracker* changed : translator.sideEffects().mutated()) {
-    const Source* source = changed->source();
-    if (!source || !changed->existing()) continue;
-    for (const Value& other : translator.knownInputs()) {
-      VariableTracker* tracker = other.tracker();
-      // (The items of a dict subclass's instance are a variable of their own, of the same object.)
-      bool mayAlias = tracker->source() && tracker->existing() &&
-                      tracker->existing() != changed->existing() &&
-                      tracker->type() == changed->type() && !source->isGlobal();
-      if (!mayAlias) continue;
-      Guard guard;
-      guard.source = source;
-      guard.other = tracker->source();
-      guard.type = GuardType::DUPLICATE_INPUT;
-      guard.number = 0;
-      translator.addGuard(std::move(guard));
-    }
-  }
+  guardDistinctObjects(translator);
 }
 
 }  // namespace armature

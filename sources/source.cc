@@ -42,6 +42,8 @@ std::string makeName(const Source& source, const std::string& text) {
       return "__builtins__";
     case SourceKind::ModulesDict:
       return "sys.modules";
+    case SourceKind::Constant:
+      return describe(source.object());
     case SourceKind::Type:
       return "type(" + source.base()->name() + ")";
     case SourceKind::InstanceDict:
@@ -61,6 +63,15 @@ std::string makeName(const Source& source, const std::string& text) {
       return source.base()->name() + "." + descriptorName(source.object());
     case SourceKind::TypeAttribute:
       return source.base()->name() + "." + utf8(source.object());
+    case SourceKind::SuperAttribute:
+      return "super(" + describe(source.after()) + ", " + source.base()->name() + ")." +
+             utf8(source.object());
+    case SourceKind::TypeName:
+    case SourceKind::FunctionName:
+      return of(".__name__");
+    case SourceKind::TypeQualifiedName:
+    case SourceKind::FunctionQualifiedName:
+      return of(".__qualname__");
     case SourceKind::CellContents:
       return of(".cell_contents");
     case SourceKind::FunctionCode:
@@ -71,6 +82,16 @@ std::string makeName(const Source& source, const std::string& text) {
       return of(".__kwdefaults__");
     case SourceKind::FunctionClosure:
       return of(".__closure__");
+    case SourceKind::FunctionGlobals:
+      return of(".__globals__");
+    case SourceKind::FunctionBuiltins:
+      return of(".__builtins__");
+    case SourceKind::FunctionModule:
+      return of(".__module__");
+    case SourceKind::FunctionDoc:
+      return of(".__doc__");
+    case SourceKind::FunctionDict:
+      return of(".__dict__");
     case SourceKind::MethodFunction:
       return of(".__func__");
     case SourceKind::MethodSelf:
@@ -107,7 +128,8 @@ bool Source::isGlobal() const {
 }
 
 size_t SourceTable::KeyHash::operator()(const Key& key) const {
-  return llvm::hash_combine(static_cast<uint8_t>(key.kind), key.base, key.index, key.object);
+  return llvm::hash_combine(static_cast<uint8_t>(key.kind), key.base, key.index, key.object,
+                            key.after);
 }
 
 SourceTable::SourceTable() : integers_(Ref<>::steal(PyDict_New())) {}
@@ -127,15 +149,17 @@ Ref<> SourceTable::canonical(BorrowedRef<> object) {
 }
 
 const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t index,
-                                  BorrowedRef<> object, std::string text) {
+                                  BorrowedRef<> object, std::string text, BorrowedRef<> after) {
   Ref<> owned = object ? canonical(object) : Ref<>();
-  auto [entry, isNew] = table_.try_emplace(Key{kind, base, index, owned.get()}, nullptr);
+  auto [entry, isNew] =
+      table_.try_emplace(Key{kind, base, index, owned.get(), after.get()}, nullptr);
   if (isNew) {
     std::unique_ptr<Source> source(new Source);
     source->kind_ = kind;
     source->base_ = base;
     source->index_ = index;
     source->object_ = std::move(owned);
+    source->after_ = Ref<>::create(after);
     source->text_ = std::move(text);
     entry->second = source.get();
     sources_.push_back(std::move(source));
@@ -162,6 +186,24 @@ const Source* SourceTable::builtinsDict() {
 
 const Source* SourceTable::modulesDict() {
   return intern(SourceKind::ModulesDict, nullptr, 0, PyImport_GetModuleDict(), "");
+}
+
+void SourceTable::releaseConstants() {
+  for (const std::unique_ptr<Source>& source : sources_) {
+    if (source->kind_ != SourceKind::Constant && !source->after_) continue;
+    source->name();
+    source->after_ = nullptr;
+    if (source->kind_ == SourceKind::Constant) source->object_ = nullptr;
+  }
+}
+
+const Source* SourceTable::constant(BorrowedRef<> object) {
+  return intern(SourceKind::Constant, nullptr, 0, object, "");
+}
+
+const Source* SourceTable::superAttribute(const Source* base, BorrowedRef<> name,
+                                          BorrowedRef<> after) {
+  return intern(SourceKind::SuperAttribute, base, 0, name, "", after);
 }
 
 const Source* SourceTable::path(SourceKind kind, const Source* base) {

@@ -22,6 +22,7 @@ enum class SourceKind : uint8_t {
   GlobalsDict,   // the globals of a traced function (G[…] for the root's); `object` is the dict
   BuiltinsDict,  // builtins.__dict__
   ModulesDict,   // sys.modules
+  Constant,      // `object` itself, known by identity: classes above all, whose facts hang on it
   // Paths from `base`. None of them runs Python code.
   Type,                // type(base)
   InstanceDict,        // base.__dict__, by _PyObject_GetDictPtr
@@ -31,14 +32,24 @@ enum class SourceKind : uint8_t {
   TupleItem,           // tuple.__getitem__(base, index)
   Slot,                // the member descriptor `object` (__slots__) read from base
   TypeAttribute,       // _PyType_Lookup(base, object): base is a type, object a str
+  SuperAttribute,      // what super(after, …) finds in the MRO of base, a type; object is a str
+  TypeName,            // base.__name__ of a heap type, as type.__name__ gives it
+  TypeQualifiedName,   // base.__qualname__ likewise
   CellContents,        // base.cell_contents
   FunctionCode,        // base.__code__
   FunctionDefaults,    // base.__defaults__ (tuple or None)
   FunctionKwDefaults,  // base.__kwdefaults__ (dict or None)
   FunctionClosure,     // base.__closure__ (tuple or None)
-  MethodFunction,      // base.__func__ of a bound method
-  MethodSelf,          // base.__self__ of a bound method or builtin
-  TypeMro,             // base.__mro__
+  FunctionGlobals,     // base.__globals__
+  FunctionBuiltins,    // base.__builtins__
+  FunctionName,        // base.__name__
+  FunctionQualifiedName,  // base.__qualname__
+  FunctionModule,         // base.__module__ (None where the function has none)
+  FunctionDoc,            // base.__doc__
+  FunctionDict,           // base.__dict__ (None where there is none yet)
+  MethodFunction,         // base.__func__ of a bound method
+  MethodSelf,             // base.__self__ of a bound method or builtin
+  TypeMro,                // base.__mro__
   PartialFunction,
   PartialArguments,
   PartialKeywords,  // functools.partial's C struct
@@ -53,6 +64,8 @@ class Source {
   const Source* base() const { return base_; }
   int64_t index() const { return index_; }
   BorrowedRef<> object() const { return object_; }
+  // SuperAttribute: the class behind which the search begins.
+  BorrowedRef<> after() const { return after_; }
 
   // The one textual form: L['x'], G['torch'], L['self'].fc1 (instance dict items whose key is an
   // identifier print as attributes), L['xs'][0], type(L['x']), ….
@@ -69,7 +82,8 @@ class Source {
   SourceKind kind_ = SourceKind::Local;
   const Source* base_ = nullptr;
   int64_t index_ = 0;
-  Ref<> object_;      // key, name, dict or descriptor, by kind
+  Ref<> object_;  // key, name, dict or descriptor, by kind
+  Ref<> after_;
   std::string text_;  // name of a local, of a module of globals; empty for others
   mutable std::string name_;
 };
@@ -82,12 +96,19 @@ class SourceTable {
   SourceTable(const SourceTable&) = delete;
   SourceTable& operator=(const SourceTable&) = delete;
 
+  // Gives up the references to what Constant sources name; their texts stay. Called when the guards
+  // that hold those objects weakly are in place.
+  void releaseConstants();
+
   const Source* local(int64_t index, BorrowedRef<> name);
   const Source* localCell(int64_t index, BorrowedRef<> name);
   // `isRoot`: the globals of the function being compiled, which print as G.
   const Source* globalsDict(BorrowedRef<> dict, bool isRoot);
   const Source* builtinsDict();
   const Source* modulesDict();
+  const Source* constant(BorrowedRef<> object);
+  // What super(after, …) finds under `name` in the MRO of the type `base`.
+  const Source* superAttribute(const Source* base, BorrowedRef<> name, BorrowedRef<> after);
   // Paths without operand.
   const Source* path(SourceKind kind, const Source* base);
   // Paths with an index (DictKey, ListItem, TupleItem).
@@ -106,6 +127,7 @@ class SourceTable {
     const Source* base;
     int64_t index;
     PyObject* object;
+    PyObject* after;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
@@ -113,7 +135,7 @@ class SourceTable {
   };
   Ref<> canonical(BorrowedRef<> object);
   const Source* intern(SourceKind kind, const Source* base, int64_t index, BorrowedRef<> object,
-                       std::string text);
+                       std::string text, BorrowedRef<> after = nullptr);
 
   Ref<> integers_;  // dict: the one object for each int that serves as a key
   std::vector<std::unique_ptr<Source>> sources_;

@@ -28,7 +28,7 @@ const Value* CallArguments::keyword(const char* name) const {
   return nullptr;
 }
 
-Translator::Translator() : sources(std::make_shared<SourceTable>()) {
+Translator::Translator() : sources(std::make_shared<SourceTable>()), heap(trail, *sources, *this) {
   graph = std::make_unique<Graph>(sources);
 }
 
@@ -113,27 +113,38 @@ std::vector<Value> Translator::knownInputs() const {
 }
 
 DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
-  if (Value value = known(dict)) return llvm::cast<DictVariable>(value.tracker());
+  if (Value value = known(dict)) {
+    if (auto* variable = trackerOf<DictVariable>(value)) return variable;
+    auto* user = trackerOf<UserObjectVariable>(value);
+    if (user && user->container) return user->container;
+    throw GraphBreak("Globals that are not modelled", describe(value),
+                     "The globals of a function lie in a dict of a type that is not traced.");
+  }
   auto* variable = make<DictVariable>(sources->globalsDict(dict, dict == rootGlobals_), dict);
   remember(dict, variable);
   return variable;
 }
 
-const Source* Translator::typeSource(const VariableTracker* tracker) {
-  if (!tracker->source()) return nullptr;
-  auto [found, inserted] = typeSources_.try_emplace(tracker->type(), nullptr);
-  if (inserted) {
-    found->second = sources->path(SourceKind::Type, tracker->source());
-    recordUndo(trail, [this, type = tracker->type()] { typeSources_.erase(type); });
-  }
-  return found->second;
+Value Translator::dictValue(DictVariable* dict) const {
+  Value value = dict->existing() ? known(dict->existing()) : Value();
+  return value ? value : Value(dict);
+}
+
+void Translator::guardSame(const Source* source, const Source* other, bool same) {
+  if (!source || !other || source == other) return;
+  Guard guard;
+  guard.source = source;
+  guard.other = other;
+  guard.type = GuardType::DUPLICATE_INPUT;
+  guard.number = same;
+  addGuard(std::move(guard));
 }
 
 Value Translator::knownClass(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Value::constant(object);
   if (Value value = known(object)) return value;
-  Value variable = make<UserClassVariable>(nullptr, object);
+  Value variable = make<UserClassVariable>(heap.classSource(type), object);
   remember(object, variable);
   return variable;
 }

@@ -14,6 +14,7 @@
 #include "core/trail.h"
 #include "graph/graph.h"
 #include "guards/guard.h"
+#include "heap/heap.h"
 #include "sources/source.h"
 #include "variables/library.h"
 #include "variables/value.h"
@@ -46,7 +47,7 @@ struct CallArguments {
   const Value* keyword(const char* name) const;
 };
 
-class Translator : public Observer {
+class Translator : public Observer, public Heap::Dependencies {
  public:
   ~Translator() override;
 
@@ -55,6 +56,8 @@ class Translator : public Observer {
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
   std::unique_ptr<Graph> graph;
+  // What may be known of objects that existed before the trace.
+  Heap heap;
 
   template <class Kind, class... Arguments>
   Kind* make(Arguments&&... arguments) {
@@ -86,16 +89,17 @@ class Translator : public Observer {
     realize(value);
     return value;
   }
-  // The class as the program has reached it already, else a class variable without a source (for
-  // classes that a library pins: torch.Tensor).
+  // A class that the trace knows by its identity, by whatever way: as the program has reached it
+  // already, else by the path to the class itself.
   Value knownClass(PyTypeObject* type);
   PyObject* rootGlobals() const { return rootGlobals_; }
   // The __dict__ of a module or the globals of a function, by its identity: one variable each.
   DictVariable* moduleDict(BorrowedRef<> dict);
-  // The path to the type of an existing object. All objects of one type share the path of the first
-  // one seen (the others' TYPE_MATCH holds them to the same type), so that what is found on the
-  // type is looked up and guarded once.
-  const Source* typeSource(const VariableTracker* tracker);
+  // What the program sees of a dict that the trace works on: the object that it is, which may be an
+  // instance of a subclass.
+  Value dictValue(DictVariable* dict) const;
+  // Guards that two paths lead to one object, and the other way round.
+  void guardSame(const Source* source, const Source* other, bool same);
   // The variable of an existing object that the program has looked at; null if it has not.
   Value known(PyObject* object) const {
     auto found = identities_.find(object);
@@ -104,7 +108,7 @@ class Translator : public Observer {
   void remember(PyObject* object, Value variable);
   // All of them that are trackers, in the order in which the program looked at them.
   std::vector<Value> knownInputs() const;
-  void addGuard(Guard guard);
+  void addGuard(Guard guard) override;
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
   const std::vector<Guard>& guards() const { return guards_; }
@@ -170,10 +174,23 @@ class Translator : public Observer {
   void checkBeforeHandler(const Library& library, Node* node);
 
   Value exception_;
-  llvm::DenseMap<PyTypeObject*, const Source*> typeSources_;
   bool gradEnabled_ = true;
   bool usedLibraries_ = false;
   int recursionDepth_ = 0;
+};
+
+// Counts one level of C++ recursion for as long as it lives. Throws as enterRecursion does.
+class RecursionScope {
+ public:
+  explicit RecursionScope(Translator& translator) : translator_(translator) {
+    translator.enterRecursion();
+  }
+  ~RecursionScope() { translator_.leaveRecursion(); }
+  RecursionScope(const RecursionScope&) = delete;
+  RecursionScope& operator=(const RecursionScope&) = delete;
+
+ private:
+  Translator& translator_;
 };
 
 }  // namespace armature

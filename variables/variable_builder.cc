@@ -1,6 +1,8 @@
 #include "variables/variable_builder.h"
 
 #include "bytecode/code.h"
+#include "cpython/function_layout.h"
+#include "cpython/type_lookup.h"
 #include "guards/array_library.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
@@ -34,10 +36,10 @@ bool hasTypeName(PyObject* object, const char* module, const char* name) {
   return same;
 }
 
-bool isNamedTupleType(PyTypeObject* type) {
-  if (type->tp_base != &PyTuple_Type || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
-  PyObject* fields = PyDict_GetItemString(type->tp_dict, "_fields");
-  return fields && PyTuple_CheckExact(fields);
+bool isNamedTupleType(Heap& heap, PyTypeObject* type) {
+  if (cpython::base(type) != &PyTuple_Type || !cpython::isHeapType(type)) return false;
+  Found fields = heap.lookup(type, "_fields");
+  return fields && PyTuple_CheckExact(fields.object);
 }
 
 // Which library the array belongs to, by its exact type; nothing for subclasses, which may
@@ -101,14 +103,9 @@ Value VariableBuilder::buildMutableOrShared() {
   PyObject* object = object_;
   if (Value known = translator_.known(object)) {
     const Source* first = known.isTracker() ? known.tracker()->source() : nullptr;
-    if (first && source_ && first != source_) {
-      Guard guard;
-      guard.source = source_;
-      guard.other = first;
-      guard.type = GuardType::DUPLICATE_INPUT;
-      guard.number = 1;
-      translator_.addGuard(std::move(guard));
-    } else if (!first && source_) {
+    if (first) {
+      translator_.guardSame(source_, first, true);
+    } else if (source_) {
       guard(GuardType::ID_MATCH, object);
     }
     return known;
@@ -135,7 +132,7 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildCell();
   } else if (arrayKind(object, kind)) {
     built = buildArray(kind);
-  } else if (isNamedTupleType(type)) {
+  } else if (isNamedTupleType(translator_.heap, type)) {
     built = buildNamedTuple();
   } else {
     built = buildInstance();
@@ -215,24 +212,21 @@ Value VariableBuilder::buildSet() {
 
 Value VariableBuilder::buildFunction() {
   auto* function = reinterpret_cast<PyFunctionObject*>(object_.get());
-  CodePtr code = lift(reinterpret_cast<PyCodeObject*>(function->func_code));
+  Heap& heap = translator_.heap;
+  CodePtr code = lift(heap.codeOf(source_, function));
   if (!code) {
     PyErr_Clear();
     return buildOpaque();
   }
-  guard(GuardType::CLOSURE_MATCH, function->func_code);
-  DictVariable* globals = translator_.moduleDict(function->func_globals);
+  DictVariable* globals =
+      translator_.moduleDict(cpython::read(object_, cpython::FunctionField::Globals));
   auto* variable =
       translator_.make<UserFunctionVariable>(std::move(code), globals, source_, object_);
-  if (function->func_defaults) {
-    variable->defaults =
-        translator_.wrap(path(SourceKind::FunctionDefaults), function->func_defaults);
-  }
-  if (function->func_kwdefaults) {
-    variable->keywordDefaults =
-        translator_.wrap(path(SourceKind::FunctionKwDefaults), function->func_kwdefaults);
-  }
-  if (PyObject* closure = function->func_closure) {
+  Found defaults = heap.part(source_, function, SourceKind::FunctionDefaults);
+  variable->defaults = translator_.wrap(defaults.source, defaults.object);
+  Found keywordDefaults = heap.part(source_, function, SourceKind::FunctionKwDefaults);
+  variable->keywordDefaults = translator_.wrap(keywordDefaults.source, keywordDefaults.object);
+  if (PyObject* closure = cpython::read(object_, cpython::FunctionField::Closure)) {
     const Source* closureSource = path(SourceKind::FunctionClosure);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
       const Source* cellSource =
@@ -308,16 +302,19 @@ Value VariableBuilder::buildInstance() {
   // Subclasses of OrderedDict keep an order of their own, which only their iterator knows.
   PyTypeObject* layout = staticBase(type);
   bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type;
-  static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
-  PyObject* access = _PyType_Lookup(type, getattribute);
+  Found access = translator_.heap.lookup(type, "__getattribute__");
   bool knownAccess = layout->tp_getattro == PyObject_GenericGetAttr &&
-                     (access == _PyType_Lookup(layout, getattribute) || PyFunction_Check(access));
+                     (access.object == translator_.heap.lookup(layout, "__getattribute__").object ||
+                      PyFunction_Check(access.object));
   if (!plainLayout || !knownAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     return buildOpaque();
   }
   guardType();
   auto* object = translator_.make<UserObjectVariable>(source_, object_);
-  if (layout == &PyDict_Type) object->container = translator_.make<DictVariable>(source_, object_);
+  if (layout == &PyDict_Type) {
+    object->container = translator_.make<DictVariable>(source_, object_);
+    object->container->instance = object;
+  }
   return object;
 }
 

@@ -1,7 +1,7 @@
 """Which room may include which: the table of docs/architecture. An edge that isn't here does not build."""
 
 _FOUNDATION = ["cpython", "core", "bytecode", "sources"]
-_MODEL = _FOUNDATION + ["graph", "shapes", "variables"]
+_MODEL = _FOUNDATION + ["graph", "shapes", "heap", "variables"]
 _ENGINE = _MODEL + ["guards", "interpreter", "codegen"]
 
 ROOMS = {
@@ -11,8 +11,9 @@ ROOMS = {
     "sources": ["cpython", "core", "bytecode"],
     "shapes": _FOUNDATION,
     "graph": _FOUNDATION + ["shapes"],
-    "variables": _FOUNDATION + ["graph", "shapes", "guards"],
+    "variables": _FOUNDATION + ["graph", "shapes", "guards", "heap"],
     "guards": _FOUNDATION + ["graph", "shapes"],
+    "heap": _FOUNDATION + ["graph", "shapes", "guards"],
     "interpreter": _MODEL + ["guards"],
     "codegen": _MODEL + ["guards", "interpreter"],
     "libraries": _MODEL + ["guards"],

@@ -28,7 +28,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   if (methods && methods->nb_int && slots.nb_int) return slots.nb_int(translator, value);
   if (hasIndex(value)) return toIndex(translator, value);
   static PyObject* const trunc = PyUnicode_InternFromString("__trunc__");
-  if (cpython::lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
+  if (translator.heap.lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
     throw GraphBreak("int() of an object", describe(value),
                      "The conversion runs code that is not traced.");
   }

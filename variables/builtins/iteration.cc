@@ -38,7 +38,7 @@ Value next(Translator& translator, const Value&, CallArguments& arguments) {
   }
   PyTypeObject* type = typeOf(translator.exception());
   if (!hasDefault ||
-      !PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
+      !translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     return Value();
   }
   translator.takeException();

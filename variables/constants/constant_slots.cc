@@ -204,12 +204,15 @@ Value constantIterator(Translator& translator, const Value& self) {
 // --- Attributes.
 
 Value moduleAttribute(Translator& translator, const Value& module, PyObject* name) {
+  // A module may be given another class.
+  translator.addGuard(translator.sources->constant(module.object()), GuardType::TYPE_MATCH,
+                      reinterpret_cast<PyObject*>(&PyModule_Type));
   DictVariable* dict = translator.moduleDict(PyModule_GetDict(module.object()));
   if (Value value = dict->get(translator, name)) return value;
   if (translator.exceptionPending()) return Value();
   if (std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return dict;
   static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
-  if (PyDict_GetItemWithError(PyModule_GetDict(module.object()), getattr)) {
+  if (dict->has(translator, Value::constant(getattr))) {
     throw GraphBreak("Module with __getattr__", describe(module) + "." + PyUnicode_AsUTF8(name),
                      "The module computes this attribute; that is not traced.");
   }
@@ -223,14 +226,14 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
   PyObject* object = self.object();
   if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
   if (!PyType_Check(object)) {
-    PyObject* found = cpython::lookup(Py_TYPE(object), name);
+    PyObject* found = translator.heap.lookup(Py_TYPE(object), name).object;
     if (found &&
         (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
       return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(found), self);
     }
   }
   // Attributes of static types and of immutable objects are what they are.
-  Value result = translator.fromPython(PyObject_GetAttr(object, name));
+  Value result = translator.fromPython(Heap::attributeOfData(object, name).release());
   if (!result || isConstantObject(result.object())) return result;
   if (PyType_Check(result.object())) {
     return translator.knownClass(reinterpret_cast<PyTypeObject*>(result.object()));

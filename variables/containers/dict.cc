@@ -19,12 +19,20 @@ namespace armature {
 
 namespace {
 
+// A class whose instances hash and compare by identity may be given other methods.
+void dependOnIdentityHash(Translator& translator, PyTypeObject* type) {
+  for (const char* name : {"__hash__", "__eq__"}) translator.heap.lookup(type, name);
+}
+
 // A key as hashKey wants it: realized, in tuples too. A tuple that turns out to hold nothing but
 // data becomes the real tuple, so that one key has one form.
 Value realizeDeeply(Translator& translator, Value key) {
   translator.realize(key);
   auto* tuple = trackerOf<TupleVariable>(key);
-  if (!tuple) return key;
+  if (!tuple) {
+    if (key.isTracker()) dependOnIdentityHash(translator, typeOf(key));
+    return key;
+  }
   ValueVector items;
   bool changed = false, data = true;
   for (const Value& item : tuple->items()) {
@@ -148,21 +156,14 @@ int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t h
     complete(translator);
     return map_.find(key, hash);
   }
-  PyObject* value = PyDict_GetItemWithError(existing(), object);
-  if (!value && PyErr_Occurred()) {
-    translator.raiseFromPython();
-    return OrderedValueMap::kAbsent;
-  }
+  Found value = translator.heap.item(source(), existing(), object);
   OrderedValueMap::Entry entry;
   entry.key = key;
   entry.hash = hash;
   if (value) {
-    const Source* item = translator.sources->item(SourceKind::DictItem, source(), object);
-    entry.value = translator.wrap(item, value);
+    entry.value = translator.wrap(value.source, value.object);
     entry.existed = true;
   }
-  translator.addGuard(source(), value ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS,
-                      object);
   appendTrailed(translator, std::move(entry));
   return map_.entryCount() - 1;
 }

@@ -54,6 +54,8 @@ class DictVariable : public VariableTracker {
   const OrderedValueMap::Entry* previous(Translator& translator, int32_t& position);
 
   VariableTracker* owner() const { return owner_; }
+  // The instance of a subclass whose items these are; null for other dicts.
+  VariableTracker* instance = nullptr;
   bool modified() const { return modified_; }
   // collections.defaultdict's default_factory; null for other types, and for an existing dict whose
   // factory nobody has asked for. Trailed.

@@ -29,7 +29,7 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
     ValueVector items;
     if (!iterateInto(translator, pair, items)) {
       PyTypeObject* type = typeOf(translator.exception());
-      if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+      if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
         translator.takeException();
         translator.raise(PyExc_TypeError,
                          "cannot convert dictionary update sequence element #%zd to a sequence", i);
@@ -183,7 +183,7 @@ Value optionalMethod(Translator& translator, const Value& object, PyObject* name
   // What a builtin type does not have, its instances do not have.
   PyTypeObject* type = typeOf(object);
   if (!cpython::isHeapType(type) && !cpython::hasInstanceDict(type) &&
-      !cpython::lookup(type, name)) {
+      !translator.heap.lookup(type, name)) {
     return Value();
   }
   return getOptionalAttribute(translator, object, name);
@@ -219,7 +219,7 @@ bool isSpecialDict(const DictVariable* dict) {
 }
 
 DictVariable* copyDict(Translator& translator, DictVariable* dict) {
-  if (PyType_IsSubtype(dict->type(), &PyODict_Type) && dict->type() != &PyODict_Type) {
+  if (translator.heap.isSubtype(dict->type(), &PyODict_Type) && dict->type() != &PyODict_Type) {
     throw GraphBreak("Copy of an OrderedDict subclass", describe(dict), "Not modelled.");
   }
   auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);

@@ -21,6 +21,14 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
     Value value = defaultDictMissing(translator, dict, key);
     if (value || translator.exceptionPending()) return value;
   }
+  if (dict->instance) {
+    // dict_subscript asks an instance of a subclass for __missing__.
+    static PyObject* const name = PyUnicode_InternFromString("__missing__");
+    if (Value missing = lookupSpecial(translator, dict->instance, name)) {
+      return call(translator, missing, {key});
+    }
+    if (translator.exceptionPending()) return Value();
+  }
   return translator.raiseWithArguments(PyExc_KeyError, {key});
 }
 

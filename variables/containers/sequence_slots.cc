@@ -96,7 +96,7 @@ bool readIterable(Translator& translator, Value iterable, const char* message, V
   Value iterator = getIterator(translator, iterable);
   if (!iterator) {
     PyTypeObject* type = typeOf(translator.exception());
-    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+    if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
       translator.takeException();
       translator.raise(PyExc_TypeError, message);
     }

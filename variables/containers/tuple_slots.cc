@@ -118,9 +118,8 @@ int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
 
 Value namedGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyTypeObject* type = typeOf(self);
-  const Source* source = typeSource(self, translator);
-  TypeAttribute found = findOnType(translator, source, type, name);
-  if (!found.object && cpython::hasInstanceDict(type)) {
+  Found found = translator.heap.lookup(type, name);
+  if (!found && cpython::hasInstanceDict(type)) {
     throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
                      "Instances of tuple subclasses are traced without attributes of their own.");
   }
@@ -128,7 +127,6 @@ Value namedGetAttribute(Translator& translator, const Value& self, PyObject* nam
     int64_t index = fieldIndex(type, found.object);
     const ValueVector& items = tupleItems(self);
     if (index >= 0 && index < static_cast<int64_t>(items.size())) {
-      if (found.source) translator.addGuard(found.source, GuardType::ID_MATCH, found.object);
       return items[index];
     }
   }
@@ -138,10 +136,10 @@ Value namedGetAttribute(Translator& translator, const Value& self, PyObject* nam
 bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name,
                        const Value& value) {
   PyTypeObject* type = typeOf(self);
-  PyObject* found = cpython::lookup(type, name);
-  if (found && fieldIndex(type, found) >= 0) {
-    translator.raise(PyExc_AttributeError,
-                     cpython::isMember(found) ? "readonly attribute" : "can't set attribute");
+  Found found = translator.heap.lookup(type, name);
+  if (found && fieldIndex(type, found.object) >= 0) {
+    translator.raise(PyExc_AttributeError, cpython::isMember(found.object) ? "readonly attribute"
+                                                                           : "can't set attribute");
     return false;
   }
   if (cpython::hasInstanceDict(type)) {
@@ -153,64 +151,60 @@ bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name
 
 // A subclass may override what tuple does: then its own function is called.
 Value namedRepr(Translator& translator, const Value& self) {
-  if (typeOf(self)->tp_repr == PyTuple_Type.tp_repr) return repr(translator, self);
   static PyObject* const name = PyUnicode_InternFromString("__repr__");
+  if (translator.heap.inherits(typeOf(self), &PyTuple_Type, name)) return repr(translator, self);
   Value method = lookupSpecial(translator, self, name);
   return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
 }
 
-void requireInherited(const Value& self, bool inherited) {
-  if (inherited) return;
-  throw GraphBreak("Tuple subclass with overridden methods", describe(self),
-                   "The class redefines an operator of tuple.");
+void requireInherited(Translator& translator, const Value& self,
+                      std::initializer_list<const char*> methods) {
+  for (const char* method : methods) {
+    Ref<> name = Ref<>::steal(PyUnicode_InternFromString(method));
+    if (translator.heap.inherits(typeOf(self), &PyTuple_Type, name.get())) continue;
+    throw GraphBreak("Tuple subclass with overridden methods", describe(self),
+                     "The class redefines an operator of tuple.");
+  }
 }
-
-// The sequence and mapping methods of the type and those of tuple itself. A class statement gives
-// a type methods of its own even where it inherits the functions in them.
-const PySequenceMethods& sequenceMethods(const Value& self) {
-  return *typeOf(self)->tp_as_sequence;
-}
-const PySequenceMethods& tupleMethods() { return *PyTuple_Type.tp_as_sequence; }
 
 Value namedSubscript(Translator& translator, const Value& self, const Value& key) {
-  requireInherited(
-      self, typeOf(self)->tp_as_mapping->mp_subscript == PyTuple_Type.tp_as_mapping->mp_subscript);
+  requireInherited(translator, self, {"__getitem__"});
   return subscript(translator, self, key);
 }
 
 Value namedLength(Translator& translator, const Value& self) {
-  requireInherited(self, sequenceMethods(self).sq_length == tupleMethods().sq_length);
+  requireInherited(translator, self, {"__len__"});
   return sequenceLength(translator, self);
 }
 
 Value namedContains(Translator& translator, const Value& self, const Value& item) {
-  requireInherited(self, sequenceMethods(self).sq_contains == tupleMethods().sq_contains);
+  requireInherited(translator, self, {"__contains__"});
   return sequenceContains(translator, self, item);
 }
 
 Value namedIterate(Translator& translator, const Value& self) {
-  requireInherited(self, typeOf(self)->tp_iter == PyTuple_Type.tp_iter);
+  requireInherited(translator, self, {"__iter__"});
   return iterate(translator, self);
 }
 
 Value namedHash(Translator& translator, const Value& self) {
-  requireInherited(self, typeOf(self)->tp_hash == PyTuple_Type.tp_hash);
+  requireInherited(translator, self, {"__hash__"});
   return hash(translator, self);
 }
 
 Value namedCompare(Translator& translator, const Value& left, const Value& right, int op) {
-  requireInherited(left, typeOf(left)->tp_richcompare == PyTuple_Type.tp_richcompare);
+  requireInherited(translator, left, {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"});
   return compareSequences(translator, left, right, op);
 }
 
 Value namedConcatenate(Translator& translator, NumberSlot slot, const Value& left,
                        const Value& right) {
-  requireInherited(left, !(typeOf(left)->tp_as_number && typeOf(left)->tp_as_number->nb_add));
+  requireInherited(translator, left, {"__add__", "__radd__", "__iadd__"});
   return concatenate(translator, slot, left, right);
 }
 
 Value namedRepeat(Translator& translator, NumberSlot slot, const Value& self, const Value& count) {
-  requireInherited(self, !(typeOf(self)->tp_as_number && typeOf(self)->tp_as_number->nb_multiply));
+  requireInherited(translator, self, {"__mul__", "__rmul__", "__imul__"});
   return repeat(translator, slot, self, count);
 }
 

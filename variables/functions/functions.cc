@@ -1,5 +1,6 @@
 #include "variables/functions/functions.h"
 
+#include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
@@ -38,54 +39,82 @@ Value callFunction(Translator& translator, const Value& callable, CallArguments&
   return translator.callUserFunction(function, arguments);
 }
 
-Value functionAttribute(Translator& translator, const Value& self, PyObject* name) {
-  auto* function = llvm::cast<UserFunctionVariable>(self.tracker());
-  const char* text = PyUnicode_AsUTF8(name);
-  auto is = [&](const char* other) { return std::strcmp(text, other) == 0; };
-  if (function->attributes) {
-    if (Value value = function->attributes->get(translator, name)) return value;
+// The parts of a function object that its descriptors show (funcobject.c, func_memberlist and
+// func_getsetlist).
+struct FunctionAttribute {
+  const char* name;
+  SourceKind part;
+};
+constexpr FunctionAttribute kFunctionAttributes[] = {
+    {"__name__", SourceKind::FunctionName},
+    {"__qualname__", SourceKind::FunctionQualifiedName},
+    {"__module__", SourceKind::FunctionModule},
+    {"__doc__", SourceKind::FunctionDoc},
+    {"__code__", SourceKind::FunctionCode},
+    {"__defaults__", SourceKind::FunctionDefaults},
+    {"__kwdefaults__", SourceKind::FunctionKwDefaults},
+    {"__globals__", SourceKind::FunctionGlobals},
+};
+
+const FunctionAttribute* findFunctionAttribute(PyObject* name) {
+  for (const FunctionAttribute& attribute : kFunctionAttributes) {
+    if (PyUnicode_CompareWithASCIIString(name, attribute.name) == 0) return &attribute;
   }
-  if (auto* real = reinterpret_cast<PyFunctionObject*>(function->existing())) {
-    if (is("__name__")) return Value::constant(real->func_name);
-    if (is("__qualname__")) return Value::constant(real->func_qualname);
-    if (is("__code__")) return Value::constant(real->func_code);
-    if (is("__dict__") || !real->func_dict) {
-      // Falls through to the common attributes.
-    } else if (PyObject* value = PyDict_GetItemWithError(real->func_dict, name)) {
-      const Source* source = function->source()
-                                 ? translator.sources->instanceAttribute(function->source(), name)
-                                 : nullptr;
-      return translator.wrap(source, value);
-    }
-    if (is("__module__") && real->func_module && PyUnicode_CheckExact(real->func_module)) {
-      return Value::constant(real->func_module);
-    }
-    if (is("__doc__") && real->func_doc) return Value::constant(real->func_doc);
-  } else {
-    if (is("__name__")) return Value::constant(function->code->name);
-    if (is("__qualname__")) return Value::constant(function->code->qualifiedName);
-    if (is("__code__") && function->code->original) {
-      return Value::constant(reinterpret_cast<PyObject*>(function->code->original.get()));
-    }
-    if (is("__module__")) {
-      Value module = function->globals->get(translator, Value::string("__name__"));
-      return module ? module : Value::none();
-    }
-    if (is("__doc__")) {
+  return nullptr;
+}
+
+Value orNone(const Value& value) { return value ? value : Value::none(); }
+
+// A part of a function that the trace made.
+Value partOfNew(Translator& translator, UserFunctionVariable* function, SourceKind part) {
+  switch (part) {
+    case SourceKind::FunctionName:
+      return Value::constant(function->code->name);
+    case SourceKind::FunctionQualifiedName:
+      return Value::constant(function->code->qualifiedName);
+    case SourceKind::FunctionModule:
+      return orNone(function->globals->get(translator, Value::string("__name__")));
+    case SourceKind::FunctionDoc: {
       const auto& constants = function->code->constants;
       bool has = !constants.empty() && PyUnicode_CheckExact(constants[0].get());
       return has ? Value::constant(constants[0]) : Value::none();
     }
+    case SourceKind::FunctionCode:
+      return Value::constant(reinterpret_cast<PyObject*>(function->code->original.get()));
+    default:
+      return part == SourceKind::FunctionDefaults ? orNone(function->defaults)
+                                                  : orNone(function->keywordDefaults);
   }
-  if (is("__defaults__")) return function->defaults ? function->defaults : Value::none();
-  if (is("__kwdefaults__")) {
-    return function->keywordDefaults ? function->keywordDefaults : Value::none();
+}
+
+// The dict of an existing function, if it has one.
+DictVariable* existingFunctionDict(Translator& translator, UserFunctionVariable* function) {
+  auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
+  Found found = translator.heap.part(function->source(), real, SourceKind::FunctionDict);
+  Value dict = translator.realized(translator.wrap(found.source, found.object));
+  return trackerOf<DictVariable>(dict);
+}
+
+Value functionAttribute(Translator& translator, const Value& self, PyObject* name) {
+  auto* function = llvm::cast<UserFunctionVariable>(self.tracker());
+  if (function->attributes) {
+    if (Value value = function->attributes->get(translator, name)) return value;
   }
-  if (is("__globals__")) return function->globals;
-  if (is("__get__") || is("__closure__") || is("__dict__") || is("__annotations__") ||
-      is("__call__") || _PyType_Lookup(&PyFunction_Type, name)) {
-    throw GraphBreak("Attribute of a function", std::string("function.") + text,
+  auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
+  if (const FunctionAttribute* attribute = findFunctionAttribute(name)) {
+    if (attribute->part == SourceKind::FunctionGlobals) return function->globals;
+    if (!real) return partOfNew(translator, function, attribute->part);
+    Found found = translator.heap.part(function->source(), real, attribute->part);
+    return translator.wrap(found.source, found.object);
+  }
+  if (cpython::lookup(&PyFunction_Type, name)) {
+    throw GraphBreak("Attribute of a function", std::string("function.") + PyUnicode_AsUTF8(name),
                      "This attribute of function objects is not modelled.");
+  }
+  if (real) {
+    if (DictVariable* dict = existingFunctionDict(translator, function)) {
+      if (Value value = dict->get(translator, name)) return value;
+    }
   }
   return translator.raise(PyExc_AttributeError, "'function' object has no attribute '%U'", name);
 }
@@ -93,7 +122,7 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
 bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* name,
                           const Value& value) {
   auto* function = llvm::cast<UserFunctionVariable>(self.tracker());
-  bool plain = !_PyType_Lookup(&PyFunction_Type, name);
+  bool plain = !cpython::lookup(&PyFunction_Type, name);
   bool settable = plain || PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
@@ -154,10 +183,8 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name) 
   if (!after)
     throw GraphBreak("super() of something that is not a class", describe(startClass), "");
   bool throughClass = trackerOf<UserClassVariable>(super->self) != nullptr;
-  const Source* source =
-      throughClass ? super->self.tracker()->source() : typeSource(super->self, translator);
-  TypeAttribute found = findOnType(translator, source, super->selfType, name, after);
-  if (!found.object) {
+  Found found = translator.heap.lookupAfter(super->selfType, after, name);
+  if (!found) {
     return translator.raise(PyExc_AttributeError, "'super' object has no attribute '%U'", name);
   }
   // Through a class, functions stay functions and classmethods bind to that class.
@@ -197,9 +224,9 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
   if (!user) throw GraphBreak("super() of a builtin class", describe(startClass), "Not modelled.");
   PyTypeObject* selfType = nullptr;
   if (auto* classSelf = trackerOf<UserClassVariable>(self);
-      classSelf && PyType_IsSubtype(classSelf->value(), user->value())) {
+      classSelf && translator.heap.isSubtype(classSelf->value(), user->value())) {
     selfType = classSelf->value();
-  } else if (PyType_IsSubtype(typeOf(self), user->value())) {
+  } else if (translator.heap.isSubtype(typeOf(self), user->value())) {
     selfType = typeOf(self);
   } else {
     return translator.raise(PyExc_TypeError,

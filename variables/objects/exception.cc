@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/object_protocol.h"
@@ -32,7 +33,7 @@ Value exceptionAttribute(Translator& translator, const Value& self, PyObject* na
   if (is("value") && exception->type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
     return exception->arguments.empty() ? Value::none() : exception->arguments[0];
   }
-  PyObject* found = _PyType_Lookup(exception->type(), name);
+  PyObject* found = translator.heap.lookup(exception->type(), name).object;
   bool computed =
       found && (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) &&
       !is("__class__") && !is("__dict__");
@@ -43,16 +44,21 @@ Value exceptionAttribute(Translator& translator, const Value& self, PyObject* na
   return genericGetAttribute(translator, self, name);
 }
 
+bool inheritsSpecial(Translator& translator, PyTypeObject* type, PyTypeObject* base,
+                     const char* name) {
+  Ref<> special = Ref<>::steal(PyUnicode_InternFromString(name));
+  return translator.heap.inherits(type, base, special.get());
+}
+
 Value exceptionStr(Translator& translator, const Value& self) {
   auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
-  PyObject* str = reinterpret_cast<PyObject*>(exception->type()->tp_str);
   // BaseException.__str__: nothing, the one argument, or the tuple of them.
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
-  if (str != reinterpret_cast<PyObject*>(base->tp_str)) {
+  if (!inheritsSpecial(translator, exception->type(), base, "__str__")) {
     if (exception->real) return translator.fromPython(PyObject_Str(exception->real.get()));
     static PyObject* const special = PyUnicode_InternFromString("__str__");
-    PyObject* found = _PyType_Lookup(exception->type(), special);
-    if (found && PyFunction_Check(found)) {
+    Found found = translator.heap.lookup(exception->type(), special);
+    if (found && PyFunction_Check(found.object)) {
       Value method = lookupSpecial(translator, self, special);
       return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
     }
@@ -60,7 +66,8 @@ Value exceptionStr(Translator& translator, const Value& self) {
         exception->arguments.size() == 1) {
       return toRepr(translator, exception->arguments[0]);
     }
-    if (exception->type()->tp_str != reinterpret_cast<PyTypeObject*>(PyExc_KeyError)->tp_str) {
+    auto* keyError = reinterpret_cast<PyTypeObject*>(PyExc_KeyError);
+    if (!inheritsSpecial(translator, exception->type(), keyError, "__str__")) {
       throw GraphBreak("Text of an exception", describe(self), "Its __str__ is not modelled.");
     }
   }
@@ -72,18 +79,18 @@ Value exceptionStr(Translator& translator, const Value& self) {
 Value exceptionRepr(Translator& translator, const Value& self) {
   auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
-  if (exception->type()->tp_repr != base->tp_repr) {
+  if (!inheritsSpecial(translator, exception->type(), base, "__repr__")) {
     throw GraphBreak("Text of an exception", describe(self), "Its __repr__ is not modelled.");
   }
-  const char* name = std::strrchr(exception->type()->tp_name, '.');
-  name = name ? name + 1 : exception->type()->tp_name;
+  Found name = translator.heap.nameOf(exception->type());
+  if (name.source) translator.addGuard(name.source, GuardType::EQUALS_MATCH, name.object);
   Value arguments = exception->arguments.size() == 1
                         ? toRepr(translator, exception->arguments[0])
                         : toRepr(translator, makeTuple(translator, exception->arguments));
   if (!arguments) return arguments;
   return Value::steal(exception->arguments.size() == 1
-                          ? PyUnicode_FromFormat("%s(%U)", name, arguments.object())
-                          : PyUnicode_FromFormat("%s%U", name, arguments.object()));
+                          ? PyUnicode_FromFormat("%U(%U)", name.object, arguments.object())
+                          : PyUnicode_FromFormat("%U%U", name.object, arguments.object()));
 }
 
 // BaseException.__init__: its arguments become `args`.
@@ -110,7 +117,7 @@ void registerExceptionHandlers() {
     if (!PyExceptionClass_Check(object)) continue;
     auto* type = reinterpret_cast<PyTypeObject*>(object);
     bool plain = type->tp_init == base->tp_init && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
-    if (plain && PyDict_GetItemString(type->tp_dict, "__init__")) {
+    if (plain && cpython::ownAttribute(type, "__init__")) {
       registerMethodHandler(type, "__init__", initException);
     }
   }

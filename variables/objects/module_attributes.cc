@@ -71,12 +71,14 @@ Value moduleGetAttribute(Translator& translator, const Value& module, PyObject* 
 bool callsForwardDirectly(Translator& translator, const Value& module) {
   auto* object = trackerOf<UserObjectVariable>(module);
   const ModuleClass* stock = moduleClass();
-  if (!object || !stock || !PyType_IsSubtype(object->type(), stock->type)) return false;
+  if (!object || !stock || !translator.heap.isSubtype(object->type(), stock->type)) {
+    return false;
+  }
   static PyObject* const call = interned("__call__");
   static PyObject* const compiled = interned("_compiled_call_impl");
   static PyObject* const kHooks[] = {interned("_forward_hooks"), interned("_forward_pre_hooks"),
                                      interned("_backward_hooks"), interned("_backward_pre_hooks")};
-  if (_PyType_Lookup(object->type(), call) != stock->call) return false;
+  if (translator.heap.lookup(object->type(), call).object != stock->call) return false;
   for (PyObject* hooks : stock->globalHooks) {
     if (!hooks || PyDict_GET_SIZE(hooks) != 0) return false;
     translator.addGuard(translator.sources->globalsDict(hooks, false),

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "cpython/instance_attributes.h"
+#include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -21,50 +23,98 @@ namespace {
 
 PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
 
-// The C implementation of a type slot tells whether a class has left it to `object`.
-PyObject* objectAttribute(PyObject* attribute) {
-  return _PyType_Lookup(&PyBaseObject_Type, attribute);
-}
-
 // --- Classes.
 
+Value foundText(Translator& translator, const Found& found) {
+  return found.source ? translator.wrap(found.source, found.object) : Value::constant(found.object);
+}
+
+Value tupleOfClasses(Translator& translator, PyObject* tuple) {
+  ValueVector classes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    classes.push_back(
+        translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple, i))));
+  }
+  return makeTuple(translator, std::move(classes));
+}
+
+// What type's own descriptors answer for a class (typeobject.c, type_getsets and type_members).
+using ClassGetter = Value (*)(Translator&, PyTypeObject*);
+struct ClassAttribute {
+  const char* name;
+  ClassGetter get;  // null: not modelled
+};
+constexpr ClassAttribute kClassAttributes[] = {
+    {"__name__",
+     [](Translator& t, PyTypeObject* type) { return foundText(t, t.heap.nameOf(type)); }},
+    {"__qualname__",
+     [](Translator& t, PyTypeObject* type) { return foundText(t, t.heap.qualifiedNameOf(type)); }},
+    {"__mro__",
+     [](Translator& t, PyTypeObject* type) { return tupleOfClasses(t, t.heap.mro(type)); }},
+    {"__bases__",
+     [](Translator& t, PyTypeObject* type) { return tupleOfClasses(t, t.heap.bases(type)); }},
+    {"__base__",
+     [](Translator& t, PyTypeObject* type) {
+       t.heap.mro(type);
+       PyTypeObject* base = cpython::base(type);
+       return base ? t.knownClass(base) : Value::none();
+     }},
+};
+
+// A getset or member descriptor of `type` itself.
+Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attribute) {
+  for (const ClassAttribute& known : kClassAttributes) {
+    if (PyUnicode_CompareWithASCIIString(attribute, known.name) == 0) {
+      return known.get(translator, type);
+    }
+  }
+  // type_module and type_get_doc look into the class's own dict.
+  bool isModule = PyUnicode_CompareWithASCIIString(attribute, "__module__") == 0;
+  if (isModule || PyUnicode_CompareWithASCIIString(attribute, "__doc__") == 0) {
+    if (cpython::isImmutable(type)) {
+      return translator.fromPython(
+          Heap::attributeOfData(reinterpret_cast<PyObject*>(type), attribute).release());
+    }
+    Found found = translator.heap.lookup(type, attribute);
+    bool isOwn = found && cpython::ownAttribute(type, attribute) == found.object;
+    if (isOwn && PyUnicode_CheckExact(found.object))
+      return translator.wrap(found.source, found.object);
+  }
+  throw GraphBreak("Attribute of a class that type computes",
+                   std::string(cpython::nameOf(type)) + "." + PyUnicode_AsUTF8(attribute),
+                   "This attribute of classes is not modelled.");
+}
+
+// type_getattro: data descriptors of the metaclass, then the class's MRO, then the metaclass.
 Value classAttribute(Translator& translator, const Value& self, PyObject* attribute) {
   auto* variable = llvm::cast<UserClassVariable>(self.tracker());
   PyTypeObject* type = variable->value();
-  const char* text = PyUnicode_AsUTF8(attribute);
-  auto is = [&](const char* other) { return std::strcmp(text, other) == 0; };
-  // type's own data descriptors come first (type_getattro).
-  if (is("__name__") || is("__qualname__") || is("__module__") || is("__doc__")) {
-    return translator.fromPython(PyObject_GetAttr(variable->existing(), attribute));
-  }
-  if (is("__class__")) return translator.knownClass(Py_TYPE(type));
-  if (is("__mro__") || is("__bases__")) {
-    PyObject* tuple = is("__mro__") ? type->tp_mro : type->tp_bases;
-    ValueVector classes;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
-      classes.push_back(
-          translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple, i))));
-    }
-    return makeTuple(translator, std::move(classes));
-  }
-  if (is("__dict__")) {
-    throw GraphBreak("__dict__ of a class", type->tp_name, "Not modelled.");
-  }
   PyTypeObject* metaclass = Py_TYPE(type);
-  PyObject* metaAttribute = _PyType_Lookup(metaclass, attribute);
-  TypeAttribute found = findOnType(translator, variable->source(), type, attribute);
-  if (metaAttribute && Py_TYPE(metaAttribute)->tp_descr_set && metaclass != &PyType_Type) {
-    throw GraphBreak("Attribute of a metaclass", std::string(type->tp_name) + "." + text,
-                     "The metaclass computes this attribute.");
+  Heap& heap = translator.heap;
+  static PyObject* const className = name("__class__");
+  static PyObject* const getattribute = name("__getattribute__");
+  if (!heap.inherits(metaclass, &PyType_Type, getattribute)) {
+    throw GraphBreak("Metaclass with __getattribute__", cpython::nameOf(type),
+                     "The metaclass computes the attributes of its classes.");
   }
-  if (found.object) return bindTypeAttribute(translator, found, Value(), type, attribute);
-  if (metaAttribute) {
-    if (metaclass == &PyType_Type && Py_TYPE(metaAttribute) == &PyMethodDescr_Type) {
-      return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(metaAttribute),
-                                                  self);
+  Found meta = heap.lookup(metaclass, attribute);
+  if (meta && heap.isDataDescriptor(meta.object) && heap.hasGet(meta.object)) {
+    if (attribute == className) return translator.knownClass(metaclass);
+    PyTypeObject* kind = Py_TYPE(meta.object);
+    bool isTypes = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type;
+    if (isTypes && PyDescr_TYPE(meta.object) == &PyType_Type) {
+      return describedByType(translator, type, attribute);
     }
-    throw GraphBreak("Attribute of a metaclass", std::string(type->tp_name) + "." + text,
-                     "The attribute is found on the metaclass, which is not modelled.");
+    return bindTypeAttribute(translator, meta, self, metaclass, attribute);
+  }
+  if (Found found = heap.lookup(type, attribute)) {
+    return bindTypeAttribute(translator, found, Value(), type, attribute);
+  }
+  if (meta) return bindTypeAttribute(translator, meta, self, metaclass, attribute);
+  static PyObject* const getattr = name("__getattr__");
+  if (heap.lookup(metaclass, getattr)) {
+    throw GraphBreak("Metaclass with __getattr__", cpython::nameOf(type),
+                     "The metaclass computes attributes that its classes do not have.");
   }
   return translator.raise(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'",
                           type->tp_name, attribute);
@@ -89,14 +139,14 @@ Value makeException(Translator& translator, const Value& callable, PyTypeObject*
                     CallArguments& arguments) {
   static PyObject* const init = name("__init__");
   static PyObject* const newName = name("__new__");
-  PyObject* newFunction = _PyType_Lookup(type, newName);
-  if (newFunction && PyStaticMethod_Type.tp_name && Py_TYPE(newFunction) == &PyStaticMethod_Type) {
+  Found newFunction = translator.heap.lookup(type, newName);
+  if (newFunction && Py_TYPE(newFunction.object) == &PyStaticMethod_Type) {
     throw GraphBreak("Exception class with __new__", type->tp_name, "Not modelled.");
   }
   auto* exception = translator.make<ExceptionVariable>(
       type, callable, ValueVector(arguments.positional().begin(), arguments.positional().end()));
-  PyObject* initFunction = _PyType_Lookup(type, init);
-  if (initFunction && PyFunction_Check(initFunction)) {
+  Found initFunction = translator.heap.lookup(type, init);
+  if (initFunction && PyFunction_Check(initFunction.object)) {
     if (!runInit(translator, exception, arguments)) return Value();
   } else if (arguments.keywordCount()) {
     return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments", type->tp_name);
@@ -131,17 +181,18 @@ Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObje
     }
     items[field] = arguments.keywordValue(i);
   }
-  PyObject* defaults = PyDict_GetItemString(type->tp_dict, "_field_defaults");
+  Found defaults = translator.heap.lookup(type, "_field_defaults");
   for (size_t i = 0; i < count; ++i) {
     if (items[i]) continue;
-    PyObject* value = defaults && PyDict_CheckExact(defaults)
-                          ? PyDict_GetItemWithError(defaults, PyTuple_GET_ITEM(fields, i))
-                          : nullptr;
-    if (!value || !isConstantObject(value)) {
-      throw GraphBreak("namedtuple with a missing field", type->tp_name,
-                       "A field without a constant default was not given.");
+    Found value;
+    if (defaults && PyDict_CheckExact(defaults.object)) {
+      value = translator.heap.item(defaults.source, defaults.object, PyTuple_GET_ITEM(fields, i));
     }
-    items[i] = Value::constant(value);
+    if (!value) {
+      throw GraphBreak("namedtuple with a missing field", type->tp_name,
+                       "A field without a default was not given.");
+    }
+    items[i] = translator.wrap(value.source, value.object);
   }
   return translator.make<NamedTupleVariable>(type, std::move(items));
 }
@@ -159,38 +210,41 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   if (callLibrary(translator, real, arguments, result)) return result;
   static PyObject* const callName = name("__call__");
   PyTypeObject* metaclass = Py_TYPE(type);
-  if (_PyType_Lookup(metaclass, callName) != _PyType_Lookup(&PyType_Type, callName)) {
+  if (!translator.heap.inherits(metaclass, &PyType_Type, callName)) {
     throw GraphBreak("Class whose metaclass defines __call__", type->tp_name,
                      "Making an instance runs code of the metaclass, which is not modelled.");
   }
-  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+  if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
     return makeException(translator, callable, type, arguments);
   }
   static PyObject* const newName = name("__new__");
   static PyObject* const initName = name("__init__");
-  PyTypeObject* layout = type;
-  while (layout->tp_flags & Py_TPFLAGS_HEAPTYPE) layout = layout->tp_base;
-  PyObject* fields = PyDict_GetItemString(type->tp_dict, "_fields");
-  if (layout == &PyTuple_Type && fields && PyTuple_CheckExact(fields) &&
-      type->tp_base == &PyTuple_Type) {
-    // namedtuple: its generated __new__(_cls, …) builds the tuple of its arguments.
-    return makeNamedTuple(translator, variable, fields, arguments);
+  PyTypeObject* layout = cpython::staticBase(type);
+  if (layout == &PyTuple_Type && cpython::base(type) == &PyTuple_Type) {
+    Found fields = translator.heap.lookup(type, "_fields");
+    if (fields && PyTuple_CheckExact(fields.object)) {
+      // namedtuple: its generated __new__(_cls, …) builds the tuple of its arguments.
+      translator.addGuard(fields.source, GuardType::ID_MATCH, fields.object);
+      return makeNamedTuple(translator, variable, fields.object, arguments);
+    }
   }
   bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
-  bool hasBuiltinNew = _PyType_Lookup(type, newName) == _PyType_Lookup(layout, newName);
+  bool hasBuiltinNew = translator.heap.inherits(type, layout, newName);
   if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
     throw GraphBreak("Class with a __new__ that is not object's", type->tp_name,
                      "Instances of builtin types' subclasses and of classes with their own "
                      "__new__ are not modelled.");
   }
-  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
+  if (translator.heap.isAbstract(type)) {
     throw GraphBreak("Instance of an abstract class", type->tp_name, "Python raises TypeError.");
   }
   auto* object = translator.make<UserObjectVariable>(variable);
-  if (isDict) object->container = translator.make<DictVariable>(layout);
+  if (isDict) {
+    object->container = translator.make<DictVariable>(layout);
+    object->container->instance = object;
+  }
   Value instance = object;
-  PyObject* init = _PyType_Lookup(type, initName);
-  if (init == objectAttribute(initName)) {
+  if (translator.heap.inherits(type, &PyBaseObject_Type, initName)) {
     if (!arguments.values.empty()) {
       return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
     }
@@ -199,34 +253,68 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   return runInit(translator, instance, arguments) ? instance : Value();
 }
 
-Value classHash(Translator&, const Value& self) {
-  Py_hash_t hash = PyObject_Hash(self.tracker()->existing());
-  return Value::integer(hash);
+Value classHash(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__hash__");
+  if (!translator.heap.inherits(typeOf(self), &PyType_Type, special)) {
+    throw GraphBreak("Hash of a class", describe(self), "The metaclass computes it.");
+  }
+  // By identity, which is guarded.
+  return Value::integer(PyBaseObject_Type.tp_hash(self.tracker()->existing()));
 }
 
 Value classRepr(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__repr__");
+  auto* type = llvm::cast<UserClassVariable>(self.tracker())->value();
+  Heap& heap = translator.heap;
+  if (!heap.inherits(Py_TYPE(type), &PyType_Type, special)) {
+    throw GraphBreak("Text of a class", describe(self), "The metaclass computes it.");
+  }
+  for (const Found& part : {heap.qualifiedNameOf(type), heap.lookup(type, "__module__")}) {
+    if (part.source) translator.addGuard(part.source, GuardType::EQUALS_MATCH, part.object);
+  }
   return translator.fromPython(PyObject_Repr(self.tracker()->existing()));
 }
 
 // --- Instances.
 
+// The dict of an existing object: one node, whatever else leads to it (an argument, another object
+// that shares it, the object itself where `self.__dict__ = self`).
+DictVariable* existingInstanceDict(Translator& translator, UserObjectVariable* object) {
+  PyObject** place = cpython::instanceDictPlace(object->existing());
+  if (!place) return nullptr;
+  Ref<> real = Ref<>::steal(PyObject_GenericGetDict(object->existing(), nullptr));
+  if (!real) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const Source* source = object->source()
+                             ? translator.sources->path(SourceKind::InstanceDict, object->source())
+                             : nullptr;
+  bool isKnown = static_cast<bool>(translator.known(real.get()));
+  if (!isKnown && PyDict_CheckExact(real.get())) {
+    auto* dict = translator.make<DictVariable>(source, real, object);
+    translator.remember(real.get(), dict);
+    return dict;
+  }
+  Value value = translator.realized(translator.wrap(source, real));
+  if (auto* dict = trackerOf<DictVariable>(value)) return dict;
+  auto* user = trackerOf<UserObjectVariable>(value);
+  if (!user || !user->container) {
+    throw GraphBreak("__dict__ that is not modelled", describe(value),
+                     "The attributes of this object lie in a dict of a type that is not traced.");
+  }
+  return user->container;
+}
+
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   auto* object = llvm::cast<UserObjectVariable>(self.tracker());
   if (object->dict) return object->dict;
   DictVariable* dict = nullptr;
-  if (PyObject* existing = object->existing()) {
-    if (!existing || Py_TYPE(existing)->tp_dictoffset == 0) return nullptr;
-    Ref<> real = Ref<>::steal(PyObject_GenericGetDict(existing, nullptr));
-    if (!real) {
-      PyErr_Clear();
-      return nullptr;
-    }
-    const Source* source =
-        object->source() ? translator.sources->path(SourceKind::InstanceDict, object->source())
-                         : nullptr;
-    dict = translator.make<DictVariable>(source, real, object);
+  if (object->existing()) {
+    dict = existingInstanceDict(translator, object);
+    if (!dict) return nullptr;
   } else {
-    if (object->type()->tp_dictoffset == 0) return nullptr;
+    if (!cpython::hasInstanceDict(object->type())) return nullptr;
     dict = translator.make<DictVariable>(static_cast<VariableTracker*>(object));
   }
   assignTrailed(translator.trail, object->dict, dict);
@@ -280,9 +368,8 @@ Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, c
   PyTypeObject* leftType = typeOf(left);
   PyTypeObject* rightType = typeOf(right);
   bool rightFirst = leftIsObject && rightIsObject && leftType != rightType &&
-                    PyType_IsSubtype(rightType, leftType) &&
-                    _PyType_Lookup(rightType, names.reflected[slot]) !=
-                        _PyType_Lookup(leftType, names.reflected[slot]);
+                    translator.heap.isSubtype(rightType, leftType) &&
+                    !translator.heap.inherits(rightType, leftType, names.reflected[slot]);
   if (rightFirst) {
     Value result = tryCall(right, names.reflected[slot], left);
     if (!result.is(Py_NotImplemented)) return result;
@@ -336,7 +423,7 @@ Value objectBool(Translator& translator, const Value& self) {
                             typeOf(result)->tp_name);
   }
   if (translator.exceptionPending()) return result;
-  if (!_PyType_Lookup(typeOf(self), len)) return Value::boolean(true);
+  if (!translator.heap.lookup(typeOf(self), len)) return Value::boolean(true);
   result = objectLength(translator, self);
   return result ? Value::boolean(PyObject_IsTrue(result.object())) : result;
 }
@@ -391,8 +478,8 @@ bool objectAssignSubscript(Translator& translator, const Value& self, const Valu
 
 Value objectContains(Translator& translator, const Value& self, const Value& item) {
   static PyObject* const special = name("__contains__");
-  PyObject* found = _PyType_Lookup(typeOf(self), special);
-  if (found && found != Py_None) {
+  Found found = translator.heap.lookup(typeOf(self), special);
+  if (found && found.object != Py_None) {
     Value result = callSpecial(translator, self, special, {item});
     if (!result) return result;
     int truth = isTrue(translator, result);
@@ -416,7 +503,7 @@ Value objectIterator(Translator& translator, const Value& self) {
   static PyObject* const getitem = name("__getitem__");
   Value result = callSpecial(translator, self, iter, {});
   if (!result && !translator.exceptionPending()) {
-    if (_PyType_Lookup(typeOf(self), getitem)) {
+    if (translator.heap.lookup(typeOf(self), getitem)) {
       throw GraphBreak("Iteration through __getitem__", describe(self), "Not modelled.");
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
@@ -433,8 +520,8 @@ Value objectNext(Translator& translator, const Value& self) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
                             typeOf(self)->tp_name);
   }
-  if (PyType_IsSubtype(typeOf(translator.exception()),
-                       reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
+  if (translator.heap.isSubtype(typeOf(translator.exception()),
+                                reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     translator.takeException();
   }
   return Value();
@@ -463,11 +550,10 @@ Value objectCompare(Translator& translator, const Value& left, const Value& righ
   static PyObject* const kNames[] = {name("__lt__"), name("__le__"), name("__eq__"),
                                      name("__ne__"), name("__gt__"), name("__ge__")};
   PyTypeObject* type = typeOf(left);
-  PyObject* found = _PyType_Lookup(type, kNames[op]);
-  if (!found || found == objectAttribute(kNames[op])) {
+  Heap& heap = translator.heap;
+  if (heap.inherits(type, &PyBaseObject_Type, kNames[op])) {
     // object's own: __ne__ inverts __eq__, the others know identity alone.
-    PyObject* equals = _PyType_Lookup(type, kNames[Py_EQ]);
-    if (op == Py_NE && equals != objectAttribute(kNames[Py_EQ])) {
+    if (op == Py_NE && !heap.inherits(type, &PyBaseObject_Type, kNames[Py_EQ])) {
       Value equal = callSpecial(translator, left, kNames[Py_EQ], {right});
       if (!equal || equal.is(Py_NotImplemented)) return equal;
       int truth = isTrue(translator, equal);
@@ -481,11 +567,11 @@ Value objectCompare(Translator& translator, const Value& left, const Value& righ
 
 Value objectHash(Translator& translator, const Value& self) {
   static PyObject* const special = name("__hash__");
-  PyObject* found = _PyType_Lookup(typeOf(self), special);
-  if (found == Py_None) {
+  Found found = translator.heap.lookup(typeOf(self), special);
+  if (found.object == Py_None) {
     return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", typeOf(self)->tp_name);
   }
-  if (found == objectAttribute(special)) {
+  if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
     throw GraphBreak("Hash of an object's identity", describe(self),
                      "The number depends on the object's address.");
   }
@@ -493,16 +579,16 @@ Value objectHash(Translator& translator, const Value& self) {
 }
 
 Value objectText(Translator& translator, const Value& self, PyObject* special) {
-  PyObject* found = _PyType_Lookup(typeOf(self), special);
-  if (found && PyFunction_Check(found)) {
+  Found found = translator.heap.lookup(typeOf(self), special);
+  if (found && PyFunction_Check(found.object)) {
     Value result = callSpecial(translator, self, special, {});
     translator.realize(result);
     return result;
   }
   static PyObject* const repr = name("__repr__");
   if (special != repr) {
-    found = _PyType_Lookup(typeOf(self), repr);
-    if (found && PyFunction_Check(found)) return objectText(translator, self, repr);
+    found = translator.heap.lookup(typeOf(self), repr);
+    if (found && PyFunction_Check(found.object)) return objectText(translator, self, repr);
   }
   throw GraphBreak("Text of a traced object", describe(self),
                    "The text of this object contains its address.");
@@ -523,8 +609,7 @@ bool setObjectAttribute(Translator& translator, const Value& self, PyObject* att
   static PyObject* const className = name("__class__");
   static PyObject* const dictName = name("__dict__");
   PyObject* special = value ? setattr : delattr;
-  PyObject* found = _PyType_Lookup(typeOf(self), special);
-  if (found != objectAttribute(special)) {
+  if (!translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special)) {
     Value result = value
                        ? callSpecial(translator, self, special, {Value::constant(attribute), value})
                        : callSpecial(translator, self, special, {Value::constant(attribute)});

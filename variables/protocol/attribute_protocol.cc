@@ -1,10 +1,11 @@
 // Attribute access: PyObject_GenericGetAttr, type_getattro's binding, and LOAD_METHOD.
 #include "variables/protocol/attribute_protocol.h"
 
-#include <structmember.h>
-
 #include <cstring>
 
+#include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -26,25 +27,14 @@ bool isCMethod(PyObject* object) {
   return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type;
 }
 
-// The path of a C struct member of a builtin type (staticmethod.__func__, property.fget …).
-const Source* memberSource(Translator& translator, const Source* base, PyTypeObject* type,
-                           const char* name) {
-  if (!base) return nullptr;
-  Ref<> key = Ref<>::steal(interned(name));
-  PyObject* descriptor = _PyType_Lookup(type, key.get());
-  return translator.sources->item(SourceKind::Slot, base, descriptor);
-}
-
-Value wrapMember(Translator& translator, const Source* base, PyTypeObject* type, PyObject* object,
-                 const char* name) {
-  Ref<> member = Ref<>::steal(PyObject_GetAttrString(object, name));
-  if (!member) return translator.raiseFromPython();
-  return translator.wrap(memberSource(translator, base, type, name), member);
-}
-
-// Guards that a descriptor found on a type is still this object.
-void guardIdentity(Translator& translator, const TypeAttribute& found) {
-  if (found.source) translator.addGuard(found.source, GuardType::ID_MATCH, found.object);
+// A field of an instance of a builtin type (staticmethod.__func__, property.fget …), read by the
+// member descriptor of that type; None where it is unset.
+Value wrapMember(Translator& translator, const Source* base, PyObject* object, const char* name) {
+  PyObject* descriptor = cpython::ownAttribute(Py_TYPE(object), name);
+  PyObject* member = cpython::memberValue(object, descriptor);
+  if (!member) return Value::none();
+  return translator.wrap(
+      base ? translator.sources->item(SourceKind::Slot, base, descriptor) : nullptr, member);
 }
 
 Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
@@ -52,9 +42,7 @@ Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
                           typeOf(object)->tp_name, name);
 }
 
-Value memberValue(Translator& translator, const TypeAttribute& found, const Value& instance,
-                  PyObject* name) {
-  guardIdentity(translator, found);
+Value memberOf(Translator& translator, const Found& found, const Value& instance, PyObject* name) {
   if (auto* object = trackerOf<UserObjectVariable>(instance)) {
     Value key = Value::constant(found.object);
     if (object->memberValues) {
@@ -65,44 +53,34 @@ Value memberValue(Translator& translator, const TypeAttribute& found, const Valu
         return noAttribute(translator, instance, name);  // Deleted by the trace.
       }
     }
-    if (object->existing()) {
-      auto* member = reinterpret_cast<PyMemberDescrObject*>(found.object)->d_member;
-      if (member->type == T_OBJECT_EX || member->type == T_OBJECT) {
-        PyObject* value = *reinterpret_cast<PyObject**>(
-            reinterpret_cast<char*>(object->existing()) + member->offset);
-        if (value) {
-          return translator.wrap(
-              translator.sources->item(SourceKind::Slot, object->source(), found.object), value);
-        }
-        throw GraphBreak("Read of an empty slot", describe(instance),
-                         "A slot of this object has no value; its absence cannot be guarded.");
+    if (!object->existing()) return noAttribute(translator, instance, name);
+    if (cpython::isObjectMember(found.object)) {
+      if (PyObject* value = cpython::memberValue(object->existing(), found.object)) {
+        return translator.wrap(
+            translator.sources->item(SourceKind::Slot, object->source(), found.object), value);
       }
-    } else {
-      return noAttribute(translator, instance, name);
+      throw GraphBreak("Read of an empty slot", describe(instance),
+                       "A slot of this object has no value; its absence cannot be guarded.");
     }
   }
   throw GraphBreak("Attribute of a C object", describe(instance) + "." + PyUnicode_AsUTF8(name),
                    "This attribute is computed by C code that is not modelled.");
 }
 
-Value getsetValue(Translator& translator, const TypeAttribute& found, const Value& instance,
-                  PyObject* name) {
+Value getsetValue(Translator& translator, const Value& instance, PyObject* name) {
   const char* text = PyUnicode_AsUTF8(name);
   if (std::strcmp(text, "__class__") == 0) return typeValue(translator, instance);
   if (std::strcmp(text, "__dict__") == 0) {
     if (InstanceDictFunction function = slotsOf(instance).instanceDict) {
-      if (DictVariable* dict = function(translator, instance)) return dict;
+      if (DictVariable* dict = function(translator, instance)) return translator.dictValue(dict);
     }
   }
   if (instance.isConstant() && isConstantData(instance)) {
-    return translator.fromPython(PyObject_GetAttr(instance.object(), name));
+    return translator.fromPython(Heap::attributeOfData(instance.object(), name).release());
   }
-  (void)found;
   throw GraphBreak("Attribute of a C object", describe(instance) + "." + text,
                    "This attribute is computed by C code that is not modelled.");
 }
-
-bool isDataDescriptor(PyObject* object) { return Py_TYPE(object)->tp_descr_set != nullptr; }
 
 DictVariable* instanceDictOf(Translator& translator, const Value& object) {
   InstanceDictFunction function = slotsOf(object).instanceDict;
@@ -111,45 +89,7 @@ DictVariable* instanceDictOf(Translator& translator, const Value& object) {
 
 }  // namespace
 
-const Source* typeSource(const Value& object, Translator& translator) {
-  if (!object.isTracker()) return nullptr;
-  const VariableTracker* tracker = object.tracker();
-  if (auto* user = llvm::dyn_cast<UserObjectVariable>(tracker)) {
-    if (user->classVariable) return user->classVariable->source();
-  }
-  return translator.typeSource(tracker);
-}
-
-TypeAttribute findOnType(Translator& translator, const Source* source, PyTypeObject* type,
-                         PyObject* name, PyTypeObject* after) {
-  if (!after) {
-    PyObject* found = _PyType_Lookup(type, name);
-    if (!found) {
-      // What is absent may be added to the class later.
-      bool guardable =
-          source && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && source->kind() == SourceKind::Type;
-      if (guardable) translator.addGuard(source, GuardType::HASATTR, name, 0);
-      return {};
-    }
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !source) return {found, nullptr};
-    return {found, translator.sources->item(SourceKind::TypeAttribute, source, name)};
-  }
-  PyObject* mro = type->tp_mro;
-  Py_ssize_t i = 0, count = PyTuple_GET_SIZE(mro);
-  while (i < count && PyTuple_GET_ITEM(mro, i) != reinterpret_cast<PyObject*>(after)) ++i;
-  for (++i; i < count; ++i) {
-    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    PyObject* found = PyDict_GetItemWithError(base->tp_dict, name);
-    if (!found) continue;
-    if (!(base->tp_flags & Py_TPFLAGS_HEAPTYPE) || !source) return {found, nullptr};
-    const Source* baseSource = translator.sources->item(
-        SourceKind::TupleItem, translator.sources->path(SourceKind::TypeMro, source), i);
-    return {found, translator.sources->item(SourceKind::TypeAttribute, baseSource, name)};
-  }
-  return {};
-}
-
-Value bindTypeAttribute(Translator& translator, const TypeAttribute& found, const Value& instance,
+Value bindTypeAttribute(Translator& translator, const Found& found, const Value& instance,
                         PyTypeObject* type, PyObject* name) {
   PyObject* object = found.object;
   PyTypeObject* kind = Py_TYPE(object);
@@ -163,25 +103,24 @@ Value bindTypeAttribute(Translator& translator, const TypeAttribute& found, cons
     return translator.make<BoundMethodVariable>(&PyMethod_Type, function, instance);
   }
   if (kind == &PyStaticMethod_Type) {
-    guardIdentity(translator, found);
-    return wrapMember(translator, found.source, kind, object, "__func__");
+    return wrapMember(translator, found.source, object, "__func__");
   }
   if (kind == &PyClassMethod_Type) {
-    guardIdentity(translator, found);
-    Value function = wrapMember(translator, found.source, kind, object, "__func__");
+    Value function = wrapMember(translator, found.source, object, "__func__");
     return translator.make<BoundMethodVariable>(&PyMethod_Type, function, owner());
   }
   if (kind == &PyClassMethodDescr_Type) {
     return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(object),
                                                 owner());
   }
-  if (!kind->tp_descr_get || !instance) {
+  bool hasGet = translator.heap.hasGet(object);
+  if (!hasGet || !instance) {
     // A plain class attribute; or a descriptor looked at through its class, which most of C's
     // descriptors answer with themselves.
-    bool answersItself = !kind->tp_descr_get || isCMethod(object) || kind == &PyProperty_Type ||
+    bool answersItself = !hasGet || isCMethod(object) || kind == &PyProperty_Type ||
                          kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type;
     if (answersItself) {
-      if (!found.source && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Value::constant(object);
+      if (!found.source && isConstantObject(object)) return Value::constant(object);
       return translator.wrap(found.source, object);
     }
   }
@@ -190,10 +129,7 @@ Value bindTypeAttribute(Translator& translator, const TypeAttribute& found, cons
                                                 instance);
   }
   if (kind == &PyProperty_Type) {
-    guardIdentity(translator, found);
-    Value getter = wrapMember(translator, found.source, kind, object, "fget");
-    if (!getter) return getter;
-    translator.realize(getter);
+    Value getter = translator.realized(wrapMember(translator, found.source, object, "fget"));
     if (getter.is(Py_None)) {
       return translator.raise(PyExc_AttributeError,
                               "property '%U' of '%.100s' object has no getter", name,
@@ -201,13 +137,13 @@ Value bindTypeAttribute(Translator& translator, const TypeAttribute& found, cons
     }
     return call(translator, getter, {instance});
   }
-  if (kind == &PyMemberDescr_Type) return memberValue(translator, found, instance, name);
-  if (kind == &PyGetSetDescr_Type) return getsetValue(translator, found, instance, name);
+  if (kind == &PyMemberDescr_Type) return memberOf(translator, found, instance, name);
+  if (kind == &PyGetSetDescr_Type) return getsetValue(translator, instance, name);
 
   // A descriptor class written in Python.
   static PyObject* const get = interned("__get__");
-  PyObject* getter = _PyType_Lookup(kind, get);
-  if (getter && isPythonFunction(getter) && found.source) {
+  Found getter = translator.heap.lookup(kind, get);
+  if (getter && isPythonFunction(getter.object) && found.source) {
     Value descriptor = translator.wrap(found.source, object);
     Value method = lookupSpecial(translator, descriptor, get);
     if (!method) return method;
@@ -221,35 +157,33 @@ Value bindTypeAttribute(Translator& translator, const TypeAttribute& found, cons
 
 Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {
   PyTypeObject* type = typeOf(object);
-  const Source* source = typeSource(object, translator);
-  TypeAttribute found = findOnType(translator, source, type, name);
-  if (found.object && isDataDescriptor(found.object) && Py_TYPE(found.object)->tp_descr_get) {
+  Heap& heap = translator.heap;
+  Found found = heap.lookup(type, name);
+  if (found && heap.isDataDescriptor(found.object) && heap.hasGet(found.object)) {
     return bindTypeAttribute(translator, found, object, type, name);
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     if (Value value = dict->get(translator, name)) return value;
   }
-  if (found.object) return bindTypeAttribute(translator, found, object, type, name);
+  if (found) return bindTypeAttribute(translator, found, object, type, name);
   return noAttribute(translator, object, name);
 }
 
 namespace {
 
-// The __getattribute__ of a class that has one of its own, else null.
-TypeAttribute ownGetattribute(Translator& translator, const Value& object) {
-  static PyObject* const getattribute = interned("__getattribute__");
-  PyTypeObject* type = typeOf(object);
-  if (type->tp_getattro == PyObject_GenericGetAttr || !trackerOf<UserObjectVariable>(object)) {
-    return {};
-  }
-  TypeAttribute found = findOnType(translator, typeSource(object, translator), type, getattribute);
-  return found.object && isPythonFunction(found.object) ? found : TypeAttribute();
-}
-
 bool attributeErrorPending(Translator& translator) {
   return translator.exceptionPending() &&
-         PyType_IsSubtype(typeOf(translator.exception()),
-                          reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
+         translator.heap.isSubtype(typeOf(translator.exception()),
+                                   reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
+}
+
+// The __getattribute__ of a class that has one of its own; nothing where it is object's.
+Found ownGetattribute(Translator& translator, PyTypeObject* type) {
+  static PyObject* const getattribute = interned("__getattribute__");
+  if (cpython::isImmutable(type)) return {};
+  Found found = translator.heap.lookup(type, getattribute);
+  bool isGeneric = found.object == cpython::lookup(&PyBaseObject_Type, getattribute);
+  return isGeneric ? Found() : found;
 }
 
 // slot_tp_getattr_hook: __getattribute__, and where that raises AttributeError, __getattr__.
@@ -257,14 +191,17 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   static PyObject* const getattribute = interned("__getattribute__");
   static PyObject* const getattr = interned("__getattr__");
   PyTypeObject* type = typeOf(object);
-  TypeAttribute own = ownGetattribute(translator, object);
-  Value value =
-      own.object ? call(translator, bindTypeAttribute(translator, own, object, type, getattribute),
-                        {Value::constant(name)})
-                 : genericGetAttribute(translator, object, name);
+  Value value;
+  if (Found own = ownGetattribute(translator, type); own && isPythonFunction(own.object)) {
+    value = call(translator, bindTypeAttribute(translator, own, object, type, getattribute),
+                 {Value::constant(name)});
+  } else {
+    value = genericGetAttribute(translator, object, name);
+  }
+  // The error stands only as long as the class has no __getattr__.
   if (value || !attributeErrorPending(translator)) return value;
-  TypeAttribute fallback = findOnType(translator, typeSource(object, translator), type, getattr);
-  if (!fallback.object) return value;
+  Found fallback = translator.heap.lookup(type, getattr);
+  if (!fallback) return value;
   translator.takeException();
   if (isPythonFunction(fallback.object)) {
     if (isModuleGetattr(fallback.object)) {
@@ -284,15 +221,13 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
 bool genericSetAttribute(Translator& translator, const Value& object, PyObject* name,
                          const Value& value) {
   PyTypeObject* type = typeOf(object);
-  TypeAttribute found = findOnType(translator, typeSource(object, translator), type, name);
-  if (found.object && isDataDescriptor(found.object)) {
+  Found found = translator.heap.lookup(type, name);
+  if (found && translator.heap.isDataDescriptor(found.object)) {
     PyTypeObject* kind = Py_TYPE(found.object);
     if (kind == &PyProperty_Type) {
-      guardIdentity(translator, found);
       const char* accessor = value ? "fset" : "fdel";
       Value setter =
-          translator.realized(wrapMember(translator, found.source, kind, found.object, accessor));
-      if (!setter) return false;
+          translator.realized(wrapMember(translator, found.source, found.object, accessor));
       if (setter.is(Py_None)) {
         translator.raise(PyExc_AttributeError, "property '%U' of '%.100s' object has no %s", name,
                          type->tp_name, value ? "setter" : "deleter");
@@ -304,7 +239,6 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
     }
     if (kind == &PyMemberDescr_Type) {
       if (auto* user = trackerOf<UserObjectVariable>(object)) {
-        guardIdentity(translator, found);
         if (!user->memberValues) {
           auto* values = translator.make<DictVariable>(user);
           user->memberValues = values;
@@ -316,8 +250,8 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
       }
     }
     static PyObject* const set = interned("__set__");
-    PyObject* setter = value ? _PyType_Lookup(kind, set) : nullptr;
-    if (setter && isPythonFunction(setter) && found.source) {
+    Found setter = value ? translator.heap.lookup(kind, set) : Found();
+    if (setter && isPythonFunction(setter.object) && found.source) {
       Value descriptor = translator.wrap(found.source, found.object);
       Value method = lookupSpecial(translator, descriptor, set);
       return method && call(translator, method, {object, value});
@@ -347,17 +281,7 @@ Value getAttribute(Translator& translator, Value object, PyObject* name) {
   if (GetAttributeFunction function = slotsOf(object).tp_getattro) {
     return function(translator, object, name);
   }
-  // A class with neither __getattribute__ nor __getattr__ has the generic slot.
-  if (typeOf(object)->tp_getattro != PyObject_GenericGetAttr) {
-    return hookedGetAttribute(translator, object, name);
-  }
-  Value value = genericGetAttribute(translator, object, name);
-  if (!value && attributeErrorPending(translator)) {
-    // The error stands only as long as the class gets no __getattr__.
-    static PyObject* const getattr = interned("__getattr__");
-    findOnType(translator, typeSource(object, translator), typeOf(object), getattr);
-  }
-  return value;
+  return hookedGetAttribute(translator, object, name);
 }
 
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value) {
@@ -377,9 +301,9 @@ Value getOptionalAttribute(Translator& translator, Value object, PyObject* name)
 bool loadMethod(Translator& translator, Value object, PyObject* name, Value& function) {
   translator.realize(object);
   if (isConstantData(object)) {
-    PyObject* found = _PyType_Lookup(Py_TYPE(object.object()), name);
-    if (found && isCMethod(found)) {
-      function = Value::constant(found);
+    Found found = translator.heap.lookup(typeOf(object), name);
+    if (found && isCMethod(found.object)) {
+      function = Value::constant(found.object);
       return true;
     }
   }
@@ -388,9 +312,9 @@ bool loadMethod(Translator& translator, Value object, PyObject* name, Value& fun
     return false;
   }
   PyTypeObject* type = typeOf(object);
-  TypeAttribute found = findOnType(translator, typeSource(object, translator), type, name);
-  bool isMethod = found.object && (isPythonFunction(found.object) || isCMethod(found.object));
-  if (!isMethod || ownGetattribute(translator, object).object) {
+  Found found = translator.heap.lookup(type, name);
+  bool isMethod = found && (isPythonFunction(found.object) || isCMethod(found.object));
+  if (!isMethod || ownGetattribute(translator, type)) {
     function = getAttribute(translator, object, name);
     return false;
   }
@@ -408,8 +332,8 @@ bool loadMethod(Translator& translator, Value object, PyObject* name, Value& fun
 Value lookupSpecial(Translator& translator, Value object, PyObject* name) {
   translator.realize(object);
   PyTypeObject* type = typeOf(object);
-  TypeAttribute found = findOnType(translator, typeSource(object, translator), type, name);
-  if (!found.object) return Value();
+  Found found = translator.heap.lookup(type, name);
+  if (!found) return Value();
   return bindTypeAttribute(translator, found, object, type, name);
 }
 
@@ -420,9 +344,6 @@ Value typeValue(Translator& translator, const Value& object) {
   }
   if (auto* user = trackerOf<UserObjectVariable>(object)) {
     if (user->classVariable) return user->classVariable;
-  }
-  if (const Source* source = typeSource(object, translator)) {
-    return translator.realized(translator.wrap(source, reinterpret_cast<PyObject*>(type)));
   }
   return translator.knownClass(type);
 }

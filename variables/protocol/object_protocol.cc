@@ -68,7 +68,7 @@ Value tryBinary(Translator& translator, NumberSlot slot, const Value& left, cons
   PyTypeObject* rightType = typeOf(right);
   bool sameType = leftType == rightType && leftFunction == rightFunction;
   if (rightFunction && !sameType && leftType != rightType &&
-      PyType_IsSubtype(rightType, leftType)) {
+      translator.heap.isSubtype(rightType, leftType)) {
     Value result = rightFunction(translator, slot, left, right);
     if (!isNotImplemented(result)) return result;
     rightFunction = nullptr;
@@ -148,7 +148,7 @@ Value richCompare(Translator& translator, Value left, Value right, int op) {
   CompareFunction leftFunction = slotsOf(left).tp_richcompare;
   CompareFunction rightFunction = slotsOf(right).tp_richcompare;
   bool reflectedTried = false;
-  if (leftType != rightType && PyType_IsSubtype(rightType, leftType) && rightFunction) {
+  if (rightFunction && leftType != rightType && translator.heap.isSubtype(rightType, leftType)) {
     reflectedTried = true;
     Value result = rightFunction(translator, right, left, kSwapped[op]);
     if (!isNotImplemented(result)) return result;
@@ -386,93 +386,13 @@ Value formatValue(Translator& translator, Value value, Value specification) {
         PyObject_Format(value.object(), specification ? specification.object() : nullptr));
   }
   // object.__format__ with an empty specification is str().
-  PyObject* objectFormat = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
   static PyObject* const name = PyUnicode_InternFromString("__format__");
-  PyObject* found = _PyType_Lookup(typeOf(value), name);
-  if (plain && found == _PyType_Lookup(reinterpret_cast<PyTypeObject*>(objectFormat), name)) {
+  if (plain && translator.heap.inherits(typeOf(value), &PyBaseObject_Type, name)) {
     return toStr(translator, value);
   }
   Value method = lookupSpecial(translator, value, name);
   if (!method) return method;
   return call(translator, method, {specification ? specification : Value::string("")});
-}
-
-// --- Types.
-
-int isSubclass(Translator& translator, Value derived, Value classInfo) {
-  translator.realize(derived);
-  translator.realize(classInfo);
-  auto asType = [](const Value& value) -> PyTypeObject* {
-    if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
-    PyObject* object = value.objectOrNull();
-    return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
-  };
-  ValueVector alternatives;
-  if ((classInfo.isConstant() && PyTuple_CheckExact(classInfo.object())) ||
-      trackerOf<TupleVariable>(classInfo)) {
-    iterateInto(translator, classInfo, alternatives);
-    for (const Value& alternative : alternatives) {
-      int result = isSubclass(translator, derived, alternative);
-      if (result != 0) return result;
-    }
-    return 0;
-  }
-  bool isUnion = classInfo.isConstant() &&
-                 std::strcmp(Py_TYPE(classInfo.object())->tp_name, "types.UnionType") == 0;
-  if (isUnion) {
-    Ref<> members = Ref<>::steal(PyObject_GetAttrString(classInfo.object(), "__args__"));
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(members.get()); ++i) {
-      PyObject* member = PyTuple_GET_ITEM(members.get(), i);
-      Value alternative = PyType_Check(member)
-                              ? translator.knownClass(reinterpret_cast<PyTypeObject*>(member))
-                              : Value::constant(member);
-      int result = isSubclass(translator, derived, std::move(alternative));
-      if (result != 0) return result;
-    }
-    return 0;
-  }
-  PyTypeObject* type = asType(derived);
-  PyTypeObject* base = asType(classInfo);
-  if (!type) {
-    translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
-    return -1;
-  }
-  if (!base) {
-    throw GraphBreak("Class check against something that is not a class", describe(classInfo),
-                     "isinstance and issubclass are traced for classes and tuples of classes.");
-  }
-  // Metaclasses may answer as they like; only those whose answers are known are asked.
-  PyTypeObject* metaclass = Py_TYPE(base);
-  if (metaclass != &PyType_Type && type != base) {
-    static PyObject* const names[] = {PyUnicode_InternFromString("__subclasscheck__"),
-                                      PyUnicode_InternFromString("__instancecheck__")};
-    for (PyObject* name : names) {
-      if (_PyType_Lookup(metaclass, name) == _PyType_Lookup(&PyType_Type, name)) continue;
-      if (PyType_IsSubtype(type, base)) return 1;
-      // ABCMeta and torch's metaclasses: pure functions of the two classes, in practice.
-      const char* module = metaclass->tp_name;
-      bool known = std::strcmp(module, "ABCMeta") == 0 ||
-                   std::strncmp(module, "_ParameterMeta", 14) == 0 ||
-                   std::strcmp(module, "_TensorMeta") == 0 ||
-                   std::strcmp(module, "torch._C._TensorMeta") == 0 ||
-                   std::strcmp(module, "EnumType") == 0 || std::strcmp(module, "EnumMeta") == 0;
-      if (!known) {
-        throw GraphBreak("Class check answered by a metaclass", base->tp_name,
-                         "The metaclass of this class defines __instancecheck__ or "
-                         "__subclasscheck__ in Python.");
-      }
-      int result =
-          PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), reinterpret_cast<PyObject*>(base));
-      if (result < 0) translator.raiseFromPython();
-      return result;
-    }
-  }
-  return PyType_IsSubtype(type, base);
-}
-
-int isInstance(Translator& translator, Value object, Value classInfo) {
-  translator.realize(object);
-  return isSubclass(translator, typeValue(translator, object), classInfo);
 }
 
 // --- Slots that break.

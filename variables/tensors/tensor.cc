@@ -233,7 +233,7 @@ bool isArrayAttribute(std::string_view name) {
 Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
   TensorVariable* tensor = tensorOf(self);
   std::string_view text = PyUnicode_AsUTF8(name);
-  PyObject* found = cpython::lookup(tensor->type(), name);
+  PyObject* found = translator.heap.lookup(tensor->type(), name).object;
   if (!found) {
     return translator.raise(
         PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
@@ -350,10 +350,10 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
     case CallKind::ConstantFoldable:
       return methodFromMetadata(translator, self, name, arguments);
     case CallKind::Inline: {
-      PyObject* function = cpython::lookup(tensor->type(), name);
-      if (function && PyFunction_Check(function)) {
+      Found function = translator.heap.lookup(tensor->type(), name);
+      if (function && PyFunction_Check(function.object)) {
         arguments.values.insert(arguments.values.begin(), self);
-        return call(translator, translator.wrap(nullptr, function), arguments);
+        return call(translator, translator.wrap(function.source, function.object), arguments);
       }
       [[fallthrough]];
     }

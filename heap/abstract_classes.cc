@@ -1,0 +1,70 @@
+// Class checks of abstract base classes. What _abc.c answers depends on its caches, which it fills,
+// and which a registration invalidates; so it is asked itself wherever that runs no code of the
+// program.
+#include "cpython/abstract_classes.h"
+
+#include "cpython/function_layout.h"
+#include "cpython/member_descriptors.h"
+#include "cpython/set_entries.h"
+#include "cpython/type_lookup.h"
+#include "heap/heap.h"
+
+namespace armature {
+
+namespace {
+
+// Is the function one of the standard module `name`?
+bool isFunctionOf(PyObject* function, const char* name) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
+  return function && PyFunction_Check(function) && module && PyModule_Check(module) &&
+         cpython::read(function, cpython::FunctionField::Globals) == PyModule_GetDict(module);
+}
+
+// The __subclasshook__ of a class is object's, or one of collections.abc, which look methods up in
+// the MRO and do nothing else.
+bool hasInnocentHook(PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__subclasshook__");
+  PyObject* hook = cpython::lookup(type, name);
+  if (hook == cpython::lookup(&PyBaseObject_Type, name)) return true;
+  if (!hook || Py_TYPE(hook) != &PyClassMethod_Type) return false;
+  PyObject* descriptor = cpython::ownAttribute(&PyClassMethod_Type, "__func__");
+  return isFunctionOf(cpython::memberValue(hook, descriptor), "_collections_abc");
+}
+
+// Does issubclass(…, type) run no code of the program, neither in the class itself nor in those
+// that it asks in turn, classes registered with it and its subclasses? `depth`: how many classes
+// asked each other already.
+bool isInnocent(PyTypeObject* type, int depth) {
+  constexpr int kDeepest = 200;
+  static PyObject* const name = PyUnicode_InternFromString("__subclasscheck__");
+  PyObject* check = cpython::lookup(Py_TYPE(type), name);
+  if (check == cpython::lookup(&PyType_Type, name)) return true;
+  if (depth > kDeepest || !isFunctionOf(check, "abc") || !hasInnocentHook(type)) return false;
+  Ref<> registry = cpython::registeredClasses(type);
+  Ref<> derived = cpython::subclasses(type);
+  if (!registry || !derived) return false;
+  auto isClassInnocent = [depth](PyObject* object) {
+    return !PyType_Check(object) || isInnocent(reinterpret_cast<PyTypeObject*>(object), depth + 1);
+  };
+  for (cpython::SetEntry entry; cpython::nextEntry(registry, entry);) {
+    if (!isClassInnocent(PyWeakref_GetObject(entry.element))) return false;
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(derived.get()); ++i) {
+    if (!isClassInnocent(PyList_GET_ITEM(derived.get(), i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Heap::Answer Heap::isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type) {
+  if (!isInnocent(type, 0)) return Answer::RunsCode;
+  int answer = cpython::isAbstractSubclass(derived, type);
+  // Only a negative answer is forgotten when another class is registered.
+  if (answer == 0 && isNew(nullptr, GuardType::ABC_CACHE_TOKEN, nullptr)) {
+    depend(nullptr, GuardType::ABC_CACHE_TOKEN, nullptr, cpython::abcCacheToken());
+  }
+  return static_cast<Answer>(answer);
+}
+
+}  // namespace armature

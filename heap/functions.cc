@@ -1,0 +1,56 @@
+// Facts about Python functions.
+#include "cpython/function_layout.h"
+#include "heap/heap.h"
+
+namespace armature {
+
+namespace {
+
+cpython::FunctionField fieldOf(SourceKind kind) {
+  switch (kind) {
+    case SourceKind::FunctionDefaults:
+      return cpython::FunctionField::Defaults;
+    case SourceKind::FunctionKwDefaults:
+      return cpython::FunctionField::KeywordDefaults;
+    case SourceKind::FunctionClosure:
+      return cpython::FunctionField::Closure;
+    case SourceKind::FunctionGlobals:
+      return cpython::FunctionField::Globals;
+    case SourceKind::FunctionBuiltins:
+      return cpython::FunctionField::Builtins;
+    case SourceKind::FunctionName:
+      return cpython::FunctionField::Name;
+    case SourceKind::FunctionQualifiedName:
+      return cpython::FunctionField::QualifiedName;
+    case SourceKind::FunctionModule:
+      return cpython::FunctionField::Module;
+    case SourceKind::FunctionDoc:
+      return cpython::FunctionField::Doc;
+    case SourceKind::FunctionDict:
+      return cpython::FunctionField::Dict;
+    default:
+      return cpython::FunctionField::Code;
+  }
+}
+
+}  // namespace
+
+PyCodeObject* Heap::codeOf(const Source* source, PyFunctionObject* function) {
+  auto* object = reinterpret_cast<PyObject*>(function);
+  PyCodeObject* code = cpython::codeOf(object);
+  if (!source || !isNew(source, GuardType::CLOSURE_MATCH, code)) return code;
+  depend(source, GuardType::CLOSURE_MATCH, reinterpret_cast<PyObject*>(code));
+  // A twin of the function has the same code and other globals.
+  depend(sources_.path(SourceKind::FunctionGlobals, source), GuardType::ID_MATCH,
+         cpython::read(object, cpython::FunctionField::Globals));
+  depend(sources_.path(SourceKind::FunctionBuiltins, source), GuardType::ID_MATCH,
+         cpython::read(object, cpython::FunctionField::Builtins));
+  return code;
+}
+
+Found Heap::part(const Source* source, PyFunctionObject* function, SourceKind kind) {
+  PyObject* object = cpython::read(reinterpret_cast<PyObject*>(function), fieldOf(kind));
+  return {object ? object : Py_None, source ? sources_.path(kind, source) : nullptr};
+}
+
+}  // namespace armature

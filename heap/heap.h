@@ -1,0 +1,118 @@
+// What a trace may know of objects that existed before it.
+//
+// Every question gives its answer and requests, in the same call, the guard that keeps the answer
+// true, for hits and for misses alike. Nowhere else does the trace look into a type, a function, a
+// dict or a module of the program. (V8's optimizing compilers work so: a heap broker that answers,
+// and compilation dependencies that the answer rests on.)
+//
+// Facts about one class hang on one source, the class itself, so that they are one section of the
+// guard program: while the version of the class stands, none of them is checked again. A trace
+// knows classes by identity; whoever reaches one holds that by a TYPE_MATCH or CLASS_MATCH.
+//
+// No function here runs code of the program or sets an exception. Objects are borrowed from the
+// program; the trace keeps what it has seen alive.
+#pragma once
+
+#include <llvm/ADT/MapVector.h>
+
+#include "core/ref.h"
+#include "core/trail.h"
+#include "guards/guard.h"
+#include "sources/source.h"
+
+namespace armature {
+
+// An existing object and the path to it, not looked at yet: whoever looks (Translator::wrap,
+// realize) requests what it then depends on. The source is null where nothing can change what was
+// found: the attribute of an immutable type.
+struct Found {
+  PyObject* object = nullptr;  // null: nothing is there
+  const Source* source = nullptr;
+
+  explicit operator bool() const { return object != nullptr; }
+};
+
+class Heap {
+ public:
+  // Takes the guards, and gives up those of a rewound region.
+  class Dependencies {
+   public:
+    virtual ~Dependencies() = default;
+    virtual void addGuard(Guard guard) = 0;
+  };
+
+  Heap(Trail& trail, SourceTable& sources, Dependencies& dependencies)
+      : trail_(trail), sources_(sources), dependencies_(dependencies) {}
+  Heap(const Heap&) = delete;
+  Heap& operator=(const Heap&) = delete;
+
+  // --- Types (types.cc). `name` is interned.
+  // The path to a class, by its identity; also to a static one.
+  const Source* classSource(PyTypeObject* type);
+  // What attribute lookup finds in the MRO of the type. What is found is held by its identity if it
+  // behaves in some way (functions, descriptors, classes), else by its type alone.
+  Found lookup(PyTypeObject* type, PyObject* name);
+  Found lookup(PyTypeObject* type, const char* name);
+  // What super(after, …) finds for an object of the type.
+  Found lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name);
+  // Does the type have what `base` has under that name: does it inherit it unchanged?
+  bool inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name);
+  // Is `base` in the MRO of the type?
+  bool isSubtype(PyTypeObject* type, PyTypeObject* base);
+  // Does the class have abstract methods left?
+  bool isAbstract(PyTypeObject* type);
+  // type.__name__ and type.__qualname__, str; for a static type the name has no path.
+  Found nameOf(PyTypeObject* type);
+  Found qualifiedNameOf(PyTypeObject* type);
+  // type.__mro__ and type.__bases__, tuples, each class of which keeps its place.
+  PyObject* mro(PyTypeObject* type);
+  PyObject* bases(PyTypeObject* type);
+  // Has a value found on a type __get__, or __set__ or __delete__? Types decide, which are looked
+  // at.
+  bool hasGet(PyObject* attribute);
+  bool isDataDescriptor(PyObject* attribute);
+  // issubclass(derived, type) for an abstract base class (abstract_classes.cc). RunsCode: only code
+  // of the program could answer. Raised: CPython's exception is set.
+  enum class Answer : int8_t { Raised = -1, No, Yes, RunsCode };
+  Answer isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type);
+
+  // --- Functions (functions.cc). A function is what all its parts are. `source` is its path.
+  // The code object, with the globals and builtins it runs in.
+  PyCodeObject* codeOf(const Source* source, PyFunctionObject* function);
+  // Each part; None where the function has none.
+  Found part(const Source* source, PyFunctionObject* function, SourceKind kind);
+
+  // --- Dicts (dicts.cc): exact dicts, the dicts of objects, modules and functions, and the dict
+  // that an instance of a subclass is, read as dict.__getitem__ does.
+  // dict[key]. `key` is such that a lookup runs no code of the program.
+  Found item(const Source* source, PyObject* dict, PyObject* key);
+
+  // --- Constants: an attribute of an immutable object of a builtin type, which nothing can change.
+  // Null with the exception set.
+  static Ref<> attributeOfData(PyObject* object, PyObject* name) {
+    return Ref<>::steal(PyObject_GetAttr(object, name));
+  }
+
+ private:
+  struct Lookup {
+    PyTypeObject* type;
+    PyTypeObject* after;
+    PyObject* name;
+  };
+  Found find(PyTypeObject* type, PyTypeObject* after, PyObject* name);
+  void hold(const Found& found);
+  void depend(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
+              int64_t number = 0, BorrowedRef<> after = nullptr);
+  // True the first time; then the caller requests the guard. Trailed.
+  bool isNew(const void* subject, GuardType type, const void* operand);
+
+  Trail& trail_;
+  SourceTable& sources_;
+  Dependencies& dependencies_;
+  // What was asked before; the youngest last, as the trail undoes them.
+  llvm::MapVector<std::pair<std::pair<PyTypeObject*, PyTypeObject*>, PyObject*>, Found> lookups_;
+  llvm::MapVector<std::pair<const void*, std::pair<const void*, int>>, char> asked_;
+  std::vector<Ref<>> kept_;
+};
+
+}  // namespace armature

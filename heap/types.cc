@@ -1,0 +1,161 @@
+// Facts about types.
+#include "cpython/type_lookup.h"
+#include "heap/heap.h"
+
+namespace armature {
+
+namespace {
+
+// Kinds of objects that behave in some way when they are found on a class: which function, which
+// property it is decides everything. Of other values only the type matters for the lookup.
+bool isHeldByIdentity(PyObject* object) {
+  PyTypeObject* kind = Py_TYPE(object);
+  if (cpython::isHeapType(kind)) return PyType_Check(object);
+  return kind->tp_descr_get || PyType_Check(object) || PyCFunction_Check(object) ||
+         PyMethod_Check(object);
+}
+
+// A C type that names the slot function of its base again has a wrapper of its own around it.
+bool isSameMethod(PyObject* left, PyObject* right) {
+  if (left == right) return true;
+  bool areWrappers = left && right && Py_TYPE(left) == &PyWrapperDescr_Type &&
+                     Py_TYPE(right) == &PyWrapperDescr_Type;
+  return areWrappers && reinterpret_cast<PyWrapperDescrObject*>(left)->d_wrapped ==
+                            reinterpret_cast<PyWrapperDescrObject*>(right)->d_wrapped;
+}
+
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
+}  // namespace
+
+void Heap::depend(const Source* source, GuardType type, BorrowedRef<> operand, int64_t number,
+                  BorrowedRef<> after) {
+  Guard guard;
+  guard.source = source;
+  guard.type = type;
+  guard.operand = Ref<>::create(operand);
+  guard.number = number;
+  guard.after = Ref<>::create(after);
+  dependencies_.addGuard(std::move(guard));
+}
+
+bool Heap::isNew(const void* subject, GuardType type, const void* operand) {
+  static constexpr Trail::Operation kForget = {
+      [](void* heap, uintptr_t) { static_cast<Heap*>(heap)->asked_.pop_back(); }, nullptr};
+  if (!asked_.insert({{subject, {operand, static_cast<int>(type)}}, 0}).second) return false;
+  trail_.record(kForget, this, 0);
+  return true;
+}
+
+const Source* Heap::classSource(PyTypeObject* type) {
+  return sources_.constant(reinterpret_cast<PyObject*>(type));
+}
+
+void Heap::hold(const Found& found) {
+  if (isHeldByIdentity(found.object)) {
+    depend(found.source, GuardType::ID_MATCH, found.object);
+  } else {
+    depend(found.source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(found.object)));
+  }
+}
+
+Found Heap::find(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
+  PyObject* object =
+      after ? cpython::lookupAfter(type, after, name).object : cpython::lookup(type, name);
+  if (cpython::isImmutable(type)) return {object, nullptr};
+  auto [place, isFirst] = lookups_.insert({{{type, after}, name}, {}});
+  if (!isFirst) return place->second;
+  static constexpr Trail::Operation kForget = {
+      [](void* heap, uintptr_t) { static_cast<Heap*>(heap)->lookups_.pop_back(); }, nullptr};
+  trail_.record(kForget, this, 0);
+  const Source* typeSource = classSource(type);
+  if (!object) {
+    depend(typeSource, GuardType::HASATTR, name, 0, reinterpret_cast<PyObject*>(after));
+    return {};
+  }
+  Found found{object,
+              after ? sources_.superAttribute(typeSource, name, reinterpret_cast<PyObject*>(after))
+                    : sources_.item(SourceKind::TypeAttribute, typeSource, name)};
+  place->second = found;
+  hold(found);
+  return found;
+}
+
+Found Heap::lookup(PyTypeObject* type, PyObject* name) { return find(type, nullptr, name); }
+
+Found Heap::lookup(PyTypeObject* type, const char* name) {
+  Ref<> text = Ref<>::steal(interned(name));
+  return find(type, nullptr, text.get());
+}
+
+Found Heap::lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
+  return find(type, after, name);
+}
+
+bool Heap::inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name) {
+  return isSameMethod(lookup(type, name).object, lookup(base, name).object);
+}
+
+bool Heap::isSubtype(PyTypeObject* type, PyTypeObject* base) {
+  bool answer = PyType_IsSubtype(type, base);
+  bool isFixed = type == base || base == &PyBaseObject_Type || cpython::isImmutable(type);
+  if (!isFixed && isNew(type, GuardType::SUBCLASS_MATCH, base)) {
+    depend(classSource(type), GuardType::SUBCLASS_MATCH, reinterpret_cast<PyObject*>(base), answer);
+  }
+  return answer;
+}
+
+bool Heap::isAbstract(PyTypeObject* type) {
+  bool answer = type->tp_flags & Py_TPFLAGS_IS_ABSTRACT;
+  if (!cpython::isImmutable(type) && isNew(type, GuardType::ABSTRACT_CLASS, nullptr)) {
+    depend(classSource(type), GuardType::ABSTRACT_CLASS, nullptr, answer);
+  }
+  return answer;
+}
+
+Found Heap::nameOf(PyTypeObject* type) {
+  if (cpython::isHeapType(type)) {
+    return {cpython::shortName(type), sources_.path(SourceKind::TypeName, classSource(type))};
+  }
+  Ref<> name = Ref<>::steal(PyType_GetName(type));
+  kept_.push_back(name);
+  return {name.get(), nullptr};
+}
+
+Found Heap::qualifiedNameOf(PyTypeObject* type) {
+  if (cpython::isHeapType(type)) {
+    return {cpython::qualifiedName(type),
+            sources_.path(SourceKind::TypeQualifiedName, classSource(type))};
+  }
+  Ref<> name = Ref<>::steal(PyType_GetQualName(type));
+  kept_.push_back(name);
+  return {name.get(), nullptr};
+}
+
+PyObject* Heap::mro(PyTypeObject* type) {
+  PyObject* mro = cpython::mro(type);
+  if (!cpython::isImmutable(type) && isNew(type, GuardType::ID_MATCH, mro)) {
+    // Assigning __bases__ makes a new tuple.
+    depend(sources_.path(SourceKind::TypeMro, classSource(type)), GuardType::ID_MATCH, mro);
+  }
+  return mro;
+}
+
+PyObject* Heap::bases(PyTypeObject* type) {
+  mro(type);
+  return cpython::bases(type);
+}
+
+bool Heap::hasGet(PyObject* attribute) {
+  PyTypeObject* kind = Py_TYPE(attribute);
+  if (cpython::isImmutable(kind)) return kind->tp_descr_get;
+  return static_cast<bool>(lookup(kind, "__get__"));
+}
+
+bool Heap::isDataDescriptor(PyObject* attribute) {
+  PyTypeObject* kind = Py_TYPE(attribute);
+  if (cpython::isImmutable(kind)) return kind->tp_descr_set;
+  return lookup(kind, "__set__") || lookup(kind, "__delete__");
+}
+
+}  // namespace armature

@@ -1,0 +1,186 @@
+// isinstance and issubclass: PyObject_IsInstance and PyObject_IsSubclass of abstract.c, and what
+// _abc.c makes of them for abstract base classes.
+#include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+PyTypeObject* asClass(const Value& value) {
+  if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
+  PyObject* object = value.objectOrNull();
+  return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
+}
+
+// types.UnionType, which has no name in C.
+PyTypeObject* unionType() {
+  static PyTypeObject* const type = [] {
+    Ref<> example = Ref<>::steal(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type),
+                                             reinterpret_cast<PyObject*>(&PyUnicode_Type)));
+    return example ? Py_TYPE(example.get()) : nullptr;
+  }();
+  return type;
+}
+
+// The members of a tuple of classes or of a union (`int | str`). False for anything else.
+bool alternatives(Translator& translator, const Value& classInfo, ValueVector& members) {
+  PyObject* object = classInfo.objectOrNull();
+  if ((object && PyTuple_CheckExact(object)) || trackerOf<TupleVariable>(classInfo)) {
+    return iterateInto(translator, classInfo, members);
+  }
+  if (!object || Py_TYPE(object) != unionType()) return false;
+  PyObject* arguments =
+      cpython::memberValue(object, cpython::ownAttribute(Py_TYPE(object), "__args__"));
+  for (Py_ssize_t i = 0; arguments && i < PyTuple_GET_SIZE(arguments); ++i) {
+    PyObject* member = PyTuple_GET_ITEM(arguments, i);
+    members.push_back(PyType_Check(member)
+                          ? translator.knownClass(reinterpret_cast<PyTypeObject*>(member))
+                          : Value::constant(member));
+  }
+  return arguments != nullptr;
+}
+
+// The metaclass's own check, if it has one: a Python function, which is traced.
+Value ownCheck(Translator& translator, PyTypeObject* type, const Value& classInfo,
+               const char* name) {
+  PyTypeObject* metaclass = Py_TYPE(type);
+  Ref<> special = Ref<>::steal(PyUnicode_InternFromString(name));
+  if (!special) throw std::bad_alloc();
+  if (translator.heap.inherits(metaclass, &PyType_Type, special.get())) return Value();
+  return lookupSpecial(translator, classInfo, special.get());
+}
+
+template <class Check>
+int anyOf(Translator& translator, const Value& classInfo, Check check, bool& isMany) {
+  ValueVector members;
+  isMany = alternatives(translator, classInfo, members);
+  if (!isMany) return translator.exceptionPending() ? -1 : 0;
+  RecursionScope scope(translator);
+  for (const Value& member : members) {
+    int result = check(member);
+    if (result != 0) return result;
+  }
+  return 0;
+}
+
+// object_isinstance: by the type, or by what __class__ says where a class defines that itself.
+int isPlainInstance(Translator& translator, const Value& object, PyTypeObject* type) {
+  PyTypeObject* actual = typeOf(object);
+  if (translator.heap.isSubtype(actual, type)) return 1;
+  static PyObject* const className = PyUnicode_InternFromString("__class__");
+  static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
+  Heap& heap = translator.heap;
+  bool isOrdinary = cpython::isImmutable(actual) ||
+                    (heap.inherits(actual, &PyBaseObject_Type, className) &&
+                     heap.inherits(actual, cpython::staticBase(actual), getattribute));
+  if (isOrdinary || PyType_IsSubtype(actual, &PyType_Type)) return 0;
+  Value claimed = translator.realized(getOptionalAttribute(translator, object, className));
+  if (!claimed) return translator.exceptionPending() ? -1 : 0;
+  PyTypeObject* claim = asClass(claimed);
+  return claim && claim != actual && heap.isSubtype(claim, type);
+}
+
+[[noreturn]] void notAClass(const Value& classInfo) {
+  throw GraphBreak("Class check against something that is not a class", describe(classInfo),
+                   "isinstance and issubclass are traced for classes, unions and tuples of them.");
+}
+
+int isAbstractSubclass(Translator& translator, const Value& derived, const Value& base) {
+  Heap::Answer answer = translator.heap.isAbstractSubclass(asClass(derived), asClass(base));
+  if (answer == Heap::Answer::RunsCode) {
+    throw GraphBreak("Abstract base class with __subclasshook__", describe(base),
+                     "The class, or one that it asks, decides by code of its own which classes are "
+                     "its subclasses; the answer is kept in caches that tracing must not fill.");
+  }
+  if (answer == Heap::Answer::Raised) translator.raiseFromPython();
+  return static_cast<int>(answer);
+}
+
+Value asBoolean(int result) { return result < 0 ? Value() : Value::boolean(result); }
+
+Value abcSubclassCheck(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "_abc_subclasscheck", arguments, 2, 2)) return Value();
+  Value base = translator.realized(arguments.values[0]);
+  Value derived = translator.realized(arguments.values[1]);
+  if (!asClass(base)) notAClass(base);
+  if (!asClass(derived)) {
+    return translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  }
+  return asBoolean(isAbstractSubclass(translator, derived, base));
+}
+
+// _abc__abc_instancecheck_impl: by __class__, and by the type where that is another. Python looks
+// __subclasscheck__ up on the class; it is ABCMeta's unless a metaclass overrides it.
+Value abcInstanceCheck(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "_abc_instancecheck", arguments, 2, 2)) return Value();
+  static PyObject* const className = PyUnicode_InternFromString("__class__");
+  Value base = translator.realized(arguments.values[0]);
+  Value object = translator.realized(arguments.values[1]);
+  if (!asClass(base)) notAClass(base);
+  Value claimed = translator.realized(getAttribute(translator, object, className));
+  if (!claimed) return claimed;
+  int result = isSubclass(translator, claimed, base);
+  Value actual = typeValue(translator, object);
+  if (result == 0 && asClass(actual) != asClass(claimed)) {
+    result = isSubclass(translator, actual, base);
+  }
+  return asBoolean(result);
+}
+
+void registerClassCheckHandlers() {
+  registerFunctionHandler("_abc", "_abc_subclasscheck", abcSubclassCheck);
+  registerFunctionHandler("_abc", "_abc_instancecheck", abcInstanceCheck);
+}
+ARMATURE_REGISTER_HANDLERS(registerClassCheckHandlers);
+
+}  // namespace
+
+int isSubclass(Translator& translator, Value derived, Value classInfo) {
+  translator.realize(derived);
+  translator.realize(classInfo);
+  bool isMany = false;
+  int result = anyOf(
+      translator, classInfo,
+      [&](const Value& member) { return isSubclass(translator, derived, member); }, isMany);
+  if (isMany || result < 0) return result;
+  PyTypeObject* type = asClass(derived);
+  PyTypeObject* base = asClass(classInfo);
+  if (!base) notAClass(classInfo);
+  if (Value check = ownCheck(translator, base, classInfo, "__subclasscheck__")) {
+    Value answer = call(translator, check, {derived});
+    return answer ? isTrue(translator, answer) : -1;
+  }
+  if (translator.exceptionPending()) return -1;
+  if (!type) {
+    translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+    return -1;
+  }
+  return translator.heap.isSubtype(type, base);
+}
+
+int isInstance(Translator& translator, Value object, Value classInfo) {
+  translator.realize(object);
+  translator.realize(classInfo);
+  PyTypeObject* type = asClass(classInfo);
+  if (type && typeOf(object) == type) return 1;
+  bool isMany = false;
+  int result = anyOf(
+      translator, classInfo,
+      [&](const Value& member) { return isInstance(translator, object, member); }, isMany);
+  if (isMany || result < 0) return result;
+  if (!type) notAClass(classInfo);
+  if (Value check = ownCheck(translator, type, classInfo, "__instancecheck__")) {
+    Value answer = call(translator, check, {object});
+    return answer ? isTrue(translator, answer) : -1;
+  }
+  if (translator.exceptionPending()) return -1;
+  return isPlainInstance(translator, object, type);
+}
+
+}  // namespace armature
