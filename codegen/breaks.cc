@@ -89,6 +89,20 @@ bool looksAtFrame(const Value& callable) {
 
 }  // namespace
 
+// What the result, the stacks and the live locals refer to has to exist.
+void PyCodegen::requireRoots() {
+  plan_.require(outcome_.result);
+  for (const FrameState& frame : outcome_.frames) {
+    for (const Value& value : frame.stack) plan_.require(value);
+    bool isInnermost = &frame == &outcome_.frames.back();
+    Liveness liveness(*frame.code);
+    // What the frame's continuation may read: from this instruction on for the innermost frame
+    // (its jump targets included), from the next one on for callers.
+    const llvm::BitVector& live = liveness.liveBefore(frame.pc + (isInnermost ? 0 : 1));
+    for (int i = live.find_first(); i >= 0; i = live.find_next(i)) plan_.require(frame.locals[i]);
+  }
+}
+
 EntryPoint resumeEntry(const FrameState& frame, int32_t pc, std::vector<bool> stackIsNull) {
   EntryPoint entry;
   entry.code = frame.code;

@@ -3,7 +3,6 @@
 #include "codegen/unsupported.h"
 #include "core/pending_python_exception.h"
 #include "variables/protocol/object_protocol.h"
-#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -26,7 +25,8 @@ PyCodegen::PyCodegen(InstructionTranslator& translator, Outcome& outcome,
     : translator_(translator),
       outcome_(outcome),
       environment_(environment),
-      assembler_(makeAssembler(*translator.entry().code)) {
+      assembler_(makeAssembler(*translator.entry().code)),
+      plan_(*this) {
   const EntryPoint& entry = translator_.entry();
   inputCount_ = static_cast<int32_t>(entry.inputCount());
 }
@@ -37,15 +37,15 @@ GeneratedCode PyCodegen::generate() {
     bool isBreak = outcome_.kind == Outcome::Kind::Break;
     bool plain = outcome_.kind == Outcome::Kind::ResumePlain;
     if (isBreak && !canRunNatively(innermost())) isBreak = false, plain = true;
-    bool nothingDone = translator_.graph->empty() && translator_.sideEffects().empty();
+    bool nothingDone = translator_.graph->empty() && translator_.effects.empty();
     if (plain && nothingDone && outcome_.frames.size() == 1) {
       throw UnsupportedReconstruction("nothing was traced before the break");
     }
 
-    collectRoots();
-    std::vector<Node*> outputs;
-    for (auto& [node, local] : outputs_) outputs.push_back(node);
-    translator_.graph->finish(outputs, isPure);
+    requireRoots();
+    requireEffects();
+    plan_.finish();
+    translator_.graph->finish(plan_.outputs().vec(), isPure);
 
     const EntryPoint& entry = translator_.entry();
     auto addParameter = [&](const std::string& name) {
@@ -64,15 +64,10 @@ GeneratedCode PyCodegen::generate() {
     assembler_.setPosition(position);
     assembler_.emit(Opcode::RESUME, 0);
     callGraph();
-    for (auto& [tracker, count] : references_) {
-      if (isAllocatedFirst(tracker)) allocate(tracker);
-    }
-    for (auto& [tracker, count] : references_) {
-      if (isAllocatedFirst(tracker)) fill(tracker);
-    }
+    makeObjects();
     if (!isBreak && !plain) {
       int32_t result = -1;
-      if (!translator_.sideEffects().empty()) {
+      if (!translator_.effects.empty()) {
         // Loaded before the effects, which may replace what a source leads to.
         load(outcome_.result);
         result = freshLocal("result");
@@ -92,6 +87,7 @@ GeneratedCode PyCodegen::generate() {
         emitResumePlain();
       }
     }
+    emitGraphHandler();
     generated.canonical = assembler_.finish();
     generated.code = lower(*generated.canonical);
     generated.captures = captures_;

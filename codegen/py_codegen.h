@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
 
 #include <memory>
@@ -10,12 +11,11 @@
 #include <vector>
 
 #include "bytecode/assembler.h"
+#include "codegen/construction_plan.h"
 #include "core/ref.h"
 #include "interpreter/instruction_translator.h"
 
 namespace armature {
-
-class DictIteratorVariable;
 
 // What codegen asks of the room above it.
 class CodegenEnvironment {
@@ -44,36 +44,35 @@ class PyCodegen {
   // Returns with a Python exception set (and no `unsupported`) if the backend failed.
   GeneratedCode generate();
 
- private:
-  // --- What has to exist afterwards (reachability.cc).
-  void collectRoots();
-  void collect(const Value& value);
-  void collectParts(VariableTracker* tracker);
-  void collectMutation(VariableTracker* tracker);
-
-  // --- Values (reconstruct.cc).
+  // --- What reconstructors write with (values.cc).
+  Assembler& assembler() { return assembler_; }
+  InstructionTranslator& translator() { return translator_; }
+  // Each leaves one object on the stack.
   void load(const Value& value);
+  void loadConstant(BorrowedRef<> object) { assembler_.emitLoadConst(object); }
+  void loadType(PyTypeObject* type) { load(translator_.knownClass(type)); }
+  // The real __dict__ of an object, past whatever its class says about that name.
+  void loadInstanceDict(VariableTracker* object);
+  // The beginning of a call of `callable`: its arguments are loaded next, then call(count).
+  void prepareCall(BorrowedRef<> callable);
+  void call(int32_t argumentCount) { assembler_.emitCall(argumentCount); }
+  // Makes the object of a two-step part whose turn has not come yet? See ConstructionPlan.
+  bool isMadeInTwoSteps(VariableTracker* tracker) const;
+  int32_t freshLocal(const char* name) { return assembler_.addFreshLocal(name); }
+
+ private:
+  // --- Values (values.cc).
   void loadSource(const Source* source);
-  void loadType(PyTypeObject* type);
-  void build(VariableTracker* tracker);
-  void buildFunction(class UserFunctionVariable* function);
-  void buildIterator(VariableTracker* tracker);
-  bool buildDictIterator(DictIteratorVariable* iterator);
-  bool isAllocatedFirst(VariableTracker* tracker) const;
-  void allocate(VariableTracker* tracker);
-  void fill(VariableTracker* tracker);
-  // dict[key] = value, past any override of a subclass.
-  void setDictItem(VariableTracker* dict, const Value& key, const Value& value);
-  // The method of the builtin dict type that `type` derives from.
-  static PyObject* dictMethod(PyTypeObject* type, const char* name);
-  void setAttribute(VariableTracker* object, PyObject* name, const Value& value);
+  void makeObjects();
 
   // --- Effects (effects.cc).
   void callGraph();
+  void emitGraphHandler();
+  void requireEffects();
   void replayEffects();
-  void replay(VariableTracker* tracker);
 
   // --- Breaks (breaks.cc).
+  void requireRoots();
   void emitBreak();
   void emitResumePlain();
   void storeFrame(const FrameState& frame, size_t index);
@@ -82,7 +81,6 @@ class PyCodegen {
   void returnThroughCallers(size_t callerCount);
   bool canRunNatively(const FrameState& frame) const;
 
-  int32_t freshLocal(const char* name) { return assembler_.addFreshLocal(name); }
   const FrameState& innermost() const { return outcome_.frames.back(); }
 
   InstructionTranslator& translator_;
@@ -92,13 +90,19 @@ class PyCodegen {
   std::vector<const Source*> captures_;
   llvm::DenseMap<const Source*, int32_t> captureLocals_;
   int32_t inputCount_ = 0;
+  // Inputs that are cells which the trace writes.
+  llvm::DenseSet<int64_t> writtenCells_;
 
-  // How often each new object is referred to, in order of discovery.
-  llvm::MapVector<VariableTracker*, int32_t> references_;
-  // Graph outputs in order, and the local that holds each.
-  llvm::MapVector<Node*, int32_t> outputs_;
-  // Objects that stand in a local already.
-  llvm::DenseMap<VariableTracker*, int32_t> temporaries_;
+  // A call of the graph that raises is forgotten: see graph_failure.h.
+  bool forgetsFailure_ = false;
+  Assembler::Label graphHandler_;
+  const Node* modeBefore_ = nullptr;  // the graph's first change of the grad mode
+
+  ConstructionPlan plan_;
+  // The local that holds each graph output.
+  llvm::DenseMap<Node*, int32_t> outputs_;
+  // The local that holds an object; -1 for one that was made where it was used, once.
+  llvm::DenseMap<VariableTracker*, int32_t> made_;
 
   // Locals that hold the stack and the live locals of the frames at a break.
   struct StoredFrame {

@@ -170,7 +170,7 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
   for (size_t i = 0, next = 0; i < code.locals.size(); ++i) {
     if (code.locals[i].kind != LocalKind::Free) continue;
     NewCellVariable* cell = function->closure[next++];
-    if (cell->existing() && !cell->contents() && !cell->modified()) {
+    if (cell->existing() && !cell->contents() && effects.last(cell) == SideEffects::kNone) {
       throw GraphBreak("Function with an empty cell", describe(Value(function)),
                        "A variable of the function's closure has no value, which is not guarded.");
     }

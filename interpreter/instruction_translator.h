@@ -13,7 +13,6 @@
 #include "guards/frame_locals_mapping.h"
 #include "interpreter/entry_point.h"
 #include "interpreter/frame.h"
-#include "interpreter/side_effects.h"
 #include "variables/translator.h"
 
 namespace armature {
@@ -54,13 +53,11 @@ class InstructionTranslator : public Translator {
   // Runs the trace to its end. Never throws; catches every GraphBreak.
   Outcome translate();
 
-  const SideEffects& sideEffects() const { return sideEffects_; }
   const EntryPoint& entry() const { return entry_; }
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
 
   // --- Translator.
-  void recordMutation(VariableTracker* tracker) override { sideEffects_.record(trail, tracker); }
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
   Value runningFirstArgument() override;
@@ -131,7 +128,6 @@ class InstructionTranslator : public Translator {
   Value makeGenerator(Frame& frame);
 
   EntryPoint entry_;
-  SideEffects sideEffects_;
   Frame* frame_ = nullptr;
   std::vector<std::unique_ptr<Frame>> freeFrames_;
   int32_t frameCount_ = 0;

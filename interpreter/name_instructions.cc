@@ -86,7 +86,7 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
                        "Class bodies are not traced; Python runs them.");
   }
   const LocalVariable& variable = frame.code->locals[instruction.argument];
-  if (cell->existing() && !cell->modified()) {
+  if (cell->existing() && effects.last(cell) == SideEffects::kNone) {
     throw GraphBreak("Empty cell", PyUnicode_AsUTF8(variable.name.get()),
                      "The variable has no value, which is not guarded.");
   }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "codegen/graph_failure.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
 
@@ -39,9 +40,13 @@ PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, s
     Ref<> function;
     size_t captureCount = 0;
     switch (cache.find(inputs, slots.data() + inputCount, function, captureCount)) {
-      case CodeCache::Action::Run:
-        return PyObject_Vectorcall(function.get(), slots.data(), inputCount + captureCount,
-                                   nullptr);
+      case CodeCache::Action::Run: {
+        PyObject* result =
+            PyObject_Vectorcall(function.get(), slots.data(), inputCount + captureCount, nullptr);
+        if (result != graphFailure()) return result;
+        Py_DECREF(result);
+        return plain();
+      }
       case CodeCache::Action::Plain:
         return plain();
       case CodeCache::Action::Error:

@@ -39,7 +39,7 @@ void guardDistinctObjects(InstructionTranslator& translator) {
     llvm::MapVector<PyObject*, const Source*> written, read;
   };
   llvm::MapVector<PyTypeObject*, Family> families;
-  for (VariableTracker* changed : translator.sideEffects().mutated()) {
+  for (VariableTracker* changed : translator.effects.written()) {
     bool isArray = llvm::isa<TensorVariable>(changed);  // its graph runs on the arrays themselves
     if (!changed->source() || !changed->existing() || isArray) continue;
     PyObject* object = changed->existing();

@@ -47,6 +47,15 @@ struct ResultStructure {
   std::vector<ResultStructure> elements;  // Tuple, List
 };
 
+// What a node changes besides making its result. That it may raise does not count.
+enum class NodeEffect : uint8_t {
+  None,
+  // Sets the mode that the node's `gradEnabled` tells of: calling its target with that undoes it.
+  GradMode,
+  // Arrays, random numbers, anything else.
+  Other,
+};
+
 // Told of every input whose metadata an answer depended on; the translator turns it into guards.
 class Observer {
  public:
@@ -100,6 +109,9 @@ class Library {
   }
   // True if the node has no effect besides its result, so that an unused one may be dropped.
   virtual bool isPure(const Node& node) const = 0;
+  virtual NodeEffect effectOf(const Node& node) const {
+    return isPure(node) ? NodeEffect::None : NodeEffect::Other;
+  }
   // True if the operation may fail when it runs though its evaluation succeeded: an exception
   // handler around it then depends on data.
   virtual bool mayFailOnData(const Node& node) const {

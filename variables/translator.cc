@@ -383,7 +383,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
                      "An operation with more than one mutated tensor (out= with a tuple) is not "
                      "modelled.");
   }
-  if (tensor->source()) recordMutation(tensor);
+  recordTensorMutation(*this, tensor);
   if (!resultTensor) return result;
   assignTrailed(trail, tensor->node, resultTensor->node);
   return target_;

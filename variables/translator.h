@@ -17,6 +17,7 @@
 #include "heap/heap.h"
 #include "sources/source.h"
 #include "variables/library.h"
+#include "variables/side_effects.h"
 #include "variables/value.h"
 #include "variables/variable_tracker.h"
 
@@ -53,6 +54,8 @@ class Translator : public Observer, public Heap::Dependencies {
 
   // --- State of the trace. All changes go through the trail.
   Trail trail;
+  // What was done to objects that existed before the trace; replayed after the graph call.
+  SideEffects effects{trail};
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
   std::unique_ptr<Graph> graph;
@@ -135,10 +138,6 @@ class Translator : public Observer, public Heap::Dependencies {
   void startWithGradEnabled(bool enabled) { gradEnabled_ = enabled; }
   // Emits torch._C._set_grad_enabled and remembers it (trailed).
   void setGradEnabled(bool enabled);
-
-  // --- Effects on objects that existed before the trace. A tracker calls this before its first
-  // change of each kind; the interpreter replays its final state after the graph call.
-  virtual void recordMutation(VariableTracker* tracker) = 0;
 
   // --- What only the interpreter can do.
   // Calls a Python function: pushes its frame (tail), or runs it to its end.

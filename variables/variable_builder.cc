@@ -170,14 +170,7 @@ Value VariableBuilder::buildNamedTuple() {
 
 Value VariableBuilder::buildList() {
   guardType();
-  Py_ssize_t count = PyList_GET_SIZE(object_.get());
-  guard(GuardType::SEQUENCE_LENGTH, nullptr, count);
-  ValueVector items;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    items.push_back(
-        translator_.wrap(item(SourceKind::ListItem, i), PyList_GET_ITEM(object_.get(), i)));
-  }
-  return translator_.make<ListVariable>(std::move(items), source_, object_);
+  return translator_.make<ListVariable>(translator_, source_, object_);
 }
 
 Value VariableBuilder::buildDict() {

@@ -119,6 +119,32 @@ bool isInPlaceOperator(std::string_view qualifiedName) {
   return isInPlace || name == "setitem" || name == "delitem";
 }
 
+// An argument by its position or keyword, where it is a constant; else null.
+PyObject* constantArgument(const Node& node, size_t position, const char* keyword) {
+  const Argument* argument = position < node.arguments.size() ? &node.arguments[position] : nullptr;
+  for (const auto& [name, value] : node.keywordArguments) {
+    if (PyUnicode_CompareWithASCIIString(name.get(), keyword) == 0) argument = &value;
+  }
+  bool isConstant = argument && argument->kind() == Argument::Kind::Constant;
+  return isConstant ? argument->object().get() : nullptr;
+}
+
+// Operations of which it depends on the arguments whether they draw random numbers, or renormalize
+// a weight.
+bool argumentsForbidEffects(const Node& node, std::string_view name) {
+  if (name == "dropout") return constantArgument(node, 2, "training") == Py_False;
+  if (name != "embedding") return false;
+  // Of torch.embedding, the fourth argument says something harmless.
+  PyObject* maxNorm = constantArgument(node, 3, "max_norm");
+  bool isGiven =
+      node.arguments.size() > 3 ||
+      std::any_of(node.keywordArguments.begin(), node.keywordArguments.end(),
+                  [](const auto& keyword) {
+                    return PyUnicode_CompareWithASCIIString(keyword.first.get(), "max_norm") == 0;
+                  });
+  return !isGiven || maxNorm == Py_None || maxNorm == Py_False;
+}
+
 }  // namespace
 
 ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
@@ -155,21 +181,29 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 }
 
 bool TorchLibrary::isPure(const Node& node) const {
+  // An operation that nobody evaluated may raise, and that is an effect.
+  return (node.checked || node.metadata) && effectOf(node) == NodeEffect::None;
+}
+
+NodeEffect TorchLibrary::effectOf(const Node& node) const {
   if (node.operation != NodeOperation::CallFunction &&
       node.operation != NodeOperation::CallMethod) {
-    return false;
+    return NodeEffect::Other;
   }
-  // An operation that nobody evaluated may raise, and that is an effect.
-  if (!node.checked && !node.metadata) return false;
   std::string qualified = targetName(node.target);
   std::string_view name = qualified;
   if (size_t dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
   // An overload of torch.ops: "torch.ops.aten.add_.Tensor".
   if (Py_TYPE(node.target.get()) == torch_.opOverload.get()) {
-    return !functions_.classify(node.target).mutates && qualified.find("rand") == std::string::npos;
+    bool none =
+        !functions_.classify(node.target).mutates && qualified.find("rand") == std::string::npos;
+    return none ? NodeEffect::None : NodeEffect::Other;
   }
-  return !isInPlaceName(name) && !isInPlaceOperator(qualified) && !isInPlaceCall(node) &&
-         !isRandomName(name) && !hasOtherEffects(name);
+  if (name == "_set_grad_enabled") return NodeEffect::GradMode;
+  if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
+  bool changes = isInPlaceName(name) || isInPlaceOperator(qualified) || isInPlaceCall(node) ||
+                 isRandomName(name) || hasOtherEffects(name);
+  return changes ? NodeEffect::Other : NodeEffect::None;
 }
 
 bool registerTorchLibrary() {

@@ -20,6 +20,7 @@ class TorchLibrary : public Library {
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
   bool isPure(const Node& node) const override;
+  NodeEffect effectOf(const Node& node) const override;
 
  private:
   const TorchModule& torch_;

@@ -99,7 +99,7 @@ arguments = (Hostile(), 1)
   EXPECT_EQ(Trace::local(trace.innermost(), "n"), "2");
   EXPECT_EQ(trace.innermost().stack.size(), 1u);
   // What the slot had done is undone: Python will do it.
-  EXPECT_TRUE(trace.translator().sideEffects().empty());
+  EXPECT_TRUE(trace.translator().effects.empty());
   EXPECT_EQ(PyList_GET_SIZE(trace.named("LOG")), 0);
 }
 
@@ -146,7 +146,7 @@ arguments = (1,)
   ASSERT_EQ(trace.outcome().frames.size(), 1u);
   EXPECT_EQ(Trace::local(trace.innermost(), "n"), "2");
   EXPECT_TRUE(trace.innermost().stack.empty());
-  EXPECT_TRUE(trace.translator().sideEffects().empty());
+  EXPECT_TRUE(trace.translator().effects.empty());
   EXPECT_LE(Trace::lineOf(trace.innermost()), 6);
   EXPECT_EQ(trace.outcome().reason->line, 8);
 }
@@ -209,7 +209,7 @@ arguments = (1,)
   EXPECT_EQ(trace.brokenAt(), Opcode::RAISE_VARARGS);
   EXPECT_EQ(trace.outcome().reason->gbType, "Observed exception");
   EXPECT_EQ(Trace::local(trace.outcome().frames[0], "n"), "3");
-  EXPECT_FALSE(trace.translator().sideEffects().empty());  // LOG, to be replayed
+  EXPECT_FALSE(trace.translator().effects.empty());  // LOG, to be replayed
   EXPECT_EQ(PyList_GET_SIZE(trace.named("LOG")), 0);
   EXPECT_FALSE(trace.translator().exceptionPending());
 }

@@ -32,12 +32,17 @@ class ExistingDict : public testing::Test {
   // What replay would do: "del 'a'" and "'b' = 1", in order.
   std::string changes(const DictVariable* dict) {
     std::string text;
-    for (int32_t i = 0; i < dict->entries().entryCount(); ++i) {
-      const OrderedValueMap::Entry& entry = dict->entries()[i];
-      if (!entry.changed) continue;
-      if (!entry.live() && !entry.existed) continue;
+    for (int32_t i = 0; i < translator_.effects.size(); ++i) {
+      const Effect& effect = translator_.effects[i];
+      if (effect.kind == EffectKind::Cancelled) continue;
       text += text.empty() ? "" : ", ";
-      text += entry.live() ? real(entry.key) + " = " + real(entry.value) : "del " + real(entry.key);
+      if (effect.kind == EffectKind::DictClear) {
+        text += "clear";
+      } else if (effect.kind == EffectKind::DictDelete) {
+        text += "del " + real(effect.key);
+      } else {
+        text += real(effect.key) + " = " + real(dict->written(effect.key));
+      }
     }
     return text;
   }
@@ -110,15 +115,20 @@ TEST_F(ExistingDict, DeletesAgainWhatWasPutBack) {
   EXPECT_EQ(changes(dict), "del 'a'");
 }
 
-TEST_F(ExistingDict, RecordsTheFirstMutationOnly) {
+TEST_F(ExistingDict, RecordsWhatWasDoneAndNotTakenBack) {
   DictVariable* dict = load("{'a': 1}");
   dict->get(translator_, key("'a'"));
-  EXPECT_FALSE(dict->modified());
+  EXPECT_TRUE(translator_.effects.written().empty());
   dict->set(translator_, key("'b'"), key("1"));
-  dict->remove(translator_, key("'a'"));
+  dict->remove(translator_, key("'b'"));
+  EXPECT_EQ(changes(dict), "");
+  dict->set(translator_, key("'c'"), key("1"));
+  dict->set(translator_, key("'a'"), key("2"));
+  dict->set(translator_, key("'c'"), key("3"));
+  EXPECT_EQ(changes(dict), "'c' = 3, 'a' = 2");
   dict->clear(translator_);
-  EXPECT_TRUE(dict->modified());
-  EXPECT_EQ(translator_.mutations.size(), 1u);
+  EXPECT_EQ(changes(dict), "clear");
+  EXPECT_EQ(translator_.effects.written().size(), 1u);
 }
 
 TEST_F(ExistingDict, ForgetsAllWhenRewound) {
@@ -133,7 +143,7 @@ TEST_F(ExistingDict, ForgetsAllWhenRewound) {
   translator_.trail.rewind();
   EXPECT_EQ(guards(), "");
   EXPECT_EQ(dict->entries().entryCount(), 0);
-  EXPECT_FALSE(dict->modified());
+  EXPECT_TRUE(translator_.effects.written().empty());
   EXPECT_EQ(changes(dict), "");
   EXPECT_EQ(real(Value(dict)), "{'a': 1, 'b': 2}");
 }
@@ -173,7 +183,7 @@ TEST(ExistingList, GuardsTheItemsThatAreLookedAt) {
   auto* list = trackerOf<ListVariable>(value);
   list->append(translator, list->items()[2]);
   list->setItem(translator, 0, list->items()[1]);
-  EXPECT_EQ(translator.mutations.size(), 1u);
+  EXPECT_EQ(translator.effects.written().size(), 1u);
   EXPECT_EQ(contains(translator, value, Value::string("x")), 1);
   EXPECT_EQ(translator.guardText(),
             "TYPE_MATCH L['xs']\nSEQUENCE_LENGTH L['xs']\nEQUALS_MATCH L['xs'][1] 'x'\n");
@@ -193,7 +203,7 @@ TEST(ExistingList, ForgetsAllWhenRewound) {
   list->setItem(translator, 0, Value::none());
   list->append(translator, Value::none());
   translator.trail.rewind();
-  EXPECT_FALSE(list->modified());
+  EXPECT_TRUE(translator.effects.written().empty());
   EXPECT_EQ(repr(translator.real(value).get()), "[1, 2, 3]");
 }
 

@@ -121,7 +121,6 @@ std::string TestTranslator::guardText() const {
   return text;
 }
 
-void TestTranslator::recordMutation(VariableTracker* tracker) { mutations.push_back(tracker); }
 Value TestTranslator::callUserFunction(UserFunctionVariable*, CallArguments&) {
   unsupported("call of a Python function");
 }

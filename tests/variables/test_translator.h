@@ -12,9 +12,6 @@ class TestTranslator : public Translator {
  public:
   TestTranslator();
 
-  // Trackers whose mutation was recorded, in order.
-  std::vector<VariableTracker*> mutations;
-
   // What stands for a real object that the trace makes: lists, dicts, sets and tuples become new
   // variables, with all that is in them; anything else must be a constant.
   Value traced(PyObject* object);
@@ -28,7 +25,6 @@ class TestTranslator : public Translator {
   // The guards as "TYPE L['x']", one a line.
   std::string guardText() const;
 
-  void recordMutation(VariableTracker* tracker) override;
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
   Value runningFirstArgument() override;

@@ -102,10 +102,15 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
 
 }  // namespace
 
-void DictVariable::noteMutation(Translator& translator) {
-  if (modified_ || !source()) return;
-  assignTrailed(translator.trail, modified_, true);
-  translator.recordMutation(this);
+int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Value key) {
+  if (!SideEffects::concerns(this)) return SideEffects::kNone;
+  return translator.effects.append({kind, this, std::move(key), {}});
+}
+
+Value DictVariable::written(const Value& key) const {
+  KeyHash hash = hashKey(key);
+  int32_t index = map_.find(key, hash.hash);
+  return index == OrderedValueMap::kAbsent ? Value() : map_[index].value;
 }
 
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash) {
@@ -150,8 +155,11 @@ int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t h
                      "The dict cannot be guarded.");
   }
   PyObject* object = key.objectOrNull();
-  bool askReal = object && isPlainKey(object) &&
-                 (PyUnicode_CheckExact(object) || allKeys(existing(), isPlainKey));
+  bool askReal = object && isPlainKey(object);
+  if (askReal && !PyUnicode_CheckExact(object)) {
+    if (!allKeysPlain_) allKeysPlain_ = allKeys(existing(), isPlainKey);
+    askReal = *allKeysPlain_;
+  }
   if (!askReal) {
     complete(translator);
     return map_.find(key, hash);
@@ -190,13 +198,14 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
   if (!realizeKey(translator, key, realized, hash)) return false;
   int32_t index = find(translator, realized, hash);
   if (translator.exceptionPending()) return false;
-  noteMutation(translator);
   if (index != OrderedValueMap::kAbsent && map_[index].live()) {
     // By index: entries move in memory.
     recordUndo(translator.trail,
                [this, index, old = map_[index]]() mutable { map_[index] = std::move(old); });
     map_[index].value = std::move(value);
-    map_[index].changed = true;
+    if (map_[index].effect < 0) {
+      map_[index].effect = recordEffect(translator, EffectKind::DictSet, map_[index].key);
+    }
     return true;
   }
   if (index != OrderedValueMap::kAbsent) {
@@ -208,7 +217,7 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
   entry.key = std::move(realized);
   entry.value = std::move(value);
   entry.hash = hash;
-  entry.changed = true;
+  entry.effect = recordEffect(translator, EffectKind::DictSet, entry.key);
   appendTrailed(translator, std::move(entry));
   changeSize(translator, 1);
   return true;
@@ -220,7 +229,8 @@ Value DictVariable::remove(Translator& translator, const Value& key) {
   if (!realizeKey(translator, key, realized, hash)) return Value();
   int32_t index = find(translator, realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return Value();
-  noteMutation(translator);
+  // What the trace has set itself, it only has to leave unset.
+  if (map_[index].existed) recordEffect(translator, EffectKind::DictDelete, map_[index].key);
   return removeEntry(translator, index);
 }
 
@@ -229,8 +239,9 @@ Value DictVariable::removeEntry(Translator& translator, int32_t index) {
   Value removed = entry.value;
   recordUndo(translator.trail,
              [this, index, old = entry]() mutable { map_[index] = std::move(old); });
+  if (entry.effect >= 0) translator.effects.cancel(entry.effect);
+  entry.effect = -1;
   entry.value = Value();
-  entry.changed = true;
   changeSize(translator, -1);
   return removed;
 }
@@ -238,10 +249,13 @@ Value DictVariable::removeEntry(Translator& translator, int32_t index) {
 void DictVariable::clear(Translator& translator) {
   complete(translator);
   if (live_ == 0) return;
-  noteMutation(translator);
+  bool emptiesReal = false;
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
-    if (map_[index].live()) removeEntry(translator, index);
+    if (!map_[index].live()) continue;
+    emptiesReal |= map_[index].existed;
+    removeEntry(translator, index);
   }
+  if (emptiesReal) recordEffect(translator, EffectKind::DictClear);
 }
 
 void DictVariable::changeSize(Translator& translator, int64_t difference) {

@@ -7,7 +7,10 @@
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
+#include <optional>
+
 #include "variables/containers/ordered_value_map.h"
+#include "variables/side_effects.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -53,10 +56,12 @@ class DictVariable : public VariableTracker {
   // entries().entryCount() of a dict whose size() was asked.
   const OrderedValueMap::Entry* previous(Translator& translator, int32_t& position);
 
+  // The object whose __dict__ this is, or null.
   VariableTracker* owner() const { return owner_; }
   // The instance of a subclass whose items these are; null for other dicts.
   VariableTracker* instance = nullptr;
-  bool modified() const { return modified_; }
+  // The value of a key that the trace has written; null where it was removed again.
+  Value written(const Value& key) const;
   // collections.defaultdict's default_factory; null for other types, and for an existing dict whose
   // factory nobody has asked for. Trailed.
   Value defaultFactory;
@@ -66,7 +71,7 @@ class DictVariable : public VariableTracker {
  private:
   int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
   void complete(Translator& translator);
-  void noteMutation(Translator& translator);
+  int32_t recordEffect(Translator& translator, EffectKind kind, Value key = {});
   void appendTrailed(Translator& translator, OrderedValueMap::Entry entry);
   Value removeEntry(Translator& translator, int32_t index);
   void changeSize(Translator& translator, int64_t difference);
@@ -75,7 +80,8 @@ class DictVariable : public VariableTracker {
   VariableTracker* owner_ = nullptr;
   // False while keys of the existing dict may be missing in map_. Trailed, like all below.
   bool complete_ = true;
-  bool modified_ = false;
+  // Whether all keys of the existing dict compare as data. The dict does not change meanwhile.
+  std::optional<bool> allKeysPlain_;
   int64_t live_ = 0;  // number of live entries; meaningful once complete
 };
 
@@ -105,7 +111,6 @@ class SetVariable : public VariableTracker {
   size_t size() const { return live_; }
   // In no particular order.
   void forEach(llvm::function_ref<void(const Value&)> visit) const;
-  bool modified() const { return modified_; }
 
   // Does `change` (adds and removals) as one operation of a real set: its method `name` with these
   // arguments (a tuple). Null where they are not known as data, so that the order is lost.
@@ -124,7 +129,7 @@ class SetVariable : public VariableTracker {
     Ref<> self;        // null: the set so far
     Ref<> arguments;   // a tuple; null where there is no method
   };
-  void noteMutation(Translator& translator);
+  void recordEffect(Translator& translator, EffectKind kind, Value key = {}, Value value = {});
   void record(Translator& translator, Operation operation);
   void loseOrder(Translator& translator);
   void removeEntry(Translator& translator, int32_t index);
@@ -134,8 +139,9 @@ class SetVariable : public VariableTracker {
   // What made the set, from the start. Trailed, like all here.
   std::vector<Operation> operations_;
   bool orderKnown_;
-  bool recording_ = true;  // false within changeBy
-  bool modified_ = false;
+  // False within changeBy: one operation, and where it is known one effect, stands for all.
+  bool recording_ = true;
+  bool logging_ = true;
 };
 
 // A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;

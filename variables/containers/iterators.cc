@@ -60,8 +60,12 @@ Value itemOfConstant(Translator& translator, const SequenceIteratorVariable* ite
 Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator) {
   if (iterator->index < 0) return Value();
   if (iterator->sequence.isConstant()) return itemOfConstant(translator, iterator);
+  if (auto* list = trackerOf<ListVariable>(iterator->sequence)) {
+    // It may have grown or shrunk since.
+    auto index = static_cast<size_t>(iterator->index);
+    return index < list->size() ? list->item(index) : Value();
+  }
   if (auto* sequence = trackerOf<SequenceVariable>(iterator->sequence)) {
-    // A list may have grown or shrunk since.
     const ValueVector& items = sequence->items();
     return iterator->index < static_cast<int64_t>(items.size()) ? items[iterator->index] : Value();
   }

@@ -37,16 +37,9 @@ Value insert(Translator& translator, const Value& self, CallArguments& arguments
   int64_t index;
   if (!readMachineSize(translator, arguments.values[0], index)) return Value();
   ListVariable* list = listOf(self);
-  auto size = static_cast<int64_t>(list->items().size());
+  auto size = static_cast<int64_t>(list->size());
   if (index < 0) index += size;
-  index = std::clamp<int64_t>(index, 0, size);
-  if (index == size) {
-    list->append(translator, arguments.values[1]);
-    return Value::none();
-  }
-  ValueVector items = list->items();
-  items.insert(items.begin() + index, arguments.values[1]);
-  list->replace(translator, std::move(items));
+  list->insert(translator, std::clamp<int64_t>(index, 0, size), arguments.values[1]);
   return Value::none();
 }
 
@@ -57,7 +50,7 @@ Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
     return Value();
   }
   ListVariable* list = listOf(self);
-  auto size = static_cast<int64_t>(list->items().size());
+  auto size = static_cast<int64_t>(list->size());
   if (size == 0) return translator.raise(PyExc_IndexError, "pop from empty list");
   if (index < 0) index += size;
   if (index < 0 || index >= size) {
@@ -113,7 +106,7 @@ Value sort(Translator& translator, const Value& self, CallArguments& arguments) 
 
 Value reversed(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "list.__reversed__", arguments, 0, 0)) return Value();
-  auto last = static_cast<int64_t>(listOf(self)->items().size()) - 1;
+  auto last = static_cast<int64_t>(listOf(self)->size()) - 1;
   return translator.make<SequenceIteratorVariable>(&PyListRevIter_Type, self, -1, last);
 }
 

@@ -32,7 +32,7 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
 Value repeat(Translator& translator, NumberSlot slot, const Value& self, const Value& count) {
   ListVariable* list = listOf(self);
   int64_t times;
-  if (!readRepeatCount(translator, count, list->items().size(), times)) return Value();
+  if (!readRepeatCount(translator, count, list->size(), times)) return Value();
   ValueVector items = repeatItems(list->items(), times);
   if (slot != nb_inplace_multiply) return translator.make<ListVariable>(std::move(items));
   list->replace(translator, std::move(items));
@@ -48,7 +48,7 @@ bool readListIndex(Translator& translator, const Value& key, const ListVariable*
     return false;
   }
   if (!readSize(translator, key, PyExc_IndexError, index)) return false;
-  auto size = static_cast<int64_t>(list->items().size());
+  auto size = static_cast<int64_t>(list->size());
   if (index < 0) index += size;
   if (index >= 0 && index < size) return true;
   translator.raise(PyExc_IndexError, rangeError);
@@ -59,12 +59,12 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
   ListVariable* list = listOf(self);
   if (isSlice(key)) {
     SliceRange range;
-    if (!readSlice(translator, key, list->items().size(), range)) return Value();
+    if (!readSlice(translator, key, list->size(), range)) return Value();
     return translator.make<ListVariable>(sliceItems(list->items(), range));
   }
   int64_t index;
   if (!readListIndex(translator, key, list, "list index out of range", index)) return Value();
-  return list->items()[index];
+  return list->item(index);
 }
 
 // list_ass_slice: the items from `start` to `stop` give way to others.
@@ -98,7 +98,7 @@ void deleteSlice(Translator& translator, ListVariable* list, SliceRange range) {
 bool assignSlice(Translator& translator, ListVariable* list, const Value& slice,
                  const Value& value) {
   SliceRange range;
-  if (!readSlice(translator, slice, list->items().size(), range)) return false;
+  if (!readSlice(translator, slice, list->size(), range)) return false;
   if (!value) {
     deleteSlice(translator, list, range);
     return true;
@@ -108,7 +108,7 @@ bool assignSlice(Translator& translator, ListVariable* list, const Value& slice,
   ValueVector items;
   if (!readIterable(translator, value, message, items)) return false;
   // Iterating may have run code that changed the list.
-  if (!readSlice(translator, slice, list->items().size(), range)) return false;
+  if (!readSlice(translator, slice, list->size(), range)) return false;
   if (range.step == 1) {
     replaceRange(translator, list, range.start, std::max(range.start, range.stop), items);
     return true;
@@ -138,7 +138,7 @@ bool assignSubscript(Translator& translator, const Value& self, const Value& key
   if (value) {
     list->setItem(translator, index, value);
   } else {
-    replaceRange(translator, list, index, index + 1, {});
+    list->pop(translator, index);
   }
   return true;
 }

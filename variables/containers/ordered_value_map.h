@@ -31,8 +31,8 @@ class OrderedValueMap {
     Py_hash_t hash = 0;
     // Was in the existing dict when the trace began, at this place (not deleted and put back).
     bool existed = false;
-    // Assigned or deleted by the trace.
-    bool changed = false;
+    // The record of SideEffects that sets it, or -1.
+    int32_t effect = -1;
     bool live() const { return !value.isNull(); }
   };
   static constexpr int32_t kAbsent = -1;

@@ -7,44 +7,138 @@
 
 namespace armature {
 
-void ListVariable::noteMutation(Translator& translator) {
-  if (modified_ || !source()) return;
-  assignTrailed(translator.trail, modified_, true);
-  translator.recordMutation(this);
+// --- Reading an existing list.
+
+void ListVariable::guardLength(Translator& translator) const {
+  if (lengthGuarded_) return;
+  translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, PyList_GET_SIZE(existing()));
+  assignTrailed(translator.trail, lengthGuarded_, true);
+}
+
+void SequenceVariable::readAll() const {
+  // Tuples are made with their items.
+  const auto* list = llvm::cast<ListVariable>(this);
+  Translator& translator = *unread_;
+  list->guardLength(translator);
+  auto count = static_cast<size_t>(PyList_GET_SIZE(existing()));
+  ValueVector all;
+  all.reserve(count + items_.size());
+  for (size_t i = 0; i < count; ++i) all.push_back(list->item(i));
+  all.append(items_.begin(), items_.end());
+  recordUndo(translator.trail,
+             [this, tail = std::move(items_)]() mutable { items_ = std::move(tail); });
+  items_ = std::move(all);
+  assignTrailed(translator.trail, unread_, static_cast<Translator*>(nullptr));
+}
+
+size_t ListVariable::size() const {
+  if (!unread_) return items_.size();
+  guardLength(*unread_);
+  return static_cast<size_t>(PyList_GET_SIZE(existing())) + items_.size();
+}
+
+Value ListVariable::item(size_t index) const {
+  if (!unread_) return items_[index];
+  guardLength(*unread_);
+  auto count = static_cast<size_t>(PyList_GET_SIZE(existing()));
+  if (index >= count) return items_[index - count];
+  auto [found, inserted] = single_.try_emplace(index);
+  if (inserted) {
+    const Source* path =
+        source() ? unread_->sources->item(SourceKind::ListItem, source(), index) : nullptr;
+    found->second = unread_->wrap(path, PyList_GET_ITEM(existing(), index));
+  }
+  return found->second;
+}
+
+// --- Changing lists.
+
+void ListVariable::recordRewrite(Translator& translator) {
+  if (!SideEffects::concerns(this)) return;
+  int32_t last = translator.effects.last(this);
+  if (last >= 0 && translator.effects[last].kind == EffectKind::ListRewrite) return;
+  translator.effects.cancelAll(this);
+  translator.effects.append({EffectKind::ListRewrite, this, {}, {}});
+}
+
+// After the change has been made.
+void ListVariable::recordEffect(Translator& translator, Effect effect) {
+  if (!SideEffects::concerns(this)) return;
+  SideEffects& effects = translator.effects;
+  int32_t last = effects.last(this);
+  if (last >= 0 && effects[last].kind == EffectKind::ListRewrite) return;
+  // Where the operations outgrow the list, its items are the shorter way to say it.
+  if (static_cast<size_t>(effects.chainLength(last)) > 2 * items_.size() + 16) {
+    recordRewrite(translator);
+    return;
+  }
+  effect.target = this;
+  effects.append(std::move(effect));
 }
 
 void ListVariable::append(Translator& translator, Value item) {
   static constexpr Trail::Operation kAppend = {
       [](void* list, uintptr_t) { static_cast<ListVariable*>(list)->items_.pop_back(); }, nullptr};
-  noteMutation(translator);
-  items_.push_back(std::move(item));
+  items_.push_back(item);
   translator.trail.record(kAppend, this, 0);
+  recordEffect(translator, {EffectKind::ListAppend, this, {}, std::move(item)});
 }
 
 void ListVariable::setItem(Translator& translator, size_t index, Value item) {
-  noteMutation(translator);
+  items();
   // By index: the items may have moved in memory by the time of a rewind.
   recordUndo(translator.trail, [this, index, old = std::move(items_[index])]() mutable {
     items_[index] = std::move(old);
   });
-  items_[index] = std::move(item);
+  items_[index] = item;
+  // The record that set the same item last is void now.
+  SideEffects& effects = translator.effects;
+  int32_t last = effects.last(this);
+  EffectKind kind = last < 0 ? EffectKind::Cancelled : effects[last].kind;
+  bool again =
+      kind == EffectKind::ListSetItem && effects[last].index == static_cast<int64_t>(index);
+  bool appended = kind == EffectKind::ListAppend && index + 1 == items_.size();
+  if (again || appended) effects.cancel(last);
+  recordEffect(translator, {appended ? EffectKind::ListAppend : EffectKind::ListSetItem,
+                            this,
+                            {},
+                            std::move(item),
+                            static_cast<int64_t>(index)});
+}
+
+void ListVariable::insert(Translator& translator, size_t index, Value item) {
+  if (index == size()) return append(translator, std::move(item));
+  items();
+  auto place = static_cast<ptrdiff_t>(index);
+  items_.insert(items_.begin() + place, item);
+  recordUndo(translator.trail, [this, place] { items_.erase(items_.begin() + place); });
+  recordEffect(translator, {EffectKind::ListInsert, this, {}, std::move(item), place});
 }
 
 Value ListVariable::pop(Translator& translator, size_t index) {
-  noteMutation(translator);
+  items();
+  bool isLast = index + 1 == items_.size();
   Value item = items_[index];
   items_.erase(items_.begin() + static_cast<ptrdiff_t>(index));
   recordUndo(translator.trail, [this, index, item] {
     items_.insert(items_.begin() + static_cast<ptrdiff_t>(index), item);
   });
+  int32_t last = translator.effects.last(this);
+  if (isLast && last >= 0 && translator.effects[last].kind == EffectKind::ListAppend) {
+    translator.effects.cancel(last);
+  } else {
+    recordEffect(translator, {EffectKind::ListDelete, this, {}, {}, static_cast<int64_t>(index)});
+  }
   return item;
 }
 
 void ListVariable::replace(Translator& translator, ValueVector items) {
-  noteMutation(translator);
+  // What an existing list held is of no interest any more, but an undo has to know it.
   recordUndo(translator.trail,
              [this, old = std::move(items_)]() mutable { items_ = std::move(old); });
   items_ = std::move(items);
+  if (unread_) assignTrailed(translator.trail, unread_, static_cast<Translator*>(nullptr));
+  recordRewrite(translator);
 }
 
 Value makeTuple(Translator& translator, ValueVector items) {

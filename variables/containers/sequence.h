@@ -1,8 +1,10 @@
 // Lists, tuples and slices that hold something that is not a constant, or that may change.
 #pragma once
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 
+#include "variables/side_effects.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -18,14 +20,23 @@ class SequenceVariable : public VariableTracker {
     return tracker->kind() == VariableKind::List || tracker->kind() == VariableKind::Tuple ||
            tracker->kind() == VariableKind::NamedTuple;
   }
-  const ValueVector& items() const { return items_; }
+  // Reads all items of an existing list, if that has not happened yet.
+  const ValueVector& items() const {
+    if (unread_) readAll();
+    return items_;
+  }
 
  protected:
   SequenceVariable(VariableKind kind, PyTypeObject* type, ValueVector items, const Source* source,
                    BorrowedRef<> existing)
       : VariableTracker(kind, type, source, existing), items_(std::move(items)) {}
-  friend class VariableBuilder;
-  ValueVector items_;
+  void readAll() const;
+
+  // While `unread_`: only what the trace has put behind the items of the existing list.
+  mutable ValueVector items_;
+  // The translator with which the items are read when somebody asks; null once that is done.
+  // Trailed.
+  mutable Translator* unread_ = nullptr;
 };
 
 class TupleVariable : public SequenceVariable {
@@ -45,26 +56,45 @@ class NamedTupleVariable : public SequenceVariable {
       : SequenceVariable(VariableKind::NamedTuple, type, std::move(items), source, existing) {}
 };
 
+// A list. One that existed before the trace is not read before somebody looks: neither appending to
+// it nor extending it depends on its length or its items, len() depends on the length alone, and a
+// subscript on one item.
 class ListVariable : public SequenceVariable {
  public:
   ARMATURE_KIND(List)
-  explicit ListVariable(ValueVector items, const Source* source = nullptr,
-                        BorrowedRef<> existing = nullptr)
-      : SequenceVariable(VariableKind::List, &PyList_Type, std::move(items), source, existing) {}
+  // A new list.
+  explicit ListVariable(ValueVector items)
+      : SequenceVariable(VariableKind::List, &PyList_Type, std::move(items), nullptr, nullptr) {}
+  // An existing one, unread.
+  ListVariable(Translator& translator, const Source* source, BorrowedRef<> existing)
+      : SequenceVariable(VariableKind::List, &PyList_Type, {}, source, existing) {
+    unread_ = &translator;
+  }
+
+  // Guards the length of an existing list, and reads no item.
+  size_t size() const;
+  // The item at an index that is in range; reads (and guards) no other.
+  Value item(size_t index) const;
 
   void append(Translator& translator, Value item);
   void setItem(Translator& translator, size_t index, Value item);
+  // Puts an item before the one at `index`, which is at most the size.
+  void insert(Translator& translator, size_t index, Value item);
   // Takes out the item at `index`.
   Value pop(Translator& translator, size_t index);
-  // Replaces all items at once (what sort, insert, slice assignment … do).
+  // Replaces all items at once (what sort, slice assignment … do).
   void replace(Translator& translator, ValueVector items);
 
-  // True once the trace has changed it. Trailed.
-  bool modified() const { return modified_; }
-
  private:
-  void noteMutation(Translator& translator);
-  bool modified_ = false;
+  friend class SequenceVariable;
+  void guardLength(Translator& translator) const;
+  void recordEffect(Translator& translator, Effect effect);
+  void recordRewrite(Translator& translator);
+
+  mutable bool lengthGuarded_ = false;  // trailed
+  // Items that were read by themselves, so that each is one value. Not trailed: they depend on
+  // nothing that changes.
+  mutable llvm::DenseMap<size_t, Value> single_;
 };
 
 class SliceVariable : public VariableTracker {

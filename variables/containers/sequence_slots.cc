@@ -16,12 +16,16 @@ Value itemAt(const Value& sequence, int64_t index) {
     return index < PyTuple_GET_SIZE(tuple) ? Value::constant(PyTuple_GET_ITEM(tuple, index))
                                            : Value();
   }
+  if (auto* list = trackerOf<ListVariable>(sequence)) {
+    return index < static_cast<int64_t>(list->size()) ? list->item(index) : Value();
+  }
   const ValueVector& items = trackerOf<SequenceVariable>(sequence)->items();
   return index < static_cast<int64_t>(items.size()) ? items[index] : Value();
 }
 
 int64_t sizeOf(const Value& sequence) {
   if (PyObject* tuple = sequence.objectOrNull()) return PyTuple_GET_SIZE(tuple);
+  if (auto* list = trackerOf<ListVariable>(sequence)) return static_cast<int64_t>(list->size());
   return static_cast<int64_t>(trackerOf<SequenceVariable>(sequence)->items().size());
 }
 

@@ -16,10 +16,21 @@ Ref<> pack(const Value& item) { return Ref<>::steal(PyTuple_Pack(1, item.object(
 
 }  // namespace
 
-void SetVariable::noteMutation(Translator& translator) {
-  if (modified_ || !source()) return;
-  assignTrailed(translator.trail, modified_, true);
-  translator.recordMutation(this);
+void SetVariable::recordEffect(Translator& translator, EffectKind kind, Value key, Value value) {
+  if (!logging_ || !SideEffects::concerns(this)) return;
+  SideEffects& effects = translator.effects;
+  int32_t last = effects.last(this);
+  if (last >= 0 && effects[last].kind == EffectKind::SetRewrite) return;
+  // Where the operations outgrow the set, its items are the shorter way to say it.
+  if (static_cast<size_t>(effects.chainLength(last)) > 2 * live_ + 16) {
+    kind = EffectKind::SetRewrite;
+  }
+  if (kind == EffectKind::SetRewrite) {
+    effects.cancelAll(this);
+    effects.append({kind, this, {}, {}});
+    return;
+  }
+  effects.append({kind, this, std::move(key), std::move(value)});
 }
 
 void SetVariable::record(Translator& translator, Operation operation) {
@@ -58,14 +69,13 @@ bool SetVariable::add(Translator& translator, const Value& key) {
     map_.unlink(index);
     recordUndo(translator.trail, [this, index] { map_.relink(index); });
   }
-  noteMutation(translator);
+  recordEffect(translator, EffectKind::SetAdd, entry.key);
   if (isConstantData(entry.key)) {
     record(translator, {"add", nullptr, pack(entry.key)});
   } else {
     loseOrder(translator);
   }
   entry.value = Value::none();
-  entry.changed = true;
   map_.append(std::move(entry));
   ++live_;
   translator.trail.record(kAdd, this, 0);
@@ -73,13 +83,11 @@ bool SetVariable::add(Translator& translator, const Value& key) {
 }
 
 void SetVariable::removeEntry(Translator& translator, int32_t index) {
-  noteMutation(translator);
   recordUndo(translator.trail, [this, index, old = map_[index]]() mutable {
     map_[index] = std::move(old);
     ++live_;
   });
   map_[index].value = Value();
-  map_[index].changed = true;
   --live_;
 }
 
@@ -94,12 +102,20 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   } else {
     loseOrder(translator);
   }
+  int32_t last = translator.effects.last(this);
+  const Effect* effect = last < 0 ? nullptr : &translator.effects[last];
+  if (effect && effect->kind == EffectKind::SetAdd && equalKeys(effect->key, realized)) {
+    translator.effects.cancel(last);
+  } else {
+    recordEffect(translator, EffectKind::SetDiscard, realized);
+  }
   removeEntry(translator, index);
   return true;
 }
 
 void SetVariable::clear(Translator& translator) {
   record(translator, {"clear", nullptr, Ref<>::steal(PyTuple_New(0))});
+  if (live_ > 0) recordEffect(translator, EffectKind::SetRewrite);
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
     if (map_[index].live()) removeEntry(translator, index);
   }
@@ -145,7 +161,11 @@ class RecordingPause {
 
 void SetVariable::changeBy(Translator& translator, const char* name, Ref<> arguments,
                            llvm::function_ref<void()> change) {
+  std::optional<RecordingPause> oneEffect;
   if (arguments) {
+    recordEffect(translator, EffectKind::SetMethod, Value::string(name),
+                 Value::constant(arguments.get()));
+    oneEffect.emplace(logging_);
     record(translator, {name, nullptr, std::move(arguments)});
   } else {
     loseOrder(translator);

@@ -15,9 +15,10 @@
 namespace armature {
 
 void NewCellVariable::store(Translator& translator, Value contents) {
-  if (source() && !modified_) translator.recordMutation(this);
+  if (SideEffects::concerns(this) && translator.effects.last(this) == SideEffects::kNone) {
+    translator.effects.append({EffectKind::CellStore, this, {}, {}});
+  }
   assignTrailed(translator.trail, contents_, std::move(contents));
-  if (!modified_) assignTrailed(translator.trail, modified_, true);
 }
 
 namespace {

@@ -24,11 +24,9 @@ class NewCellVariable : public VariableTracker {
   const Value& contents() const { return contents_; }  // null: empty
   void store(Translator& translator, Value contents);
   void replaceRealized(Value contents) { contents_ = std::move(contents); }
-  bool modified() const { return modified_; }
 
  private:
   Value contents_;
-  bool modified_ = false;
 };
 
 class UserFunctionVariable : public VariableTracker {

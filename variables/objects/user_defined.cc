@@ -197,6 +197,15 @@ Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObje
   return translator.make<NamedTupleVariable>(type, std::move(items));
 }
 
+// When an object dies depends on Python running the program, so one that notices its end is made
+// by Python.
+void refuseFinalizer(Translator& translator, PyTypeObject* type) {
+  if (!translator.heap.lookup(type, "__del__")) return;
+  throw GraphBreak("Object with a finalizer", type->tp_name,
+                   "The class defines __del__, which runs when Python drops the object.",
+                   {"Make such objects outside of the compiled function."});
+}
+
 // type_call: __new__, then __init__ of the result.
 Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* variable = llvm::cast<UserClassVariable>(callable.tracker());
@@ -214,6 +223,7 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
     throw GraphBreak("Class whose metaclass defines __call__", type->tp_name,
                      "Making an instance runs code of the metaclass, which is not modelled.");
   }
+  refuseFinalizer(translator, type);
   if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
     return makeException(translator, callable, type, arguments);
   }

@@ -13,6 +13,7 @@
 #include "variables/objects/module_attributes.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
 
 namespace armature {
 
@@ -240,13 +241,19 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
     if (kind == &PyMemberDescr_Type) {
       if (auto* user = trackerOf<UserObjectVariable>(object)) {
         if (!user->memberValues) {
-          auto* values = translator.make<DictVariable>(user);
-          user->memberValues = values;
+          assignTrailed(translator.trail, user->memberValues,
+                        translator.make<DictVariable>(static_cast<VariableTracker*>(user)));
         }
-        if (user->source()) translator.recordMutation(user);
+        if (!value) {
+          throw GraphBreak("Deletion of a slot", describe(object),
+                           "del of a slot is not modelled.");
+        }
         Value key = Value::constant(found.object);
-        if (value) return user->memberValues->set(translator, key, value);
-        throw GraphBreak("Deletion of a slot", describe(object), "del of a slot is not modelled.");
+        bool isFirst = !user->memberValues->has(translator, key);
+        if (isFirst && SideEffects::concerns(user)) {
+          translator.effects.append({EffectKind::SlotSet, user, key, {}});
+        }
+        return user->memberValues->set(translator, key, value);
       }
     }
     static PyObject* const set = interned("__set__");

@@ -16,6 +16,12 @@
 
 namespace armature {
 
+void recordTensorMutation(Translator& translator, TensorVariable* tensor) {
+  if (!SideEffects::concerns(tensor)) return;
+  if (translator.effects.last(tensor) != SideEffects::kNone) return;
+  translator.effects.append({EffectKind::TensorMutation, tensor, {}, {}});
+}
+
 namespace {
 
 TensorVariable* tensorOf(const Value& value) { return trackerOf<TensorVariable>(value); }
@@ -200,7 +206,7 @@ bool tensorAssignSubscript(Translator& translator, const Value& self, const Valu
       translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction, setitem,
                                     rule, {self, key, value}, nullptr);
   if (!result) return false;
-  if (tensorOf(self)->source()) translator.recordMutation(self.tracker());
+  recordTensorMutation(translator, tensorOf(self));
   return true;
 }
 

@@ -29,6 +29,9 @@ class TensorVariable : public VariableTracker {
 class Translator;
 struct CallArguments;
 
+// The graph changes the tensor in place: an effect, if the tensor existed before the trace.
+void recordTensorMutation(Translator& translator, TensorVariable* tensor);
+
 // Calls the method `name` (a str) of a tensor or array.
 Value callTensorMethod(Translator& translator, const Value& self, PyObject* name,
                        CallArguments& arguments);

@@ -1,0 +1,67 @@
+// Which objects and graph results have to exist when the trace is over, and in which order they are
+// made. What is not reached from the result, the stacks, the live locals and the effects is never
+// made. Walks data of any depth and shape without recursion.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SetVector.h>
+
+#include <deque>
+#include <vector>
+
+#include "graph/graph.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+class PyCodegen;
+
+class ConstructionPlan {
+ public:
+  // One new object.
+  struct Part {
+    VariableTracker* tracker = nullptr;
+    std::vector<Part*> needs;  // must exist before it does
+    std::vector<Part*> holds;  // are put in later
+    // Those of `needs` from here on can be put in later if a cycle demands it.
+    size_t firstHeld = 0;
+    int32_t references = 0;
+    // Made empty first, filled when everything exists.
+    bool twoSteps = false;
+    // Kept in a local from where it is made; others are made where they are used, once.
+    bool hasLocal = false;
+    // How many objects are made within each other where this one is used.
+    int32_t depth = 0;
+    enum class Mark : uint8_t { New, Entered, Placed } mark = Mark::New;
+  };
+
+  explicit ConstructionPlan(PyCodegen& codegen) : codegen_(codegen) {}
+
+  // The value has to exist.
+  void require(const Value& value);
+  // Orders what was required. Throws UnsupportedReconstruction where a cycle passes only through
+  // objects that cannot be made before their parts are.
+  void finish();
+
+  // Every part behind those that it needs. Valid once finished, like the rest.
+  const std::vector<Part*>& order() const { return order_; }
+  // Null for what exists already.
+  const Part* find(VariableTracker* tracker) const;
+  // Graph results in the order in which they were required.
+  llvm::ArrayRef<Node*> outputs() const { return outputs_.getArrayRef(); }
+
+ private:
+  Part* partOf(const Value& value);
+  void expand(Part* part);
+  void breakCycles();
+  void place(Part* root);
+
+  PyCodegen& codegen_;
+  std::deque<Part> parts_;
+  llvm::DenseMap<VariableTracker*, Part*> byTracker_;
+  llvm::SetVector<Node*> outputs_;
+  Part roots_;
+  std::vector<Part*> order_;
+};
+
+}  // namespace armature

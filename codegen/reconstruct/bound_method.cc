@@ -1,0 +1,48 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/functions/functions.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+class BoundMethodReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    auto* method = llvm::cast<BoundMethodVariable>(tracker);
+    visit(method->function), visit(method->self);
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* method = llvm::cast<BoundMethodVariable>(tracker);
+    Assembler& assembler = codegen.assembler();
+    PyObject* function = method->function.objectOrNull();
+    if (method->type() == &PyMethod_Type) {
+      codegen.prepareCall(reinterpret_cast<PyObject*>(&PyMethod_Type));
+      codegen.load(method->function);
+      codegen.load(method->self);
+      codegen.call(2);
+    } else if (function && Py_TYPE(function)->tp_descr_get) {
+      // A C method: bound by its descriptor, since a subclass may have overridden the attribute.
+      codegen.loadConstant(function);
+      assembler.emitName(Opcode::LOAD_METHOD, "__get__");
+      // A class method is bound to a class: __get__(None, class).
+      bool ofClass = Py_TYPE(function) == &PyClassMethodDescr_Type;
+      if (ofClass) codegen.loadConstant(Py_None);
+      codegen.load(method->self);
+      codegen.call(ofClass ? 2 : 1);
+    } else if (function && PyUnicode_Check(function)) {
+      codegen.load(method->self);
+      assembler.emitName(Opcode::LOAD_ATTR, function);
+    } else {
+      throw UnsupportedReconstruction(describe(tracker));
+    }
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(BoundMethod)
+
+}  // namespace armature

@@ -1,0 +1,35 @@
+#include "variables/objects/context_manager.h"
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/reconstructor.h"
+
+namespace armature {
+
+namespace {
+
+class ContextManagerReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    visit(llvm::cast<ContextManagerVariable>(tracker)->classValue);
+  }
+  // Not by its constructor, which may set the mode.
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* manager = llvm::cast<ContextManagerVariable>(tracker);
+    codegen.prepareCall(builtinAttribute(&PyBaseObject_Type, "__new__"));
+    codegen.load(manager->classValue);
+    codegen.call(1);
+    auto set = [&](const char* name, bool value) {
+      codegen.loadConstant(value ? Py_True : Py_False);
+      codegen.assembler().emit(Opcode::COPY, 2);
+      codegen.assembler().emitName(Opcode::STORE_ATTR, name);
+    };
+    set("prev", manager->previous);
+    if (manager->takesMode) set("mode", manager->target);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(ContextManager)
+
+}  // namespace armature

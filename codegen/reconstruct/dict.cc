@@ -1,0 +1,133 @@
+// dict, OrderedDict and defaultdict, and the __dict__ of a new object.
+#include "variables/containers/dict.h"
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/containers/dict_methods.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+DictVariable* dictOf(VariableTracker* tracker) { return llvm::cast<DictVariable>(tracker); }
+
+// The new object whose __dict__ this is, or whose items these are; null for other dicts.
+VariableTracker* partOf(DictVariable* dict) {
+  return dict->owner() ? dict->owner() : dict->instance;
+}
+
+// dict[key] = value, by the builtin type's own function.
+void setItem(PyCodegen& codegen, DictVariable* dict, const Value& key, const Value& value) {
+  if (cpython::isHeapType(dict->type())) {
+    prepareMethodCall(codegen, dict, "__setitem__");
+    codegen.load(key);
+    codegen.load(value);
+    codegen.call(3);
+    codegen.assembler().emit(Opcode::POP_TOP);
+    return;
+  }
+  codegen.load(value);
+  codegen.load(dict);
+  codegen.load(key);
+  codegen.assembler().emit(Opcode::STORE_SUBSCR);
+}
+
+class DictReconstructor : public Reconstructor {
+ public:
+  Steps steps(VariableTracker* tracker) const override {
+    DictVariable* dict = dictOf(tracker);
+    if (partOf(dict)) return Steps::One;
+    return dict->type() == &PyDict_Type ? Steps::OneOrTwo : Steps::Two;
+  }
+
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    DictVariable* dict = dictOf(tracker);
+    if (VariableTracker* whole = partOf(dict)) visit(whole);
+    visit(dict->defaultFactory);
+  }
+
+  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+    DictVariable* dict = dictOf(tracker);
+    if (partOf(dict)) return;  // Which fills it.
+    dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      visit(entry.key);
+      visit(entry.value);
+    });
+  }
+
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    DictVariable* dict = dictOf(tracker);
+    if (dict->owner()) return codegen.loadInstanceDict(dict->owner());
+    if (dict->instance) return codegen.load(dict->instance);
+    int32_t size = 0;
+    dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      codegen.load(entry.key);
+      codegen.load(entry.value);
+      ++size;
+    });
+    codegen.assembler().emit(Opcode::BUILD_MAP, size);
+  }
+
+  void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
+    DictVariable* dict = dictOf(tracker);
+    PyTypeObject* type = dict->type();
+    if (type == &PyDict_Type) {
+      codegen.assembler().emit(Opcode::BUILD_MAP, 0);
+    } else if (type == &PyODict_Type || type == defaultDictType()) {
+      codegen.prepareCall(reinterpret_cast<PyObject*>(type));
+      if (dict->defaultFactory) codegen.load(dict->defaultFactory);
+      codegen.call(dict->defaultFactory ? 1 : 0);
+    } else {
+      throw UnsupportedReconstruction(std::string("a new ") + type->tp_name);
+    }
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+
+  void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
+    DictVariable* dict = dictOf(tracker);
+    dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      setItem(codegen, dict, entry.key, entry.value);
+    });
+  }
+
+  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+    visit(effect.key);
+    if (effect.kind == EffectKind::DictSet) visit(dictOf(effect.target)->written(effect.key));
+  }
+
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    DictVariable* dict = dictOf(effect.target);
+    switch (effect.kind) {
+      case EffectKind::DictSet:
+        setItem(codegen, dict, effect.key, dict->written(effect.key));
+        return;
+      case EffectKind::DictDelete:
+        if (cpython::isHeapType(dict->type())) {
+          prepareMethodCall(codegen, dict, "__delitem__");
+          codegen.load(effect.key);
+          codegen.call(2);
+          codegen.assembler().emit(Opcode::POP_TOP);
+          return;
+        }
+        codegen.load(dict);
+        codegen.load(effect.key);
+        codegen.assembler().emit(Opcode::DELETE_SUBSCR);
+        return;
+      case EffectKind::DictClear:
+        prepareMethodCall(codegen, dict, "clear");
+        codegen.call(1);
+        codegen.assembler().emit(Opcode::POP_TOP);
+        return;
+      default:
+        Reconstructor::replay(codegen, effect);
+    }
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(Dict)
+
+}  // namespace armature

@@ -1,0 +1,96 @@
+// A new iterator of the dict, advanced past the items that the trace has seen: it must notice what
+// happens to the dict later. Where the trace has changed the dict's keys since it began, there is
+// no such iterator.
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/iterators.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+DictIteratorVariable* iteratorOf(VariableTracker* tracker) {
+  return llvm::cast<DictIteratorVariable>(tracker);
+}
+
+PyObject* islice() {
+  static PyObject* const function = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("itertools"));
+    return module ? PyObject_GetAttrString(module.get(), "islice") : nullptr;
+  }();
+  return function;
+}
+
+PyObject* builtinFunction(const char* name) {
+  return PyDict_GetItemString(PyEval_GetBuiltins(), name);
+}
+
+bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
+  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+  if (!dict) return false;  // A set: its copy may have another order.
+  if (iterator->exhausted) return true;
+  if (codegen.isMadeInTwoSteps(dict) && dict->size(codegen.translator()) > 0) return false;
+  if (dict->size(codegen.translator()) != iterator->expectedSize ||
+      dict->entries().entryCount() != iterator->entryCount) {
+    return false;
+  }
+  // It is made before effects are replayed: an existing dict must have its keys already.
+  for (int32_t i = 0; dict->existing() && i < dict->entries().entryCount(); ++i) {
+    const OrderedValueMap::Entry& entry = dict->entries()[i];
+    if (entry.existed != entry.live()) return false;
+  }
+  return true;
+}
+
+class DictIteratorReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    if (!iteratorOf(tracker)->exhausted) visit(iteratorOf(tracker)->container);
+  }
+  bool showsState() const override { return true; }
+
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* iterator = iteratorOf(tracker);
+    if (!canBeMade(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
+    Assembler& assembler = codegen.assembler();
+    if (iterator->exhausted) {
+      codegen.loadConstant(Ref<>::steal(PyTuple_New(0)));
+      assembler.emit(Opcode::GET_ITER);
+      return;
+    }
+    static constexpr const char* kMethods[] = {"keys", "values", "items"};
+    if (iterator->reversed) {
+      codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
+    }
+    prepareMethodCall(codegen, iterator->container, kMethods[static_cast<int>(iterator->view)]);
+    codegen.call(1);
+    if (iterator->reversed) {
+      codegen.call(1);
+    } else {
+      assembler.emit(Opcode::GET_ITER);
+    }
+    if (size_t seen = iterator->expectedSize - iterator->remaining) {
+      // next(islice(iterator, seen, seen), None)
+      codegen.prepareCall(builtinFunction("next"));
+      codegen.prepareCall(islice());
+      assembler.emit(Opcode::COPY, 5);
+      Value count = Value::integer(static_cast<int64_t>(seen));
+      codegen.load(count);
+      codegen.load(count);
+      codegen.call(3);
+      codegen.loadConstant(Py_None);
+      codegen.call(2);
+      assembler.emit(Opcode::POP_TOP);
+    }
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(DictIterator)
+
+}  // namespace armature

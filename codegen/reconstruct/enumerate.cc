@@ -1,0 +1,27 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "variables/containers/iterators.h"
+
+namespace armature {
+
+namespace {
+
+class EnumerateReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    visit(llvm::cast<EnumerateVariable>(tracker)->iterator);
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* enumerate = llvm::cast<EnumerateVariable>(tracker);
+    codegen.prepareCall(reinterpret_cast<PyObject*>(&PyEnum_Type));
+    codegen.load(enumerate->iterator);
+    codegen.load(enumerate->count);
+    codegen.call(2);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(Enumerate)
+
+}  // namespace armature

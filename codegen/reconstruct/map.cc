@@ -1,0 +1,27 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "variables/containers/iterators.h"
+
+namespace armature {
+
+namespace {
+
+class MapReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    auto* map = llvm::cast<MapVariable>(tracker);
+    visit(map->function);
+    for (const Value& item : map->iterators) visit(item);
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    codegen.prepareCall(reinterpret_cast<PyObject*>(&PyMap_Type));
+    needs(codegen, tracker, [&](const Value& part) { codegen.load(part); });
+    codegen.call(1 + static_cast<int32_t>(llvm::cast<MapVariable>(tracker)->iterators.size()));
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(Map)
+
+}  // namespace armature

@@ -1,0 +1,66 @@
+// How one kind of value comes to exist in generated code, and how what the trace did to existing
+// objects of that kind is done again. One per kind, in a file of its own; a kind without one does
+// not link.
+#pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+
+#include "bytecode/instruction.h"
+#include "variables/side_effects.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+class PyCodegen;
+
+using PartVisitor = llvm::function_ref<void(const Value&)>;
+
+class Reconstructor {
+ public:
+  virtual ~Reconstructor() = default;
+
+  enum class Steps : uint8_t {
+    One,       // the object is made whole
+    OneOrTwo,  // it can be made empty and filled later: where a cycle passes through it
+    Two,       // it is always made first and filled when everything else exists
+  };
+  virtual Steps steps(VariableTracker*) const { return Steps::One; }
+
+  // --- Collect. Every part is visited as often as it is loaded.
+  // What has to exist before the object does.
+  virtual void needs(PyCodegen&, VariableTracker*, PartVisitor) const {}
+  // What can be put in later: by fill(), in two steps.
+  virtual void holds(PyCodegen&, VariableTracker*, PartVisitor) const {}
+  // It shows the state of an existing object, so it is made before the effects are replayed.
+  virtual bool showsState() const { return false; }
+
+  // --- Build.
+  // Leaves the whole object on the stack. The default throws UnsupportedReconstruction.
+  virtual void build(PyCodegen& codegen, VariableTracker* tracker) const;
+  // The first of two steps: leaves the object in a local.
+  virtual void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const;
+  // The second; the object is loaded like any other.
+  virtual void fill(PyCodegen& codegen, VariableTracker* tracker) const;
+  // Of a two-step object: what it is called in generated code, and how it is loaded.
+  virtual const char* localName() const { return "tmp"; }
+  virtual Opcode loadOpcode() const { return Opcode::LOAD_FAST; }
+
+  // --- Replay.
+  // The values that an effect on an existing object stores.
+  virtual void storedBy(PyCodegen&, const Effect&, PartVisitor) const {}
+  virtual void replay(PyCodegen& codegen, const Effect& effect) const;
+};
+
+const Reconstructor& reconstructorOf(VariableKind kind);
+
+// One function for each kind, defined in the kind's file.
+#define KIND(name) const Reconstructor& name##Reconstruction();
+#include "variables/variable_kinds.def"
+
+#define ARMATURE_RECONSTRUCTOR(name)                \
+  const Reconstructor& name##Reconstruction() {     \
+    static const name##Reconstructor reconstructor; \
+    return reconstructor;                           \
+  }
+
+}  // namespace armature

@@ -1,0 +1,57 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/containers/iterators.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
+
+namespace armature {
+
+namespace {
+
+SequenceIteratorVariable* iteratorOf(VariableTracker* tracker) {
+  return llvm::cast<SequenceIteratorVariable>(tracker);
+}
+
+class SequenceIteratorReconstructor : public Reconstructor {
+ public:
+  // A position is set when the sequence has its items: CPython bounds it by their number.
+  Steps steps(VariableTracker* tracker) const override {
+    auto* iterator = iteratorOf(tracker);
+    return iterator->sequence && iterator->index > 0 ? Steps::Two : Steps::One;
+  }
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    visit(iteratorOf(tracker)->sequence);
+  }
+  bool showsState() const override { return true; }
+
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* iterator = iteratorOf(tracker);
+    if (iterator->step != 1 || trackerOf<TensorVariable>(iterator->sequence)) {
+      throw UnsupportedReconstruction(describe(tracker));
+    }
+    if (iterator->sequence) {
+      codegen.load(iterator->sequence);
+    } else {
+      codegen.loadConstant(Ref<>::steal(PyTuple_New(0)));  // It has come to its end.
+    }
+    codegen.assembler().emit(Opcode::GET_ITER);
+  }
+  void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
+    build(codegen, tracker);
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+  void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
+    codegen.load(tracker);
+    codegen.assembler().emitName(Opcode::LOAD_METHOD, "__setstate__");
+    codegen.load(Value::integer(iteratorOf(tracker)->index));
+    codegen.call(1);
+    codegen.assembler().emit(Opcode::POP_TOP);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(SequenceIterator)
+
+}  // namespace armature

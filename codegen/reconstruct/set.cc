@@ -1,0 +1,95 @@
+// set and frozenset.
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "variables/containers/dict.h"
+
+namespace armature {
+
+namespace {
+
+SetVariable* setOf(VariableTracker* tracker) { return llvm::cast<SetVariable>(tracker); }
+
+void buildItems(PyCodegen& codegen, SetVariable* set) {
+  set->forEach([&](const Value& key) { codegen.load(key); });
+  codegen.assembler().emit(Opcode::BUILD_SET, static_cast<int32_t>(set->size()));
+}
+
+// set.name(key), its result dropped.
+void callWith(PyCodegen& codegen, SetVariable* set, const char* name, const Value& key) {
+  prepareMethodCall(codegen, set, name);
+  codegen.load(key);
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+class SetReconstructor : public Reconstructor {
+ public:
+  Steps steps(VariableTracker* tracker) const override {
+    return tracker->type() == &PySet_Type ? Steps::OneOrTwo : Steps::One;
+  }
+  void holds(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    setOf(tracker)->forEach(visit);
+  }
+
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    bool isFrozen = tracker->type() != &PySet_Type;
+    if (isFrozen) codegen.prepareCall(reinterpret_cast<PyObject*>(tracker->type()));
+    buildItems(codegen, setOf(tracker));
+    if (isFrozen) codegen.call(1);
+  }
+  void allocate(PyCodegen& codegen, VariableTracker*, int32_t local) const override {
+    codegen.assembler().emit(Opcode::BUILD_SET, 0);
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+  void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
+    codegen.load(tracker);
+    buildItems(codegen, setOf(tracker));
+    codegen.assembler().emit(Opcode::SET_UPDATE, 1);
+    codegen.assembler().emit(Opcode::POP_TOP);
+  }
+
+  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+    if (effect.kind == EffectKind::SetRewrite) {
+      setOf(effect.target)->forEach(visit);
+    } else {
+      visit(effect.key);
+    }
+  }
+
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    SetVariable* set = setOf(effect.target);
+    Assembler& assembler = codegen.assembler();
+    switch (effect.kind) {
+      case EffectKind::SetAdd:
+        return callWith(codegen, set, "add", effect.key);
+      case EffectKind::SetDiscard:
+        return callWith(codegen, set, "discard", effect.key);
+      case EffectKind::SetMethod: {
+        prepareMethodCall(codegen, set, PyUnicode_AsUTF8(effect.key.object()));
+        PyObject* arguments = effect.value.object();
+        auto count = static_cast<int32_t>(PyTuple_GET_SIZE(arguments));
+        for (int32_t i = 0; i < count; ++i) {
+          codegen.loadConstant(PyTuple_GET_ITEM(arguments, i));
+        }
+        codegen.call(1 + count);
+        assembler.emit(Opcode::POP_TOP);
+        return;
+      }
+      case EffectKind::SetRewrite:
+        prepareMethodCall(codegen, set, "clear");
+        codegen.call(1);
+        assembler.emit(Opcode::POP_TOP);
+        set->forEach([&](const Value& key) { callWith(codegen, set, "add", key); });
+        return;
+      default:
+        Reconstructor::replay(codegen, effect);
+    }
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(Set)
+
+}  // namespace armature

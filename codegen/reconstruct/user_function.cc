@@ -1,0 +1,106 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/containers/dict.h"
+#include "variables/functions/functions.h"
+
+namespace armature {
+
+namespace {
+
+class UserFunctionReconstructor : public Reconstructor {
+ public:
+  Steps steps(VariableTracker* tracker) const override {
+    return functionOf(tracker)->attributes ? Steps::Two : Steps::One;
+  }
+  void needs(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+    UserFunctionVariable* function = functionOf(tracker);
+    if (!isOfRoot(codegen, function)) visit(function->globals);
+    visit(function->defaults);
+    visit(function->keywordDefaults);
+    visit(function->annotations);
+    for (NewCellVariable* cell : function->closure) visit(cell);
+  }
+  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+    DictVariable* attributes = functionOf(tracker)->attributes;
+    if (!attributes) return;
+    attributes->forEach(codegen.translator(),
+                        [&](const OrderedValueMap::Entry& entry) { visit(entry.value); });
+  }
+
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    UserFunctionVariable* function = functionOf(tracker);
+    if (isOfRoot(codegen, function)) {
+      makeFunction(codegen, function);
+    } else {
+      callConstructor(codegen, function);
+    }
+  }
+  void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
+    build(codegen, tracker);
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+  void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
+    functionOf(tracker)->attributes->forEach(
+        codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+          codegen.load(entry.value);
+          codegen.load(tracker);
+          codegen.assembler().emitName(Opcode::STORE_ATTR, entry.key.object());
+        });
+  }
+
+ private:
+  static UserFunctionVariable* functionOf(VariableTracker* tracker) {
+    return llvm::cast<UserFunctionVariable>(tracker);
+  }
+  static bool isOfRoot(PyCodegen& codegen, UserFunctionVariable* function) {
+    return function->globals->existing() == codegen.translator().rootGlobals();
+  }
+  static PyObject* codeOf(UserFunctionVariable* function) {
+    return reinterpret_cast<PyObject*>(function->code->original.get());
+  }
+  static void loadClosure(PyCodegen& codegen, UserFunctionVariable* function) {
+    for (NewCellVariable* cell : function->closure) codegen.load(cell);
+    codegen.assembler().emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(function->closure.size()));
+  }
+
+  // Its globals are those of the code that is generated.
+  static void makeFunction(PyCodegen& codegen, UserFunctionVariable* function) {
+    int32_t flags = 0;
+    if (function->defaults) flags |= 0x01, codegen.load(function->defaults);
+    if (function->keywordDefaults) flags |= 0x02, codegen.load(function->keywordDefaults);
+    if (function->annotations) flags |= 0x04, codegen.load(function->annotations);
+    if (!function->closure.empty()) flags |= 0x08, loadClosure(codegen, function);
+    codegen.loadConstant(codeOf(function));
+    codegen.assembler().emit(Opcode::MAKE_FUNCTION, flags);
+  }
+
+  // FunctionType(code, globals, name, argdefs, closure), for a function of another module.
+  static void callConstructor(PyCodegen& codegen, UserFunctionVariable* function) {
+    if (function->annotations) {
+      throw UnsupportedReconstruction("a new annotated function of another module");
+    }
+    codegen.prepareCall(reinterpret_cast<PyObject*>(&PyFunction_Type));
+    codegen.loadConstant(codeOf(function));
+    codegen.load(function->globals);
+    codegen.loadConstant(Py_None);
+    codegen.load(function->defaults ? function->defaults : Value::none());
+    if (function->closure.empty()) {
+      codegen.loadConstant(Py_None);
+    } else {
+      loadClosure(codegen, function);
+    }
+    codegen.call(5);
+    if (!function->keywordDefaults) return;
+    codegen.assembler().emit(Opcode::COPY, 1);
+    codegen.load(function->keywordDefaults);
+    codegen.assembler().emit(Opcode::SWAP, 2);
+    codegen.assembler().emitName(Opcode::STORE_ATTR, "__kwdefaults__");
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(UserFunction)
+
+}  // namespace armature

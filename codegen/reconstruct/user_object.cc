@@ -1,0 +1,73 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "variables/objects/user_defined.h"
+
+namespace armature {
+
+namespace {
+
+class UserObjectReconstructor : public Reconstructor {
+ public:
+  Steps steps(VariableTracker*) const override { return Steps::Two; }
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    visit(objectOf(tracker)->classVariable);
+  }
+  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+    UserObjectVariable* object = objectOf(tracker);
+    for (DictVariable* dict : {object->container, object->dict, object->memberValues}) {
+      if (!dict) continue;
+      dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+        visit(entry.key);
+        visit(entry.value);
+      });
+    }
+  }
+
+  // By __new__ without __init__, which has been traced.
+  void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
+    UserObjectVariable* object = objectOf(tracker);
+    codegen.prepareCall(builtinAttribute(object->type(), "__new__"));
+    codegen.load(object->classVariable);
+    codegen.call(1);
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+
+  void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
+    UserObjectVariable* object = objectOf(tracker);
+    if (object->container) {
+      object->container->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+        prepareMethodCall(codegen, object, "__setitem__");
+        codegen.load(entry.key);
+        codegen.load(entry.value);
+        codegen.call(3);
+        codegen.assembler().emit(Opcode::POP_TOP);
+      });
+    }
+    if (object->dict) fillInstanceDict(codegen, object, object->dict);
+    if (object->memberValues) {
+      object->memberValues->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+        setThroughDescriptor(codegen, entry.key.object(), object, entry.value);
+      });
+    }
+  }
+
+  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+    visit(objectOf(effect.target)->memberValues->written(effect.key));
+  }
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    setThroughDescriptor(codegen, effect.key.object(), effect.target,
+                         objectOf(effect.target)->memberValues->written(effect.key));
+  }
+
+ private:
+  static UserObjectVariable* objectOf(VariableTracker* tracker) {
+    return llvm::cast<UserObjectVariable>(tracker);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(UserObject)
+
+}  // namespace armature

@@ -1,0 +1,125 @@
+// Bytecode that loads a value from where it is, or makes it.
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
+
+namespace armature {
+
+namespace {
+
+// instance_dict(object): its __dict__, made if need be. Runs no code of its class.
+PyObject* instanceDictFunction() {
+  static PyMethodDef method = {
+      "instance_dict",
+      [](PyObject*, PyObject* object) { return PyObject_GenericGetDict(object, nullptr); }, METH_O,
+      nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+}  // namespace
+
+void PyCodegen::loadSource(const Source* source) {
+  if (source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell) {
+    auto index = static_cast<int32_t>(source->index());
+    size_t stackInputs = inputCount_ - translator_.entry().locals.size();
+    bool isCell = static_cast<size_t>(index) >= stackInputs &&
+                  translator_.entry().localIsCell[index - stackInputs];
+    if (!isCell || source->kind() == SourceKind::LocalCell) {
+      assembler_.emit(isCell ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, index);
+      return;
+    }
+    // AutoDerefLocalSource: the cell's content at entry. While the trace does not write the cell,
+    // that is what the cell holds.
+    if (!writtenCells_.contains(source->index())) {
+      assembler_.emit(Opcode::LOAD_DEREF, index);
+      return;
+    }
+  }
+  if (source->kind() == SourceKind::GlobalsDict) {
+    assembler_.emitLoadConst(source->object());
+    return;
+  }
+  auto [found, inserted] = captureLocals_.try_emplace(source, -1);
+  if (inserted) {
+    std::string name = "___capture" + std::to_string(captures_.size());
+    captures_.push_back(source);
+    found->second = assembler_.addParameter(Ref<>::steal(PyUnicode_FromString(name.c_str())));
+  }
+  assembler_.emit(Opcode::LOAD_FAST, found->second);
+}
+
+void PyCodegen::load(const Value& value) {
+  if (value.isNull()) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    return;
+  }
+  if (value.isConstant()) {
+    assembler_.emitLoadConst(value.object());
+    return;
+  }
+  VariableTracker* tracker = value.tracker();
+  if (tracker->source()) {
+    loadSource(tracker->source());
+    return;
+  }
+  if (tracker->existing()) {
+    // An object that a library pins, or that belongs to one (see Translator::knownClass).
+    assembler_.emitLoadConst(tracker->existing());
+    return;
+  }
+  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
+    assembler_.emit(Opcode::LOAD_FAST, outputs_.lookup(tensor->node));
+    return;
+  }
+  const Reconstructor& reconstructor = reconstructorOf(tracker->kind());
+  auto [found, isFirst] = made_.try_emplace(tracker, -1);
+  if (isFirst) {
+    reconstructor.build(*this, tracker);
+    return;
+  }
+  // Made again, it would be another object.
+  if (found->second < 0) throw UnsupportedReconstruction("a second " + describe(tracker));
+  assembler_.emit(reconstructor.loadOpcode(), found->second);
+}
+
+// Everything that the plan keeps in a local, in its order; then what was made empty is filled.
+void PyCodegen::makeObjects() {
+  for (const ConstructionPlan::Part* part : plan_.order()) {
+    if (!part->hasLocal) continue;
+    const Reconstructor& reconstructor = reconstructorOf(part->tracker->kind());
+    int32_t local = freshLocal(reconstructor.localName());
+    if (part->twoSteps) {
+      reconstructor.allocate(*this, part->tracker, local);
+    } else {
+      reconstructor.build(*this, part->tracker);
+      assembler_.emit(Opcode::STORE_FAST, local);
+    }
+    made_[part->tracker] = local;
+  }
+  for (const ConstructionPlan::Part* part : plan_.order()) {
+    if (part->twoSteps) reconstructorOf(part->tracker->kind()).fill(*this, part->tracker);
+  }
+}
+
+bool PyCodegen::isMadeInTwoSteps(VariableTracker* tracker) const {
+  const ConstructionPlan::Part* part = plan_.find(tracker);
+  return part && part->twoSteps;
+}
+
+void PyCodegen::prepareCall(BorrowedRef<> callable) {
+  if (!callable) throw UnsupportedReconstruction("a builtin function is missing");
+  assembler_.emit(Opcode::PUSH_NULL);
+  assembler_.emitLoadConst(callable);
+}
+
+void PyCodegen::loadInstanceDict(VariableTracker* object) {
+  prepareCall(instanceDictFunction());
+  load(object);
+  call(1);
+}
+
+}  // namespace armature

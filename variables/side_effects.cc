@@ -1,0 +1,84 @@
+#include "variables/side_effects.h"
+
+#include "core/graph_break.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+bool SideEffects::concerns(VariableTracker* target) {
+  if (target->source()) return true;
+  if (!target->existing()) return false;
+  throw GraphBreak("Change of an object without a source", describe(target),
+                   "The object existed before the trace, and there is no path by which it could be "
+                   "found again.");
+}
+
+int32_t SideEffects::append(Effect effect) {
+  static constexpr Trail::Operation kAppend = {
+      [](void* effects, uintptr_t before) {
+        static_cast<SideEffects*>(effects)->undoAppend(static_cast<int32_t>(before) - 1);
+      },
+      nullptr};
+  auto number = static_cast<int32_t>(log_.size());
+  Record record;
+  // Past the cancelled ones, so that a chain is never longer than what stands in it.
+  record.previous = last(effect.target);
+  record.chainLength = chainLength(record.previous) + 1;
+  auto [found, isFirst] = last_.try_emplace(effect.target, number);
+  int32_t before = isFirst ? kNone : found->second;
+  found->second = number;
+  if (isFirst) written_.push_back(effect.target);
+  record.effect = std::move(effect);
+  log_.push_back(std::move(record));
+  ++standing_;
+  trail_.record(kAppend, this, static_cast<uintptr_t>(before + 1));
+  return number;
+}
+
+void SideEffects::undoAppend(int32_t before) {
+  VariableTracker* target = log_.back().effect.target;
+  if (before == kNone) {
+    last_.erase(target);
+    written_.pop_back();
+  } else {
+    last_[target] = before;
+  }
+  log_.pop_back();
+  --standing_;
+}
+
+void SideEffects::cancel(int32_t number) {
+  Effect& effect = log_[number].effect;
+  if (effect.kind == EffectKind::Cancelled) return;
+  recordUndo(trail_, [this, number, kind = effect.kind] {
+    log_[number].effect.kind = kind;
+    ++standing_;
+  });
+  effect.kind = EffectKind::Cancelled;
+  --standing_;
+}
+
+int32_t SideEffects::last(const VariableTracker* target) const {
+  auto found = last_.find(target);
+  int32_t number = found == last_.end() ? kNone : found->second;
+  while (number != kNone && log_[number].effect.kind == EffectKind::Cancelled) {
+    number = log_[number].previous;
+  }
+  return number;
+}
+
+int32_t SideEffects::chainLength(int32_t number) const {
+  return number == kNone ? 0 : log_[number].chainLength;
+}
+
+void SideEffects::cancelAll(const VariableTracker* target) {
+  auto found = last_.find(target);
+  if (found == last_.end()) return;
+  for (int32_t number = found->second; number != kNone; number = log_[number].previous) {
+    cancel(number);
+  }
+}
+
+}  // namespace armature

@@ -1,0 +1,91 @@
+// What the trace has done to objects that existed before it: a log of operations, in program order
+// over all objects. Generated code does them again after the graph, each at its own cost; what the
+// program never looked at (the length of a list that it appends to) plays no part.
+//
+// The kinds of values keep their logs short: an operation that a later one makes void is cancelled,
+// and a record names a dict's key or a slot rather than the value, which is that of the end.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/trail.h"
+#include "variables/value.h"
+
+namespace armature {
+
+enum class EffectKind : uint8_t {
+  Cancelled,
+  ListAppend,      // value
+  ListSetItem,     // index, value
+  ListInsert,      // index, value
+  ListDelete,      // index
+  ListRewrite,     // all items, as they are in the end; the list's last record
+  DictSet,         // key; its value of the end
+  DictDelete,      // key
+  DictClear,       //
+  SetAdd,          // key
+  SetDiscard,      // key
+  SetMethod,       // key: the method's name; value: the tuple of its arguments
+  SetRewrite,      // all items, as they are in the end; the set's last record
+  CellStore,       // the contents of the end, or none
+  SlotSet,         // key: the member descriptor; its value of the end
+  TensorMutation,  // done by the graph itself
+};
+
+struct Effect {
+  EffectKind kind = EffectKind::Cancelled;
+  VariableTracker* target = nullptr;
+  Value key;
+  Value value;
+  int64_t index = 0;
+};
+
+class SideEffects {
+ public:
+  explicit SideEffects(Trail& trail) : trail_(trail) {}
+  SideEffects(const SideEffects&) = delete;
+  SideEffects& operator=(const SideEffects&) = delete;
+
+  // Whether a change of the object is an effect: it existed before the trace. Throws a GraphBreak
+  // where it did but generated code has no path to it.
+  static bool concerns(VariableTracker* target);
+
+  // Returns the record's number, by which it can be cancelled. All changes are trailed.
+  int32_t append(Effect effect);
+  void cancel(int32_t number);
+
+  // Number of the target's youngest record that stands, or kNone.
+  static constexpr int32_t kNone = -1;
+  int32_t last(const VariableTracker* target) const;
+  // How many records led to this one, itself included: an upper bound on those that stand.
+  int32_t chainLength(int32_t number) const;
+  // Cancels all records of a target.
+  void cancelAll(const VariableTracker* target);
+
+  const Effect& operator[](int32_t number) const { return log_[number].effect; }
+  int32_t size() const { return static_cast<int32_t>(log_.size()); }
+  // No record stands.
+  bool empty() const { return standing_ == 0; }
+  // Every object that was written, once, in the order of the first write, even where the records
+  // have been cancelled since.
+  const std::vector<VariableTracker*>& written() const { return written_; }
+
+ private:
+  struct Record {
+    Effect effect;
+    int32_t previous = kNone;  // of the same target, the youngest that stood then
+    int32_t chainLength = 1;
+  };
+  void undoAppend(int32_t before);
+
+  Trail& trail_;
+  std::vector<Record> log_;
+  llvm::DenseMap<const VariableTracker*, int32_t> last_;
+  std::vector<VariableTracker*> written_;
+  int32_t standing_ = 0;
+};
+
+}  // namespace armature
