@@ -370,6 +370,8 @@ bool tracingIsSeen(const Specimens&) {
   bool isSet = false;
   for (const char* getter : {"gettrace", "getprofile"}) {
     PyObject* function = PySys_GetObject(getter);  // borrowed
+    // A debugger may have put its own there, which says what it likes.
+    if (function && !PyCFunction_Check(function)) return true;
     Ref<> current = Ref<>::steal(function ? PyObject_CallNoArgs(function) : nullptr);
     if (!current) return false;
     isSet |= current.get() != Py_None;

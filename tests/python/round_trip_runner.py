@@ -12,7 +12,6 @@ import _signal
 import sys
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoader
 
-
 # Some of the tests interrupt themselves; started in the background, a program ignores that.
 _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 

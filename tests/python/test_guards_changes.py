@@ -284,7 +284,8 @@ def test_what_is_written_is_nothing_else():
     assert not passes(guards, a, b, a, d)
     assert not passes(guards, a, b, c, b)
     assert str(guards) == (
-        "DUPLICATE_INPUT: L['w'], L['v'] are different objects, and none of them is L['r'], L['s']\n"
+        "DUPLICATE_INPUT: L['w'], L['v'] are different objects, "
+        "and none of them is L['r'], L['s']\n"
     )
     assert guards.program.count("CheckDistinct") == 1
     assert guards.check_verbose(a, b, b, b) == (False, "L['v'] is not L['r']", "the same object")

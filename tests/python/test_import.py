@@ -91,6 +91,11 @@ assert "<string>" not in [name for name in seen if name != __file__], seen
     assert done.returncode == 0, done.stderr
 
 
+def test_a_debugger_that_hides_itself_is_no_reason_to_refuse():
+    done = run("import sys; sys.gettrace = lambda: len; import armature._C")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_subinterpreter_is_refused():
     program = """
 import _xxsubinterpreters as interpreters
