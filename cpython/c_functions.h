@@ -17,6 +17,11 @@ inline PyMethodDef* methodDefinition(BorrowedRef<> callable) {
   return nullptr;
 }
 
+// The method descriptor of a static type that a bound builtin method comes from ([].append: that of
+// list.append), borrowed; null if it comes from elsewhere. It is the same for the object's whole
+// life.
+PyObject* descriptorOf(BorrowedRef<> boundMethod);
+
 // A builtin function's __module__, borrowed; null if it has none.
 inline PyObject* moduleOf(BorrowedRef<> builtinFunction) {
   return reinterpret_cast<PyCFunctionObject*>(builtinFunction.get())->m_module;

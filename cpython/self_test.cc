@@ -347,7 +347,7 @@ bool definitionsAreRead(const Specimens&) {
   return definition && definition == methodDefinition(unbound) &&
          definition != methodDefinition(other) &&
          std::string_view(definition->ml_name) == "append" && !methodDefinition(list) && len &&
-         PyCFunction_Check(len) && moduleOf(len) &&
+         descriptorOf(bound) == unbound.get() && PyCFunction_Check(len) && moduleOf(len) &&
          PyUnicode_CompareWithASCIIString(moduleOf(len), "builtins") == 0;
 }
 

@@ -1,7 +1,9 @@
 #include "variables/variable_builder.h"
 
 #include "bytecode/code.h"
+#include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
 #include "variables/constants/constant.h"
@@ -180,20 +182,18 @@ Value VariableBuilder::buildDict() {
 
 Value VariableBuilder::buildSet() {
   // Only sets of constant data: other elements have no path by which they could be found again.
-  PyObject* element;
-  Py_hash_t hash;
-  for (Py_ssize_t i = 0; _PySet_NextEntry(object_, &i, &element, &hash);) {
-    if (!isData(element)) return buildOpaque();
+  for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
+    if (!isData(each.element)) return buildOpaque();
   }
   guardType();
   guard(GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(object_.get()));
   auto* set = translator_.make<SetVariable>(Py_TYPE(object_.get()), source_, object_);
-  for (Py_ssize_t i = 0; _PySet_NextEntry(object_, &i, &element, &hash);) {
-    guard(GuardType::SET_CONTAINS, element);
+  for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
+    guard(GuardType::SET_CONTAINS, each.element);
     OrderedValueMap::Entry entry;
-    entry.key = Value::constant(element);
+    entry.key = Value::constant(each.element);
     entry.value = Value::none();
-    entry.hash = hash;
+    entry.hash = each.hash;
     entry.existed = true;
     set->map_.append(std::move(entry));
     ++set->live_;
@@ -253,13 +253,8 @@ Value VariableBuilder::buildMethod() {
 Value VariableBuilder::buildBuiltinMethod() {
   // A C method bound to an object: `xs.append` found in a variable.
   PyObject* self = PyCFunction_GET_SELF(object_.get());
-  Ref<> name = Ref<>::steal(
-      PyUnicode_FromString(reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml->ml_name));
-  PyObject* descriptor = _PyType_Lookup(Py_TYPE(self), name.get());
-  bool matches = descriptor && Py_TYPE(descriptor) == &PyMethodDescr_Type &&
-                 reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method ==
-                     reinterpret_cast<PyCFunctionObject*>(object_.get())->m_ml;
-  if (!matches) return buildOpaque();
+  PyObject* descriptor = cpython::descriptorOf(object_);
+  if (!descriptor) return buildOpaque();
   guard(GuardType::ID_MATCH, object_);
   return translator_.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(descriptor),
                                                translator_.wrap(path(SourceKind::MethodSelf), self),

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cpython/c_functions.h"
 #include "cpython/dict_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/ordered_dict.h"
@@ -107,6 +108,23 @@ del point.x
   EXPECT_EQ(*instanceDictPlace(point), dict);
   EXPECT_EQ(PyDict_Size(dict), 1);
   EXPECT_EQ(inlineValue(point, y), nullptr);
+}
+
+// A subclass's own method of that name changes nothing: the bound method is what it is.
+TEST(CFunctions, KnowWhereABoundMethodComesFrom) {
+  Ref<> names = run(R"(
+class Names(list):
+    def append(self, item): pass
+names = Names()
+bound = super(Names, names).append
+unbound = list.append
+new = list.__new__
+import math
+function = math.sin
+)");
+  EXPECT_EQ(descriptorOf(named(names, "bound")), named(names, "unbound"));
+  EXPECT_EQ(descriptorOf(named(names, "new")), nullptr);
+  EXPECT_EQ(descriptorOf(named(names, "function")), nullptr);
 }
 
 TEST(VersionTags, StandWhileNothingChanges) {
