@@ -23,8 +23,8 @@ def from_line(line: str) -> Outcome:
     return Outcome(**fields)
 
 
-def judge(program: Program, seconds: float = _SECONDS) -> Outcome:
-    child = Child(lambda send: send(to_line(compare(program))))
+def judge(program: Program, seconds: float = _SECONDS, *, deep: bool = False) -> Outcome:
+    child = Child(lambda send: send(to_line(compare(program, deep=deep))))
     outcome, hung = None, False
     try:
         for line in child.lines(seconds):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from fuzz.program import ENTRY, Program, Step
 
+_BLOCKS = ("body", "orelse", "finalbody")
 # The lists of a syntax tree from which elements may go.
 _LISTS = (
     "body", "orelse", "finalbody", "handlers", "decorator_list", "bases", "keywords", "elts",
@@ -66,13 +69,13 @@ class _Shrinker:
                 return
             size //= 2
 
-    def source(self, reductions: Callable[[ast.Module], Iterator[ast.Module]]) -> None:
+    def source(self, find: _Reductions) -> None:
         def attempt(text: str) -> bool:
             return self.better(dataclasses.replace(self.best, source=text))
 
-        _reduce(lambda: self.best.source, attempt, reductions)
+        _reduce(lambda: self.best.source, attempt, find)
 
-    def step_texts(self, reductions: Callable[[ast.Module], Iterator[ast.Module]]) -> None:
+    def step_texts(self, find: _Reductions) -> None:
         for number in range(len(self.best.steps)):
             step = self.best.steps[number]
 
@@ -90,14 +93,15 @@ class _Shrinker:
                     steps[index] = Step(text, step.is_call)
                 return self.better(dataclasses.replace(self.best, steps=tuple(steps)))
 
-            _reduce(read, attempt, reductions)
+            _reduce(read, attempt, find)
 
 
-def _reduce(
-    read: Callable[[], str],
-    attempt: Callable[[str], bool],
-    reductions: Callable[[ast.Module], Iterator[ast.Module]],
-) -> None:
+# A way to change the node of a number (in the order of ast.walk); False where it cannot be done.
+_Edit = Callable[[Any], bool]
+_Reductions = Callable[[ast.Module], Iterator[tuple[int, _Edit]]]
+
+
+def _reduce(read: Callable[[], str], attempt: Callable[[str], bool], find: _Reductions) -> None:
     """Tries the reductions one after the other, each on what the last success has left."""
     position = 0
     while True:
@@ -105,12 +109,25 @@ def _reduce(
             tree = ast.parse(read())
         except (SyntaxError, RecursionError):
             return
-        for number, reduced in enumerate(reductions(tree)):
-            if number >= position and attempt(ast.unparse(ast.fix_missing_locations(reduced))):
-                position = number
+        for index, (number, edit) in enumerate(find(tree)):
+            if index < position:
+                continue
+            text = _edited(tree, number, edit)
+            if text is not None and attempt(text):
+                position = index
                 break
         else:
             return
+
+
+def _edited(tree: ast.Module, number: int, edit: _Edit) -> str | None:
+    changed = copy.deepcopy(tree)
+    if not edit(next(itertools.islice(ast.walk(changed), number, None))):
+        return None
+    try:
+        return ast.unparse(ast.fix_missing_locations(changed))
+    except Exception:  # Parts that only make sense together were torn apart.
+        return None
 
 
 def _is_valid(program: Program) -> bool:
@@ -123,124 +140,89 @@ def _is_valid(program: Program) -> bool:
     return any(step.is_call for step in program.steps)
 
 
-def _edited(tree: ast.Module, number: int, edit: Callable[[ast.AST], bool]) -> ast.Module | None:
-    """A copy of the tree in which ``edit`` has changed the node of this number, if it could."""
-    changed = copy.deepcopy(tree)
-    for index, node in enumerate(ast.walk(changed)):
-        if index == number:
-            return changed if edit(node) else None
-    return None
-
-
-def _without_elements(tree: ast.Module) -> Iterator[ast.Module]:
+def _without_elements(tree: ast.Module) -> Iterator[tuple[int, _Edit]]:
     """Without a run of elements of one list: long runs first."""
     for number, node in enumerate(ast.walk(tree)):
         for field in _LISTS:
-            length = len(getattr(node, field, None) or ()) if not _is_operator(node) else 0
-            if not isinstance(getattr(node, field, None), list):
-                continue
-            size = length
+            elements = getattr(node, field, None)
+            size = len(elements) if isinstance(elements, list) else 0
             while size:
-                for start in range(0, length, size):
-
-                    def delete(
-                        found: ast.AST, field: str = field, part: slice = slice(start, start + size)
-                    ) -> bool:
-                        elements = getattr(found, field)
-                        if (
-                            field == "body"
-                            and not isinstance(found, ast.Module)
-                            and elements[part] == elements
-                        ):
-                            if len(elements) == 1 and isinstance(elements[0], ast.Pass):
-                                return False
-                            elements[:] = [ast.Pass()]
-                        else:
-                            del elements[part]
-                        return True
-
-                    changed = _edited(tree, number, delete)
-                    if changed is not None and _can_unparse(changed):
-                        yield changed
+                for start in range(0, len(elements), size):
+                    yield number, _delete(field, slice(start, start + size))
                 size //= 2
 
 
-def _is_operator(node: ast.AST) -> bool:
-    return isinstance(node, ast.operator | ast.cmpop | ast.boolop | ast.unaryop | ast.expr_context)
+def _delete(field: str, part: slice) -> _Edit:
+    def delete(node: Any) -> bool:
+        elements = getattr(node, field)
+        if field != "body" or isinstance(node, ast.Module) or elements[part] != elements:
+            del elements[part]
+        elif len(elements) == 1 and isinstance(elements[0], ast.Pass):
+            return False
+        else:
+            elements[:] = [ast.Pass()]
+        return True
+
+    return delete
 
 
-def _can_unparse(tree: ast.Module) -> bool:
-    try:
-        ast.unparse(ast.fix_missing_locations(tree))
-    except Exception:  # Parts that only make sense together were torn apart.
-        return False
-    return True
-
-
-def _hoisted(tree: ast.Module) -> Iterator[ast.Module]:
+def _hoisted(tree: ast.Module) -> Iterator[tuple[int, _Edit]]:
     """With a compound statement replaced by one of its bodies."""
     for number, node in enumerate(ast.walk(tree)):
-        for field in ("body", "orelse", "finalbody"):
+        for field in _BLOCKS:
             block = getattr(node, field, None)
-            if not isinstance(block, list):
-                continue
-            for index, inner in enumerate(block):
+            for index, inner in enumerate(block if isinstance(block, list) else ()):
                 if isinstance(inner, ast.FunctionDef | ast.ClassDef):
                     continue
-                for part in ("body", "orelse", "finalbody"):
-                    if not isinstance(getattr(inner, part, None), list) or not getattr(inner, part):
-                        continue
-
-                    def hoist(
-                        found: ast.AST, field: str = field, index: int = index, part: str = part
-                    ) -> bool:
-                        block = getattr(found, field)
-                        block[index : index + 1] = getattr(block[index], part)
-                        return True
-
-                    changed = _edited(tree, number, hoist)
-                    if changed is not None and _can_unparse(changed):
-                        yield changed
+                for part in _BLOCKS:
+                    if isinstance(getattr(inner, part, None), list):
+                        yield number, _hoist(field, index, part)
 
 
-def _simplified(tree: ast.Module) -> Iterator[ast.Module]:
+def _hoist(field: str, index: int, part: str) -> _Edit:
+    def hoist(node: Any) -> bool:
+        block = getattr(node, field)
+        inner = getattr(block[index], part)
+        block[index : index + 1] = inner
+        return bool(inner)
+
+    return hoist
+
+
+def _simplified(tree: ast.Module) -> Iterator[tuple[int, _Edit]]:
     """With an expression replaced by a part of it or by a constant."""
     for number, node in enumerate(ast.walk(tree)):
         for field, value in ast.iter_fields(node):
-            for index, old in enumerate(value) if isinstance(value, list) else [(None, value)]:
-                if not isinstance(old, ast.expr) or isinstance(
-                    getattr(old, "ctx", None), ast.Store | ast.Del
-                ):
-                    continue
-                for new in _simpler(old):
+            for index, old in enumerate(value if isinstance(value, list) else [value]):
+                if isinstance(old, ast.expr) and _is_loaded(old):
+                    for new in _simpler(old):
+                        yield number, _replace(field, index, new)
 
-                    def replace(
-                        found: ast.AST,
-                        field: str = field,
-                        index: int | None = index,
-                        new: ast.expr = new,
-                    ) -> bool:
-                        if index is None:
-                            setattr(found, field, copy.deepcopy(new))
-                        else:
-                            getattr(found, field)[index] = copy.deepcopy(new)
-                        return True
 
-                    changed = _edited(tree, number, replace)
-                    if changed is not None and _can_unparse(changed):
-                        yield changed
+def _replace(field: str, index: int, new: ast.expr) -> _Edit:
+    def replace(node: Any) -> bool:
+        value = getattr(node, field)
+        if isinstance(value, list):
+            value[index] = copy.deepcopy(new)
+        else:
+            setattr(node, field, copy.deepcopy(new))
+        return True
+
+    return replace
+
+
+def _is_loaded(node: ast.expr) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Load | None)
 
 
 def _simpler(node: ast.expr) -> Iterator[ast.expr]:
     if isinstance(node, ast.Constant):
         return
     for part in ast.iter_child_nodes(node):
-        if isinstance(part, ast.expr) and not isinstance(getattr(part, "ctx", None), ast.Store):
+        if isinstance(part, ast.expr) and _is_loaded(part):
             yield part
         elif isinstance(part, ast.keyword):
             yield part.value
+    yield ast.Constant(1)
     if not isinstance(node, ast.Name):
-        yield ast.Constant(1)
         yield ast.Constant(None)
-    else:
-        yield ast.Constant(1)
