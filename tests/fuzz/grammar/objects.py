@@ -176,7 +176,7 @@ _SPECIAL_METHODS = {
     "__eq__": (", other", ("self is other", "True", "type(other) is type(self)")),
     "__hash__": ("", ("1", "5")),
     "__call__": (", v=1", ("v + self.x", "N")),
-    "__getitem__": (", key", ("[4, 5][key]", "key")),
+    "__getitem__": (", key", ("[4, 5][key]", "(4, 5)[key]")),
     "__setitem__": (", key, value", ("LOG.append(key)",)),
     "__iter__": ("", ("iter([1, self.x])", "iter((3, 4))")),
     "__contains__": (", item", ("item == self.x", "True")),
