@@ -41,6 +41,9 @@ GeneratedCode PyCodegen::generate() {
     if (plain && nothingDone && outcome_.frames.size() == 1) {
       throw UnsupportedReconstruction("nothing was traced before the break");
     }
+    if (translator_.leavesCleanUp()) {
+      throw UnsupportedReconstruction("a generator that is suspended inside try or with");
+    }
 
     requireRoots();
     requireEffects();

@@ -32,7 +32,23 @@ Value InstructionTranslator::makeGenerator(Frame& frame) {
   kept.pc = frame.pc + 1;
   auto* generator = make<GeneratorVariable>(std::move(suspended));
   kept.generator = generator;
+  static constexpr Trail::Operation kGrowth = {
+      [](void* generators, uintptr_t) {
+        static_cast<std::vector<GeneratorVariable*>*>(generators)->pop_back();
+      },
+      nullptr};
+  trail.record(kGrowth, &generators_, 0);
+  generators_.push_back(generator);
   return generator;
+}
+
+bool InstructionTranslator::leavesCleanUp() const {
+  for (const GeneratorVariable* generator : generators_) {
+    if (generator->state != GeneratorVariable::State::Suspended) continue;
+    const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
+    if (frame.code->regionOf[frame.pc - 1] >= 0) return true;
+  }
+  return false;
 }
 
 Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const Value& sent) {

@@ -54,6 +54,9 @@ class InstructionTranslator : public Translator {
   Outcome translate();
 
   const EntryPoint& entry() const { return entry_; }
+  // True if a generator of the trace stands at a yield inside try or with. Whatever becomes of it,
+  // dropping it runs the program's clean-up code at that moment, which is no effect of the trace.
+  bool leavesCleanUp() const;
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
 
@@ -129,6 +132,7 @@ class InstructionTranslator : public Translator {
 
   EntryPoint entry_;
   Frame* frame_ = nullptr;
+  std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
   std::vector<std::unique_ptr<Frame>> freeFrames_;
   int32_t frameCount_ = 0;
   Mark mark_;

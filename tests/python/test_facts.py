@@ -595,3 +595,47 @@ def test_facts(name):
     plain = run(CASES[name], lambda function: function)
     captured = run(CASES[name], armature.compile)
     assert captured == plain
+
+
+def test_a_dropped_generator_runs_its_clean_up():
+    """It runs where the generator is dropped, so such a trace is not used at all."""
+
+    class Manager:
+        def __enter__(self):
+            log.append("enter")
+
+        def __exit__(self, *_):
+            log.append("exit")
+
+    def items():
+        try:
+            yield 1
+            yield 2
+        finally:
+            log.append("finally")
+
+    def managed():
+        with Manager():
+            yield 1
+
+    def f(x):
+        first = next(items())
+        log.append("between")
+        generator = managed()
+        first += next(generator)
+        del generator
+        for item in items():
+            if item == 1:
+                break
+        log.append("end")
+        return x + first
+
+    def g(x):
+        return x + sum(items())
+
+    for function in (f, g):
+        results = []
+        for transform in (lambda function: function, armature.compile):
+            log = []
+            results.append((transform(function)(torch.ones(2)).tolist(), log))
+        assert results[0] == results[1]
