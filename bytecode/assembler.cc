@@ -1,7 +1,6 @@
 #include "bytecode/assembler.h"
 
 #include <cassert>
-#include <cstring>
 #include <new>
 
 namespace armature {
@@ -15,47 +14,6 @@ Ref<> internedString(const char* text) {
 
 bool sameString(BorrowedRef<> a, BorrowedRef<> b) {
   return a.get() == b.get() || PyUnicode_Compare(a.get(), b.get()) == 0;
-}
-
-// Types whose hash and comparison are CPython's own, without user code.
-bool isAtom(BorrowedRef<> object) {
-  return PyLong_CheckExact(object.get()) || PyFloat_CheckExact(object.get()) ||
-         PyComplex_CheckExact(object.get()) || PyUnicode_CheckExact(object.get()) ||
-         PyBytes_CheckExact(object.get());
-}
-
-bool sameBits(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-
-bool sameConstant(BorrowedRef<> a, BorrowedRef<> b) {
-  if (a.get() == b.get()) return true;
-  if (Py_TYPE(a.get()) != Py_TYPE(b.get())) return false;
-  if (PyFloat_CheckExact(a.get())) {
-    return sameBits(PyFloat_AS_DOUBLE(a.get()), PyFloat_AS_DOUBLE(b.get()));
-  }
-  if (PyComplex_CheckExact(a.get())) {
-    const Py_complex x = PyComplex_AsCComplex(a.get()), y = PyComplex_AsCComplex(b.get());
-    return sameBits(x.real, y.real) && sameBits(x.imag, y.imag);
-  }
-  if (isAtom(a)) return PyObject_RichCompareBool(a.get(), b.get(), Py_EQ) == 1;
-  if (!PyTuple_CheckExact(a.get()) || PyTuple_GET_SIZE(a.get()) != PyTuple_GET_SIZE(b.get())) {
-    return false;
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a.get()); ++i) {
-    if (!sameConstant(PyTuple_GET_ITEM(a.get(), i), PyTuple_GET_ITEM(b.get(), i))) return false;
-  }
-  return true;
-}
-
-// Equal for constants that are the same; 0.0 and -0.0 may share it.
-size_t constantHash(BorrowedRef<> constant) {
-  const auto type = reinterpret_cast<size_t>(Py_TYPE(constant.get()));
-  if (isAtom(constant)) return type ^ static_cast<size_t>(PyObject_Hash(constant.get()));
-  if (!PyTuple_CheckExact(constant.get())) return reinterpret_cast<size_t>(constant.get());
-  size_t hash = type;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant.get()); ++i) {
-    hash = hash * 1000003 + constantHash(PyTuple_GET_ITEM(constant.get(), i));
-  }
-  return hash;
 }
 
 }  // namespace
@@ -161,14 +119,10 @@ void Assembler::interruptRegion() {
 }
 
 int32_t Assembler::addConstant(BorrowedRef<> constant) {
-  const size_t hash = constantHash(constant);
-  for (auto [found, end] = constants_.equal_range(hash); found != end; ++found) {
-    if (sameConstant(code_.constants[found->second], constant)) return found->second;
-  }
   const auto index = static_cast<int32_t>(code_.constants.size());
-  code_.constants.push_back(Ref<>::create(constant));
-  constants_.emplace(hash, index);
-  return index;
+  auto [found, isNew] = constants_.try_emplace(constant.get(), index);
+  if (isNew) code_.constants.push_back(Ref<>::create(constant));
+  return found->second;
 }
 
 int32_t Assembler::addName(BorrowedRef<> name) {

@@ -28,7 +28,8 @@ class Assembler {
   int32_t addFreshLocal(const char* name);
 
   void emit(Opcode opcode, int32_t argument = 0);
-  void emitLoadConst(BorrowedRef<> constant);  // by identity, and by value for equal exact types
+  // One constant for each object: equal ones can be told apart by `is`.
+  void emitLoadConst(BorrowedRef<> constant);
   void emitName(Opcode opcode, BorrowedRef<> name);
   void emitName(Opcode opcode, const char* name);
   void emitCall(int32_t arguments, BorrowedRef<> keywordNames = nullptr);
@@ -69,8 +70,8 @@ class Assembler {
   std::unordered_map<std::string, int32_t> localNames_;  // name -> next suffix to try
   std::vector<int32_t> labels_;  // id -> instruction index, -1 while unbound
   std::vector<OpenRegion> openRegions_;
-  std::unordered_multimap<size_t, int32_t> constants_;  // hash -> index
-  std::unordered_multimap<size_t, int32_t> names_;      // hash -> index
+  std::unordered_map<PyObject*, int32_t> constants_;  // -> index
+  std::unordered_multimap<size_t, int32_t> names_;    // hash -> index
 };
 
 }  // namespace armature

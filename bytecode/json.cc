@@ -2,7 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bytecode/constant_text.h"
+#include "core/constant.h"
+#include "core/describe.h"
 
 namespace armature {
 namespace {

@@ -49,6 +49,7 @@ class PyCodegen {
   InstructionTranslator& translator() { return translator_; }
   // Each leaves one object on the stack.
   void load(const Value& value);
+  void loadSource(const Source* source);
   void loadConstant(BorrowedRef<> object) { assembler_.emitLoadConst(object); }
   void loadType(PyTypeObject* type) { load(translator_.knownClass(type)); }
   // The real __dict__ of an object, past whatever its class says about that name.
@@ -62,7 +63,6 @@ class PyCodegen {
 
  private:
   // --- Values (values.cc).
-  void loadSource(const Source* source);
   void makeObjects();
 
   // --- Effects (effects.cc).

@@ -1,6 +1,6 @@
 #include "core/describe.h"
 
-#include <cstddef>
+#include "core/constant.h"
 
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
@@ -11,43 +11,6 @@ namespace {
 
 constexpr Py_ssize_t maximumElements = 16;
 constexpr int maximumDepth = 4;
-constexpr size_t maximumLength = 400;
-
-std::string utf8(BorrowedRef<> text) {
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(text, &size);
-  if (data) return std::string(data, static_cast<size_t>(size));
-  PyErr_Clear();  // lone surrogates
-  Ref<> escaped = Ref<>::steal(PyUnicode_AsEncodedString(text, "ascii", "backslashreplace"));
-  if (!escaped) {
-    PyErr_Clear();
-    return "?";
-  }
-  return PyBytes_AS_STRING(escaped.get());
-}
-
-std::string shortened(std::string text) {
-  if (text.size() > maximumLength) {
-    text.resize(maximumLength);
-    text += "...";
-  }
-  return text;
-}
-
-// repr() of an object whose exact type is a builtin one, so that it is CPython's own.
-std::string builtinRepr(BorrowedRef<> object) {
-  Ref<> text = Ref<>::steal(PyObject_Repr(object));
-  if (text) return shortened(utf8(text));
-  PyErr_Clear();  // an int beyond sys.get_int_max_str_digits()
-  return "<" + typeName(Py_TYPE(object.get())) + " too long to print>";
-}
-
-bool isPlainConstant(BorrowedRef<> object) {
-  PyObject* o = object;
-  return o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented || PyBool_Check(o) ||
-         PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o) ||
-         PyUnicode_CheckExact(o) || PyBytes_CheckExact(o);
-}
 
 std::string describeAtDepth(BorrowedRef<> object, int depth);
 
@@ -91,8 +54,8 @@ std::string describeSet(BorrowedRef<> set) {
 std::string describeAtDepth(BorrowedRef<> object, int depth) {
   PyObject* o = object;
   if (!o) return "<nothing>";
-  if (isPlainConstant(o)) return builtinRepr(o);
-  if (depth >= maximumDepth) return "...";
+  if (depth >= maximumDepth && !isConstant(o)) return "...";
+  if (isConstant(o)) return constantText(o);
   if (PyTuple_CheckExact(o)) return describeSequence(o, "(", ")", depth);
   if (PyList_CheckExact(o)) return describeSequence(o, "[", "]", depth);
   if (PyDict_CheckExact(o)) return describeDict(o, depth);
@@ -102,19 +65,31 @@ std::string describeAtDepth(BorrowedRef<> object, int depth) {
     return "<function " + utf8(cpython::read(o, cpython::FunctionField::QualifiedName)) + ">";
   if (PyCFunction_Check(o))
     return std::string("<built-in function ") + cpython::methodDefinition(o)->ml_name + ">";
-  if (PyCode_Check(o))
-    return "<code " + utf8(reinterpret_cast<PyCodeObject*>(o)->co_qualname) + ">";
+  if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type)
+    return "<method " + typeName(PyDescr_TYPE(o)) + "." + utf8(PyDescr_NAME(o)) + ">";
   if (PyMethod_Check(o))
     return "<method " + describeAtDepth(PyMethod_GET_FUNCTION(o), depth + 1) + " of " +
            describeAtDepth(PyMethod_GET_SELF(o), depth + 1) + ">";
   if (PyModule_Check(o)) {
     PyObject* name = PyDict_GetItemString(PyModule_GetDict(o), "__name__");
-    if (name && PyUnicode_CheckExact(name)) return "<module " + builtinRepr(name) + ">";
+    if (name && PyUnicode_CheckExact(name)) return "<module " + constantText(name) + ">";
   }
   return "<" + typeName(Py_TYPE(o)) + " object>";
 }
 
 }  // namespace
+
+std::string utf8(BorrowedRef<> string) {
+  if (!string || !PyUnicode_Check(string.get())) return "?";
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(string, &size);
+  if (data) return std::string(data, static_cast<size_t>(size));
+  PyErr_Clear();  // lone surrogates
+  Ref<> escaped = Ref<>::steal(PyUnicode_AsEncodedString(string, "ascii", "backslashreplace"));
+  if (escaped) return PyBytes_AS_STRING(escaped.get());
+  PyErr_Clear();
+  return "?";
+}
 
 std::string describe(BorrowedRef<> object) { return describeAtDepth(object, 0); }
 

@@ -1,7 +1,7 @@
 // Texts for objects of the program, made without running any of its code.
 //
 // Logs, guards and source names must print the same way run after run, and must not call a
-// `__repr__` that the program defines: builtin constants print as Python prints them, containers of
+// `__repr__` that the program defines: constants print as core/constant.h has it, containers of
 // exact builtin types print their elements, everything else prints its type. No text holds an
 // address.
 #pragma once
@@ -14,6 +14,9 @@ namespace armature {
 
 // "3", "'text'", "(1, <__main__.Point object>)", "<function helper>"; "<nothing>" for null.
 std::string describe(BorrowedRef<> object);
+
+// A str's content, lone surrogates escaped; "?" for what is no str.
+std::string utf8(BorrowedRef<> string);
 
 // "int", "torch.nn.modules.linear.Linear": the module is left out for builtins.
 std::string typeName(const PyTypeObject* type);

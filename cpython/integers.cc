@@ -21,6 +21,18 @@ bool sameInteger(BorrowedRef<> a, BorrowedRef<> b) {
 #endif
 }
 
+size_t bitLength(BorrowedRef<> integer) { return _PyLong_NumBits(integer); }
+
+bool isBelow60Bits(BorrowedRef<> integer) {
+  static_assert(PyLong_SHIFT == 30);
+#if PY_VERSION_HEX < 0x030C0000
+  Py_ssize_t digits = Py_SIZE(integer.get());
+  return digits >= -2 && digits <= 2;
+#else
+  return reinterpret_cast<PyLongObject*>(integer.get())->long_value.lv_tag >> 3 <= 2;
+#endif
+}
+
 int asInt(BorrowedRef<> object) { return _PyLong_AsInt(object); }
 
 namespace {

@@ -1,12 +1,20 @@
 // Exact ints, and the range objects that are made of them.
 #pragma once
 
+#include <cstddef>
+
 #include "core/ref.h"
 
 namespace armature::cpython {
 
 // Are two exact ints the same number? Allocates nothing.
 bool sameInteger(BorrowedRef<> a, BorrowedRef<> b);
+
+// The bits of an exact int's magnitude.
+size_t bitLength(BorrowedRef<> integer);
+
+// Is an exact int below 2 ** 60 in magnitude? As fast as a look at its header.
+bool isBelow60Bits(BorrowedRef<> integer);
 
 // An int as a C int, after __index__. -1 with OverflowError or TypeError set if it is none.
 int asInt(BorrowedRef<> object);

@@ -18,6 +18,13 @@ inline bool nextEntry(BorrowedRef<> set, SetEntry& entry) {
   return _PySet_NextEntry(set, &entry.position, &entry.element, &entry.hash) > 0;
 }
 
+// Have two sets tables of one size and filling? Then, if they also give the same elements in the
+// same order, no operation tells them apart.
+inline bool haveLikeTables(PyObject* a, PyObject* b) {
+  auto *x = reinterpret_cast<PySetObject*>(a), *y = reinterpret_cast<PySetObject*>(b);
+  return x->used == y->used && x->fill == y->fill && x->mask == y->mask;
+}
+
 // set.__contains__(set, key) for a key of that hash. An element that is the key is equal; for all
 // others of the same hash `equality` is asked.
 Presence contains(BorrowedRef<> set, BorrowedRef<> key, Py_hash_t hash, KeyEquality equality);

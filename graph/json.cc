@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/describe.h"
+
 namespace armature {
 
 namespace {
@@ -26,10 +28,7 @@ json constantToJson(BorrowedRef<> object) {
   if (PyFloat_CheckExact(value) && std::isfinite(PyFloat_AS_DOUBLE(value))) {
     return PyFloat_AS_DOUBLE(value);
   }
-  Ref<> text = Ref<>::steal(PyObject_Repr(value));
-  const char* characters = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  PyErr_Clear();
-  return {{"constant", characters ? characters : Py_TYPE(value)->tp_name}};
+  return {{"constant", describe(object)}};
 }
 
 json argumentToJson(const Argument& argument) {

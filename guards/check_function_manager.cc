@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/constant.h"
 #include "core/describe.h"
-#include "guards/constant.h"
 #include "guards/guard_compiler.h"
 #include "guards/guard_program.h"
 #include "guards/guard_text.h"
@@ -73,6 +73,15 @@ std::string explainActual(const Instruction& instruction, const GuardProgramStat
     default:
       return instruction.operation < Operation::CheckIdentity ? "missing" : describe(input);
   }
+}
+
+// Can the object be found once more, without calling a descriptor or knowing objects that were
+// given up?
+bool canReload(const Source* source) {
+  for (; source; source = source->base())
+    if (source->kind() == SourceKind::Descriptor || source->kind() == SourceKind::Constant)
+      return false;
+  return true;
 }
 
 // Must an operand be this very object? Then the program watches it, and nobody else may hold it.
@@ -206,6 +215,28 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   }
   failure.actual = explainActual(instruction, state);
   return false;
+}
+
+std::vector<const Source*> CheckFunctionManager::variedNumbers(
+    const FrameLocalsMapping& locals) const {
+  std::vector<const Source*> varied;
+  if (!valid()) return varied;
+  auto isNumber = [](PyObject* object) {
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+  };
+  for (const Guard& guard : guards_) {
+    if (guard.type != GuardType::EQUALS_MATCH || !guard.operand || !isNumber(guard.operand.get()) ||
+        !canReload(guard.source))
+      continue;
+    std::vector<Guard> none;
+    std::unique_ptr<GuardProgram> load = compile(none, {guard.source});
+    GuardProgramState state = load->freshState();
+    if (load->run(locals, state) != GuardProgram::passed) continue;
+    PyObject* found = state.registers[load->captures.front()].object;
+    if (Py_TYPE(found) == Py_TYPE(guard.operand.get()) && !sameConstant(found, guard.operand))
+      varied.push_back(guard.source);
+  }
+  return varied;
 }
 
 bool CheckFunctionManager::valid() const { return program_->identities.valid(); }

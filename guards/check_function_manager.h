@@ -44,6 +44,9 @@ class CheckFunctionManager {
   // that fails; can never return true where check() returned false.
   bool checkVerbose(const FrameLocalsMapping& locals, GuardFailure& failure);
 
+  // The numbers that were taken for constants and are others in this call, of the same types.
+  std::vector<const Source*> variedNumbers(const FrameLocalsMapping& locals) const;
+
   bool valid() const;
   // In evaluation order. Operands that are tested by identity are given up (null).
   const std::vector<Guard>& guards() const { return guards_; }

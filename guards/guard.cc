@@ -2,6 +2,7 @@
 
 #include "core/describe.h"
 #include "guards/guard_text.h"
+#include "guards/object_access.h"
 
 namespace armature {
 
@@ -58,8 +59,11 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::FUNCTION_MATCH:
     case GuardType::CLASS_MATCH:
     case GuardType::MODULE_MATCH:
-    case GuardType::BUILTIN_MATCH:
       return name + " is " + operand;
+    case GuardType::BUILTIN_MATCH:
+      return name + (object && isBindingDescriptor(object) ? " is a bound " : " is ") + operand;
+    case GuardType::SMALL_INT_MATCH:
+      return "abs(" + name + ") < 2 ** 60";
     case GuardType::EQUALS_MATCH:
     case GuardType::CONSTANT_MATCH:
       return name + " == " + operand;

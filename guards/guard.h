@@ -31,7 +31,8 @@ struct Guard {
   const Source* source = nullptr;  // null for GLOBAL_STATE, and where there is `distinct`
   GuardType type = GuardType::TYPE_MATCH;
   // By type. TYPE_MATCH: the type. ID_MATCH, FUNCTION_MATCH, MODULE_MATCH, CLASS_MATCH,
-  // BUILTIN_MATCH: the object itself. EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: the
+  // BUILTIN_MATCH: the object itself (or, of a C function bound to an object, the method descriptor
+  // that bound it). EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: the
   // code object of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key. HASATTR: the name
   // (guards presence when `number` is 1, absence when 0; of a source of kind Type: in the class,
   // its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a class that the class
@@ -44,6 +45,7 @@ struct Guard {
   // SEQUENCE_LENGTH, TUPLE_ITERATOR_LEN: the length. BOOL_MATCH: 0 or 1. HASATTR,
   // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. ABC_CACHE_TOKEN: abc's
   // counter of registrations (no source).
+  // SMALL_INT_MATCH: an int below 2 ** 60 in magnitude.
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united.
   int64_t number = 0;
   // TENSOR_MATCH: the example's metadata.

@@ -7,8 +7,8 @@
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include "core/constant.h"
 #include "cpython/instance_attributes.h"
-#include "guards/constant.h"
 #include "guards/instruction_writer.h"
 #include "guards/object_access.h"
 
@@ -58,6 +58,7 @@ bool isAboutIdentity(const Guard& guard, const GuardNode& node) {
     case GuardType::CLASS_MATCH:
     case GuardType::MODULE_MATCH:
     case GuardType::BUILTIN_MATCH:
+    case GuardType::SMALL_INT_MATCH:
     case GuardType::BOOL_MATCH:
     case GuardType::NONE_MATCH:
     case GuardType::NOT_NONE_MATCH:
@@ -285,7 +286,6 @@ class Compiler {
       case GuardType::FUNCTION_MATCH:
       case GuardType::CLASS_MATCH:
       case GuardType::MODULE_MATCH:
-      case GuardType::BUILTIN_MATCH:
         checkIdentity(Operation::CheckIdentity, guard.operand.get());
         break;
       case GuardType::EQUALS_MATCH:
@@ -295,6 +295,14 @@ class Compiler {
           check(Operation::CheckConstant).object = writer_.own(guard.operand);
         else
           checkIdentity(Operation::CheckIdentity, guard.operand.get());
+        break;
+      case GuardType::BUILTIN_MATCH:
+        checkIdentity(
+            isBindingDescriptor(guard.operand) ? Operation::CheckBoundBy : Operation::CheckIdentity,
+            guard.operand.get());
+        break;
+      case GuardType::SMALL_INT_MATCH:
+        check(Operation::CheckSmallInteger);
         break;
       case GuardType::BOOL_MATCH:
         checkIdentity(Operation::CheckIdentity, guard.number ? Py_True : Py_False);

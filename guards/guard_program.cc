@@ -2,14 +2,15 @@
 
 #include <unordered_map>
 
+#include "core/constant.h"
 #include "core/describe.h"
 #include "cpython/abstract_classes.h"
 #include "cpython/instance_attributes.h"
+#include "cpython/integers.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/type_lookup.h"
 #include "cpython/version_tags.h"
-#include "guards/constant.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -253,6 +254,12 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         break;
       case Operation::CheckConstant:
         holds = input == instruction.object || sameConstant(input, instruction.object);
+        break;
+      case Operation::CheckBoundBy:
+        holds = isBoundBy(input, instruction.object);
+        break;
+      case Operation::CheckSmallInteger:
+        holds = PyLong_CheckExact(input) && cpython::isBelow60Bits(input);
         break;
       case Operation::CheckFunctionCode:
         holds = PyFunction_Check(input) && PyFunction_GET_CODE(input) == instruction.object;

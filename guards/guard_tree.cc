@@ -7,7 +7,7 @@
 #include <llvm/ADT/Hashing.h>
 #include <llvm/ADT/STLExtras.h>
 
-#include "guards/constant.h"
+#include "core/constant.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -45,10 +45,7 @@ uint32_t costOfLoad(const Source& source) {
   }
 }
 
-size_t hashOperand(BorrowedRef<> operand) {
-  if (operand && isConstant(operand)) return static_cast<size_t>(hashWithoutCode(operand));
-  return llvm::hash_value(operand.get());
-}
+size_t hashOperand(BorrowedRef<> operand) { return operand ? hashConstant(operand) : 0; }
 
 GuardNode* childLike(const GuardNode& parent, const Source& source) {
   for (GuardNode* child : parent.children)

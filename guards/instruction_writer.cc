@@ -246,11 +246,11 @@ PyObject* InstructionWriter::own(BorrowedRef<> object) {
 }
 
 int64_t InstructionWriter::hashOf(BorrowedRef<> key) {
-  Py_hash_t hash = hashWithoutCode(key);
-  if (hash == -1)
+  std::optional<Py_hash_t> hash = hashWithoutCode(key);
+  if (!hash)
     throw std::invalid_argument("a key whose hash is computed by the program: " +
                                 std::string(Py_TYPE(key.get())->tp_name));
-  return hash;
+  return *hash;
 }
 
 }  // namespace armature

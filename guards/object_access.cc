@@ -1,33 +1,16 @@
 #include "guards/object_access.h"
 
+#include "core/constant.h"
+#include "cpython/c_functions.h"
 #include "cpython/deque_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
-#include "guards/constant.h"
 
 namespace armature {
 namespace {
-
-// Would Python find two keys of the same hash equal?
-Presence keyEquals(BorrowedRef<> stored, BorrowedRef<> key) {
-  if (stored.get() == key.get()) return Presence::Present;
-  if (isConstant(stored) && isConstant(key)) {
-    int equal = PyObject_RichCompareBool(stored, key, Py_EQ);  // CPython's own code only
-    if (equal < 0) PyErr_Clear();
-    return equal > 0 ? Presence::Present : Presence::Absent;
-  }
-  // Types, functions, modules and most classes compare by identity.
-  auto comparesByIdentity = [](BorrowedRef<> object) {
-    return !Py_TYPE(object.get())->tp_richcompare ||
-           Py_TYPE(object.get())->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-  };
-  bool decided = (comparesByIdentity(stored) || isConstant(stored)) &&
-                 (comparesByIdentity(key) || isConstant(key));
-  return decided ? Presence::Absent : Presence::Unknown;
-}
 
 // Calls visit(key) with the keys in order, as long as it returns true; false if it did not.
 template <class Visit>
@@ -48,7 +31,7 @@ bool forEachKey(PyDictObject* dict, Visit visit) {
 }  // namespace
 
 cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash) {
-  return cpython::lookUp(dict, key, hash, keyEquals);
+  return cpython::lookUp(dict, key, hash, equalKeys);
 }
 
 PyObject* keyAt(PyDictObject* dict, int64_t index) {
@@ -69,17 +52,7 @@ bool hasKeys(PyDictObject* dict, BorrowedRef<> keys) {
 }
 
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash) {
-  return cpython::contains(reinterpret_cast<PyObject*>(set), key, hash, keyEquals);
-}
-
-Py_hash_t hashWithoutCode(BorrowedRef<> key) {
-  if (!isConstant(key) && Py_TYPE(key.get())->tp_hash != PyBaseObject_Type.tp_hash) {
-    // A C type's hash is its own business; a Python class's is the program's.
-    if (Py_TYPE(key.get())->tp_flags & Py_TPFLAGS_HEAPTYPE || PyTuple_Check(key.get())) return -1;
-  }
-  Py_hash_t hash = PyObject_Hash(key);
-  if (hash == -1) PyErr_Clear();
-  return hash;
+  return cpython::contains(reinterpret_cast<PyObject*>(set), key, hash, equalKeys);
 }
 
 int64_t lengthOf(BorrowedRef<> object) {
@@ -116,6 +89,16 @@ bool hasAttribute(BorrowedRef<> object, BorrowedRef<> name) {
   if (PyType_Check(object.get()))
     return cpython::lookup(reinterpret_cast<PyTypeObject*>(object.get()), name);
   return instanceAttribute(object, name, PyObject_Hash(name));
+}
+
+bool isBindingDescriptor(BorrowedRef<> object) {
+  PyTypeObject* type = Py_TYPE(object.get());
+  return type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type;
+}
+
+bool isBoundBy(BorrowedRef<> object, BorrowedRef<> descriptor) {
+  return PyCFunction_Check(object.get()) &&
+         cpython::methodDefinition(object) == cpython::methodDefinition(descriptor);
 }
 
 }  // namespace armature

@@ -6,13 +6,12 @@
 
 #include "core/ref.h"
 #include "cpython/dict_layout.h"
+#include "guards/key.h"
 
 namespace armature {
 
-using cpython::Presence;
-
-// dict.__getitem__(dict, key). Keys match by identity, or by Python's equality where both are
-// constants of builtin types.
+// dict.__getitem__(dict, key), for a key that hashWithoutCode knows. Unknown: the dict holds a key
+// of the same hash whose own __eq__ would have to be asked.
 cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash);
 // list(dict)[index]; null if there is none. An OrderedDict's keys are in its own order, which
 // move_to_end() changes without the dict noticing.
@@ -21,9 +20,6 @@ PyObject* keyAt(PyDictObject* dict, int64_t index);
 bool hasKeys(PyDictObject* dict, BorrowedRef<> keys);
 // set.__contains__(set, key), likewise.
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
-
-// The hash of a key that is a constant or has the default hash; -1 if user code would have to run.
-Py_hash_t hashWithoutCode(BorrowedRef<> key);
 
 // len() of a list, tuple, dict, set, str, bytes, bytearray, range or deque, or of an instance of a
 // subclass of them as the base type counts it; -1 for others.
@@ -35,5 +31,10 @@ PyObject* instanceAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t 
 // hasattr(object, name) for an object without __getattr__ or __getattribute__ of its own and
 // without properties that raise: in the type, or in the instance.
 bool hasAttribute(BorrowedRef<> object, BorrowedRef<> name);
+
+// A descriptor that makes bound methods: list.append, dict.fromkeys.
+bool isBindingDescriptor(BorrowedRef<> object);
+// Did the descriptor make this one?
+bool isBoundBy(BorrowedRef<> object, BorrowedRef<> descriptor);
 
 }  // namespace armature

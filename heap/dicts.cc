@@ -1,11 +1,23 @@
 // Facts about what dicts hold.
+#include <optional>
+
+#include "core/describe.h"
+#include "core/graph_break.h"
+#include "guards/object_access.h"
 #include "heap/heap.h"
 
 namespace armature {
 
 Found Heap::item(const Source* source, PyObject* dict, PyObject* key) {
-  PyObject* value = PyDict_GetItemWithError(dict, key);
-  if (!value) PyErr_Clear();
+  std::optional<Py_hash_t> hash = hashWithoutCode(key);
+  cpython::DictItem found;
+  if (hash) found = lookUp(reinterpret_cast<PyDictObject*>(dict), key, *hash);
+  if (!hash || found.presence == Presence::Unknown) {
+    throw GraphBreak("Key compared by the program", describe(key),
+                     "The key, or one in the dict, has an __eq__ or __hash__ that Python would "
+                     "ask.");
+  }
+  PyObject* value = found.value;
   depend(source, value ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS, key);
   if (!value) return {};
   return {value, sources_.item(SourceKind::DictItem, source, key)};

@@ -84,7 +84,8 @@ class Heap {
 
   // --- Dicts (dicts.cc): exact dicts, the dicts of objects, modules and functions, and the dict
   // that an instance of a subclass is, read as dict.__getitem__ does.
-  // dict[key]. `key` is such that a lookup runs no code of the program.
+  // dict[key], for a key that is data or goes by identity (guards/key.h). Throws a GraphBreak where
+  // an __eq__ of the program's would have to decide.
   Found item(const Source* source, PyObject* dict, PyObject* key);
 
   // --- Constants: an attribute of an immutable object of a builtin type, which nothing can change.

@@ -130,6 +130,7 @@ CodeCache::CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Sett
 
 void CodeCache::clear() {
   entries_.clear();
+  profile_.clear();
   givenUp_ = false;
 }
 
@@ -215,7 +216,11 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
   Clock::time_point start = Clock::now();
   registerLibraries();
   try {
+    for (const auto& entry : entries_) {
+      for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
+    }
     InstructionTranslator translator(entry_, globals_, inputs);
+    translator.useProfile(profile_);
     startGlobalState(translator);
     Outcome outcome = translator.translate();
     if (settings_->fullGraph && outcome.kind != Outcome::Kind::Return) {

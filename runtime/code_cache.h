@@ -10,6 +10,7 @@
 #include "interpreter/entry_point.h"
 #include "runtime/cache_entry.h"
 #include "runtime/settings.h"
+#include "shapes/profile.h"
 
 namespace armature {
 
@@ -57,6 +58,7 @@ class CodeCache {
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family_;
   std::vector<std::unique_ptr<CacheEntry>> entries_;
+  Profile profile_;
   size_t captureCapacity_ = 0;
   bool givenUp_ = false;
 };

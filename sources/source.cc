@@ -7,13 +7,6 @@
 namespace armature {
 namespace {
 
-std::string utf8(BorrowedRef<> text) {
-  const char* data = PyUnicode_AsUTF8(text);
-  if (data) return data;
-  PyErr_Clear();  // lone surrogates: print them escaped
-  return describe(text);
-}
-
 // `base.name` where `name` can be written that way, else `base.__dict__['na me']`.
 std::string attributeName(const Source* dict, BorrowedRef<> key) {
   if (PyUnicode_CheckExact(key) && PyUnicode_IsIdentifier(key))

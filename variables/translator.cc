@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
@@ -97,6 +98,15 @@ void Translator::realizeLazy(Value& value) {
     assignTrailed(trail, lazy->realized, std::move(built));
   }
   value = Value(lazy->realized);
+}
+
+void Translator::specializeNumber(Value& value) {
+  value = specialize(*this, static_cast<SymNodeVariable*>(value.tracker()));
+}
+
+void Translator::rememberConstant(PyObject* object, const Source* source) {
+  if (!constantSources_.try_emplace(object, source).second) return;
+  recordUndo(trail, [this, object] { constantSources_.erase(object); });
 }
 
 void Translator::remember(PyObject* object, Value variable) {

@@ -15,6 +15,8 @@
 #include "graph/graph.h"
 #include "guards/guard.h"
 #include "heap/heap.h"
+#include "shapes/profile.h"
+#include "shapes/sym_node.h"
 #include "sources/source.h"
 #include "variables/library.h"
 #include "variables/side_effects.h"
@@ -84,9 +86,13 @@ class Translator : public Observer, public Heap::Dependencies {
   // The variable of an existing object found at `source`: lazy, unless it is a constant that
   // nothing can tell from others of its kind (None, bool: guarded when looked at, too).
   Value wrap(const Source* source, BorrowedRef<> object);
-  // Looks at a lazy value: installs its guards, replaces `value` by what it is.
+  // Looks at a value. A lazy one: installs its guards, replaces `value` by what it is. A symbolic
+  // number: makes it the constant that it is in this call.
   void realize(Value& value) {
-    if (value.isTracker() && value.tracker()->kind() == VariableKind::Lazy) realizeLazy(value);
+    if (!value.isTracker()) return;
+    VariableKind kind = value.tracker()->kind();
+    if (kind == VariableKind::Lazy) realizeLazy(value);
+    if (kind == VariableKind::SymNode) specializeNumber(value);
   }
   Value realized(Value value) {
     realize(value);
@@ -123,6 +129,16 @@ class Translator : public Observer, public Heap::Dependencies {
   void observe(Node* placeholder, uint32_t observed) override;
   // The trace has read the libraries' global state (grad mode, default dtype, …).
   void guardGlobalState() { usedLibraries_ = true; }
+
+  // --- Numbers that differ from call to call.
+  SymNodeTable symNodes;
+  // `profile` must outlive the trace.
+  void useProfile(const Profile& profile) { profile_ = &profile; }
+  bool hasVaried(const Source* source) const { return profile_ && profile_->hasVaried(source); }
+  // Where an input that is the constant `object` was first found; null for constants that are no
+  // inputs. What `is` says of two equal numbers depends on where they came from.
+  const Source* constantSource(PyObject* object) const { return constantSources_.lookup(object); }
+  void rememberConstant(PyObject* object, const Source* source);
 
   // --- Graph.
   Node* addInput(const Source* source, BorrowedRef<> object);
@@ -170,9 +186,13 @@ class Translator : public Observer, public Heap::Dependencies {
 
  private:
   void realizeLazy(Value& value);
+  void specializeNumber(Value& value);
   void checkBeforeHandler(const Library& library, Node* node);
 
   Value exception_;
+  const Profile* profile_ = nullptr;
+  // The objects are kept alive by the lazy variables that they were.
+  llvm::DenseMap<PyObject*, const Source*> constantSources_;
   bool gradEnabled_ = true;
   bool usedLibraries_ = false;
   int recursionDepth_ = 0;

@@ -6,6 +6,7 @@
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
+#include "guards/key.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -60,6 +61,26 @@ bool arrayKind(PyObject* object, ArrayLibraryKind& kind) {
   return false;
 }
 
+// The descriptor by which a builtin type gave the C function `bound`; null if none of the bases has
+// it. Not by lookup: a subclass may have overridden the name.
+PyObject* findMethod(PyTypeObject* type, BorrowedRef<> bound, PyTypeObject* descriptorType) {
+  PyMethodDef* method = cpython::methodDefinition(bound);
+  for (; type; type = type->tp_base) {
+    PyObject* found = cpython::ownAttribute(type, method->ml_name);
+    bool isDescriptor = found && Py_TYPE(found) == descriptorType;
+    if (isDescriptor && cpython::methodDefinition(found) == method) return found;
+  }
+  return nullptr;
+}
+
+// A class method of C, bound to its class afresh each time it is looked up: dict.fromkeys.
+PyObject* classMethodOf(PyObject* object) {
+  PyObject* self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : nullptr;
+  return self && PyType_Check(self)
+             ? findMethod(reinterpret_cast<PyTypeObject*>(self), object, &PyClassMethodDescr_Type)
+             : nullptr;
+}
+
 }  // namespace
 
 const Source* VariableBuilder::path(SourceKind kind) const {
@@ -76,23 +97,26 @@ void VariableBuilder::guardType() {
 
 Value VariableBuilder::build() {
   PyObject* object = object_;
-  if (isConstantObject(object) && !(PyTuple_CheckExact(object) || PySlice_Check(object))) {
-    return buildConstant();
-  }
+  if (isConstantObject(object) && !PyTuple_CheckExact(object)) return buildConstant();
   if (PyTuple_CheckExact(object)) return buildTuple();
   return buildMutableOrShared();
 }
 
 Value VariableBuilder::buildConstant() {
   PyObject* object = object_;
+  if (source_) translator_.rememberConstant(object, source_);
   if (object == Py_None) {
     guard(GuardType::NONE_MATCH);
   } else if (PyBool_Check(object)) {
     guard(GuardType::BOOL_MATCH, nullptr, object == Py_True);
-  } else if (isComparedByValue(object)) {
+  } else if (isConstant(object)) {
     guard(GuardType::EQUALS_MATCH, object);
   } else if (PyModule_Check(object)) {
     guard(GuardType::MODULE_MATCH, object);
+  } else if (PyObject* descriptor = classMethodOf(object)) {
+    guard(GuardType::BUILTIN_MATCH, descriptor);
+    translator_.addGuard(path(SourceKind::MethodSelf), GuardType::ID_MATCH,
+                         PyCFunction_GET_SELF(object));
   } else if (PyCFunction_Check(object)) {
     guard(GuardType::BUILTIN_MATCH, object);
   } else {
@@ -181,9 +205,12 @@ Value VariableBuilder::buildDict() {
 }
 
 Value VariableBuilder::buildSet() {
-  // Only sets of constant data: other elements have no path by which they could be found again.
+  // Only sets of constants and classes: other elements have no path by which they could be found
+  // again.
   for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
-    if (!isData(each.element)) return buildOpaque();
+    bool isKey =
+        isConstant(each.element) || (PyType_Check(each.element) && hashWithoutCode(each.element));
+    if (!isKey) return buildOpaque();
   }
   guardType();
   guard(GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(object_.get()));
@@ -191,9 +218,11 @@ Value VariableBuilder::buildSet() {
   for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
     guard(GuardType::SET_CONTAINS, each.element);
     OrderedValueMap::Entry entry;
-    entry.key = Value::constant(each.element);
+    entry.key = PyType_Check(each.element)
+                    ? translator_.knownClass(reinterpret_cast<PyTypeObject*>(each.element))
+                    : Value::constant(each.element);
     entry.value = Value::none();
-    entry.hash = each.hash;
+    entry.hash = hashKey(entry.key).hash;
     entry.existed = true;
     set->map_.append(std::move(entry));
     ++set->live_;
@@ -251,11 +280,12 @@ Value VariableBuilder::buildMethod() {
 }
 
 Value VariableBuilder::buildBuiltinMethod() {
-  // A C method bound to an object: `xs.append` found in a variable.
+  // A C method bound to an object: `xs.append` found in a variable. Such objects are made afresh
+  // each time, so what counts is of what they are made.
   PyObject* self = PyCFunction_GET_SELF(object_.get());
-  PyObject* descriptor = cpython::descriptorOf(object_);
+  PyObject* descriptor = findMethod(Py_TYPE(self), object_, &PyMethodDescr_Type);
   if (!descriptor) return buildOpaque();
-  guard(GuardType::ID_MATCH, object_);
+  guard(GuardType::BUILTIN_MATCH, descriptor);
   return translator_.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(descriptor),
                                                translator_.wrap(path(SourceKind::MethodSelf), self),
                                                source_, object_);

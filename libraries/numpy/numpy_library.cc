@@ -100,13 +100,29 @@ bool NumPyLibrary::isPure(const Node& node) const {
   return targetName(node.target) == "operator.getitem" && !mentionsNode(node.arguments[1]);
 }
 
+namespace {
+
+// Two dtypes of one number type differ in byte order and metadata, of which == ignores the latter.
+// NumPy keeps one object for each dtype that has neither.
+bool sameDtype(PyObject* a, PyObject* b) {
+  bool same = PyObject_RichCompareBool(a, b, Py_EQ) > 0;
+  for (PyObject* dtype : {a, b}) {
+    Ref<> metadata = Ref<>::steal(PyObject_GetAttrString(dtype, "metadata"));
+    same = same && metadata.get() == Py_None;
+  }
+  PyErr_Clear();
+  return same;
+}
+
+}  // namespace
+
 bool registerNumPyLibrary() {
   if (findLibrary(ArrayLibraryKind::NumPy)) return true;
   const NumPyModule* numpy = NumPyModule::get();
   if (!numpy) return false;
   registerLibrary(new NumPyLibrary(*numpy));
   for (const Ref<>& dtype : numpy->dtypes) {
-    if (dtype) registerDataType(Py_TYPE(dtype.get()));
+    if (dtype) registerConstantType(Py_TYPE(dtype.get()), {.same = sameDtype});
   }
   return true;
 }

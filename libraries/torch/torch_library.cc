@@ -13,6 +13,7 @@
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/tensor_constants.h"
+#include "libraries/torch/torch_constants.h"
 
 namespace armature {
 
@@ -214,6 +215,7 @@ bool registerTorchLibrary() {
   deviceObject({});
   deviceObject({kMetaDevice, -1});
   PyErr_Clear();
+  registerTorchConstants(*torch);
   registerLibrary(new TorchLibrary(*torch));
   return true;
 }

@@ -15,7 +15,7 @@ import enum
 import io
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import armature
@@ -234,6 +234,21 @@ def break_reasons(compiled: Any) -> list[dict[str, Any]]:
 
 def translations(compiled: Any) -> int:
     return len(entries(compiled))
+
+
+@contextlib.contextmanager
+def compilations() -> Iterator[list[dict[str, Any]]]:
+    """Collects the translations that are finished meanwhile, whether they stay alive or not."""
+    finished: list[dict[str, Any]] = []
+    _C.set_hooks(
+        compiled=finished.append,
+        recompile_limit=armature.logging._on_recompile_limit,
+        unsupported=armature.exc.Unsupported,
+    )
+    try:
+        yield finished
+    finally:
+        armature.logging.set_logs()
 
 
 def report(compiled: Any) -> str:

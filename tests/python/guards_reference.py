@@ -3,7 +3,6 @@
 Sources and guards are the nested tuples that ``armature._C.GuardManager`` takes.
 """
 
-import math
 import struct
 import types
 
@@ -108,13 +107,13 @@ def same(a, b):
     if type(a) is not type(b):
         return False
     if type(a) is float:
-        return (math.isnan(a) and math.isnan(b)) or struct.pack("d", a) == struct.pack("d", b)
+        return struct.pack("d", a) == struct.pack("d", b)
     if type(a) is complex:
         return same(a.real, b.real) and same(a.imag, b.imag)
     if type(a) is tuple:
         return len(a) == len(b) and all(map(same, a, b))
     if type(a) is frozenset:
-        return len(a) == len(b) and all(any(same(x, y) for y in b) for x in a)
+        return same(tuple(a), tuple(b))  # with their order
     if type(a) in (slice, range):
         return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))
     return type(a) in (int, str, bytes) and a == b

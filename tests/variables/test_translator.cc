@@ -40,7 +40,7 @@ PyObject* namespaceOfTests() {
 TestTranslator::TestTranslator() { runHandlerRegistrations(); }
 
 Value TestTranslator::traced(PyObject* object) {
-  if (PyList_CheckExact(object) || (PyTuple_CheckExact(object) && !isData(object))) {
+  if (PyList_CheckExact(object) || (PyTuple_CheckExact(object) && !isConstant(object))) {
     ValueVector items;
     for (Py_ssize_t i = 0; i < Py_SIZE(object); ++i) {
       items.push_back(traced(PySequence_Fast_GET_ITEM(object, i)));

@@ -15,6 +15,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
@@ -159,6 +160,24 @@ Value constantSubscript(Translator& translator, const Value& self, const Value& 
                           typeOf(self)->tp_name);
 }
 
+// A range asks what is no int of every item (Objects/rangeobject.c, range_contains).
+Value rangeContains(Translator& translator, const Value& range, const Value& item) {
+  constexpr Py_ssize_t kLongest = 10000;
+  Py_ssize_t length = PyObject_Size(range.object());
+  if (length < 0 || length > kLongest) {
+    PyErr_Clear();
+    throw GraphBreak("Long range that is searched", describe(item),
+                     "Whether an object is in a range is asked of every item.");
+  }
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    Value element = translator.fromPython(PySequence_GetItem(range.object(), i));
+    int equal = element ? areEqual(translator, item, element) : -1;
+    if (equal < 0) return Value();
+    if (equal) return Value::boolean(true);
+  }
+  return Value::boolean(false);
+}
+
 Value constantContains(Translator& translator, const Value& self, const Value& item) {
   PyObject* object = self.object();
   if (item.isConstant()) {
@@ -175,7 +194,14 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     }
     return Value::boolean(false);
   }
-  if (PyAnySet_Check(object) || PyRange_Check(object)) return Value::boolean(false);
+  if (PyFrozenSet_CheckExact(object)) {
+    // What is not data equals none of the items, unless its own __hash__ and __eq__ say so.
+    Value key;
+    Py_hash_t hash;
+    if (!realizeKey(translator, item, key, hash)) return Value();
+    return key.isConstant() ? constantContains(translator, self, key) : Value::boolean(false);
+  }
+  if (PyRange_Check(object)) return rangeContains(translator, self, item);
   return translator.raise(PyExc_TypeError,
                           "argument of type '%.200s' is not a container of '%.200s'",
                           typeOf(self)->tp_name, typeOf(item)->tp_name);
@@ -188,7 +214,7 @@ Value constantIterator(Translator& translator, const Value& self) {
     Ref<> real = Ref<>::steal(PyObject_GetIter(object));
     return translator.make<SequenceIteratorVariable>(Py_TYPE(real.get()), self);
   }
-  if (isData(object) && (PySequence_Check(object) || PyFrozenSet_CheckExact(object))) {
+  if (isConstant(object) && (PySequence_Check(object) || PyFrozenSet_CheckExact(object))) {
     // torch.Size, frozenset: by way of a tuple with the same items in the same order.
     Value items = translator.fromPython(PySequence_Tuple(object));
     if (!items) return items;
@@ -253,7 +279,7 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
   }
   // Immutable: Python refuses, and says how.
   Ref<> none = Ref<>::create(Py_None);
-  if (isData(self.object()) && PyObject_SetAttr(self.object(), name, none.get()) < 0) {
+  if (isConstant(self.object()) && PyObject_SetAttr(self.object(), name, none.get()) < 0) {
     translator.raiseFromPython();
     return false;
   }
@@ -289,7 +315,7 @@ Value callWithData(Translator& translator, PyObject* callable, const CallArgumen
   if (PyList_CheckExact(object)) {
     ValueVector items;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
-      if (!isData(PyList_GET_ITEM(object, i))) break;
+      if (!isConstant(PyList_GET_ITEM(object, i))) break;
       items.push_back(Value::constant(PyList_GET_ITEM(object, i)));
     }
     if (items.size() == static_cast<size_t>(PyList_GET_SIZE(object))) {

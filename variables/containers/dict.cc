@@ -8,7 +8,8 @@
 
 #include <vector>
 
-#include "variables/constants/constant.h"
+#include "core/constant.h"
+#include "guards/object_access.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
@@ -43,15 +44,35 @@ Value realizeDeeply(Translator& translator, Value key) {
   return changed || data ? makeTuple(translator, std::move(items)) : key;
 }
 
-// Keys that a lookup in a real dict compares without running user code.
-bool isPlainKey(PyObject* key) { return PyUnicode_CheckExact(key) || isData(key); }
-
-// Keys that a real dict hashes without running user code.
-bool hashesPlainly(PyObject* key) {
-  PyTypeObject* type = Py_TYPE(key);
-  return isPlainKey(key) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
-         type->tp_hash == PyBaseObject_Type.tp_hash;
+// The object that a real dict has to be asked for: a constant, an existing object that is a key by
+// its identity, or a tuple of such; null for a key that holds something new, which no existing dict
+// can have. The key is realized, and known to hash as data or by identity.
+Ref<> realKey(const Value& key) {
+  if (PyObject* object = key.objectOrNull()) return Ref<>::create(object);
+  if (PyObject* existing = key.tracker()->existing()) return Ref<>::create(existing);
+  auto* tuple = trackerOf<TupleVariable>(key);
+  if (!tuple) return nullptr;
+  Ref<> real = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(tuple->items().size())));
+  for (size_t i = 0; i < tuple->items().size(); ++i) {
+    Ref<> item = realKey(tuple->items()[i]);
+    if (!item) return nullptr;
+    PyTuple_SET_ITEM(real.get(), i, item.release());
+  }
+  return real;
 }
+
+// The answer for a key that goes by identity holds as long as its source leads to that object.
+void guardIdentity(Translator& translator, const Value& key) {
+  if (key.isConstant()) return;
+  VariableTracker* tracker = key.tracker();
+  if (auto* sequence = trackerOf<SequenceVariable>(key)) {
+    for (const Value& item : sequence->items()) guardIdentity(translator, item);
+  } else if (tracker->source() && tracker->kind() != VariableKind::UserClass) {
+    translator.addGuard(tracker->source(), GuardType::ID_MATCH, tracker->existing());
+  }
+}
+
+bool hashesPlainly(PyObject* key) { return hashWithoutCode(key).has_value(); }
 
 bool allKeys(PyObject* dict, bool (*predicate)(PyObject*)) {
   PyObject *key, *value;
@@ -154,17 +175,10 @@ int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t h
     throw GraphBreak("Existing dict without a source", describe(this),
                      "The dict cannot be guarded.");
   }
-  PyObject* object = key.objectOrNull();
-  bool askReal = object && isPlainKey(object);
-  if (askReal && !PyUnicode_CheckExact(object)) {
-    if (!allKeysPlain_) allKeysPlain_ = allKeys(existing(), isPlainKey);
-    askReal = *allKeysPlain_;
-  }
-  if (!askReal) {
-    complete(translator);
-    return map_.find(key, hash);
-  }
-  Found value = translator.heap.item(source(), existing(), object);
+  Ref<> object = realKey(key);
+  if (!object) return OrderedValueMap::kAbsent;
+  guardIdentity(translator, key);
+  Found value = translator.heap.item(source(), existing(), object.get());
   OrderedValueMap::Entry entry;
   entry.key = key;
   entry.hash = hash;
@@ -330,9 +344,13 @@ void DictVariable::complete(Translator& translator) {
     PyObject* object = items[i].key;
     OrderedValueMap::Entry entry;
     Value key = Value::constant(object);
-    if (!isData(object)) {
+    if (!isConstant(object)) {
       key = translator.wrap(translator.sources->item(SourceKind::DictKey, source(), items[i].index),
                             object);
+    }
+    if (!hashWithoutCode(object)) {
+      throw GraphBreak("Key whose hash is not known", describe(Value(key)),
+                       "The dict has a key that is hashed by code of the program's.");
     }
     if (!realizeKey(translator, key, entry.key, entry.hash)) {
       throw GraphBreak("Unhashable key", describe(entry.key), "A key of a dict is not hashable.");

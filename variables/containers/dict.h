@@ -7,8 +7,6 @@
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
-#include <optional>
-
 #include "variables/containers/ordered_value_map.h"
 #include "variables/side_effects.h"
 #include "variables/variable_tracker.h"
@@ -80,8 +78,6 @@ class DictVariable : public VariableTracker {
   VariableTracker* owner_ = nullptr;
   // False while keys of the existing dict may be missing in map_. Trailed, like all below.
   bool complete_ = true;
-  // Whether all keys of the existing dict compare as data. The dict does not change meanwhile.
-  std::optional<bool> allKeysPlain_;
   int64_t live_ = 0;  // number of live entries; meaningful once complete
 };
 

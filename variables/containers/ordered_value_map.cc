@@ -1,5 +1,7 @@
 #include "variables/containers/ordered_value_map.h"
 
+#include "core/tuple_hash.h"
+#include "guards/key.h"
 #include "variables/containers/sequence.h"
 #include "variables/variable_tracker.h"
 
@@ -10,47 +12,45 @@ namespace {
 constexpr int32_t kEmpty = -1;
 constexpr int32_t kUnlinked = -2;
 
-// Builtin types whose hash and equality run no user code.
-bool hashesAsData(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_hash == PyBaseObject_Type.tp_hash;
-}
-
 // Kinds whose Python objects hash and compare by identity.
 bool hashesByIdentity(const VariableTracker* tracker) {
   switch (tracker->kind()) {
     case VariableKind::UserFunction:
     case VariableKind::UserClass:
-      return true;
     case VariableKind::UserObject:
     case VariableKind::Exception:
     case VariableKind::Opaque:
-      return tracker->type()->tp_hash == PyBaseObject_Type.tp_hash &&
-             tracker->type()->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-    case VariableKind::Tensor: {
-      // torch.Tensor.__hash__ is id(self); NumPy arrays are unhashable.
-      return static_cast<bool>(tracker->type()->tp_flags & Py_TPFLAGS_HEAPTYPE);
-    }
+    case VariableKind::Tensor:
+      return isKeyByIdentity(tracker->type());
     default:
       return false;
   }
 }
 
+// The items of a traced tuple whose type hashes and compares as tuple does; null for anything else.
 const ValueVector* tupleItems(const Value& value) {
-  auto* tuple = trackerOf<TupleVariable>(value);
-  return tuple ? &tuple->items() : nullptr;
+  auto* sequence = trackerOf<SequenceVariable>(value);
+  bool isTuple = sequence && sequence->kind() != VariableKind::List;
+  return isTuple && isKeyByItems(sequence->type()) ? &sequence->items() : nullptr;
 }
 
-Py_hash_t mix(Py_hash_t hash, Py_hash_t element) {
-  return static_cast<Py_hash_t>(static_cast<Py_uhash_t>(hash) * 1000003u ^
-                                static_cast<Py_uhash_t>(element));
+// Its size, or -1 for what is no tuple, real or traced.
+Py_ssize_t tupleSize(const Value& value) {
+  if (const ValueVector* items = tupleItems(value)) return static_cast<Py_ssize_t>(items->size());
+  PyObject* object = value.objectOrNull();
+  return object && isKeyByItems(Py_TYPE(object)) ? PyTuple_GET_SIZE(object) : -1;
+}
+
+Value tupleItem(const Value& value, Py_ssize_t index) {
+  if (const ValueVector* items = tupleItems(value)) return (*items)[static_cast<size_t>(index)];
+  return Value::constant(PyTuple_GET_ITEM(value.object(), index));
 }
 
 }  // namespace
 
 KeyHash hashKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) {
-    if (!hashesAsData(object)) return {KeyHash::Status::Unmodelled, 0};
+    // Of the C functions, types and descriptors that a trace holds, no hash is the program's.
     Py_hash_t hash = PyObject_Hash(object);
     if (hash == -1) {
       PyErr_Clear();
@@ -59,13 +59,13 @@ KeyHash hashKey(const Value& key) {
     return {KeyHash::Status::Ok, hash};
   }
   if (const ValueVector* items = tupleItems(key)) {
-    Py_hash_t hash = 0x345678;
+    TupleHash hash;
     for (const Value& item : *items) {
       KeyHash element = hashKey(item);
       if (element.status != KeyHash::Status::Ok) return element;
-      hash = mix(hash, element.hash);
+      hash.add(element.hash);
     }
-    return {KeyHash::Status::Ok, hash};
+    return {KeyHash::Status::Ok, hash.finish()};
   }
   const VariableTracker* tracker = key.tracker();
   if (hashesByIdentity(tracker)) {
@@ -82,11 +82,10 @@ bool equalKeys(const Value& left, const Value& right) {
     if (equal < 0) PyErr_Clear();
     return equal > 0;
   }
-  const ValueVector* a = tupleItems(left);
-  const ValueVector* b = tupleItems(right);
-  if (!a || !b || a->size() != b->size()) return false;
-  for (size_t i = 0; i < a->size(); ++i) {
-    if (!equalKeys((*a)[i], (*b)[i])) return false;
+  Py_ssize_t size = tupleSize(left);
+  if (size < 0 || size != tupleSize(right)) return false;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    if (!equalKeys(tupleItem(left, i), tupleItem(right, i))) return false;
   }
   return true;
 }

@@ -1,8 +1,9 @@
 // An insertion-ordered map from Values to Values, with CPython's dict order.
 //
 // Keys are constants (hashed and compared by CPython), trackers (by identity), and tuples of both
-// (element by element). Deleted entries stay as tombstones, so that indexes are stable and a
-// change is undone by restoring one entry or dropping the last one.
+// (element by element), as guards/key.h has it for real ones. Deleted entries stay as tombstones,
+// so that indexes are stable and a change is undone by restoring one entry or dropping the last
+// one.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The state of sets.
 #include <cstring>
+#include <optional>
 
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"

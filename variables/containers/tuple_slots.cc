@@ -2,6 +2,7 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "core/tuple_hash.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"

@@ -12,15 +12,5 @@ int areEqual(Translator& translator, Value left, Value right);
 
 // PyObject_Hash. False with the exception pending; breaks where the hash depends on an address.
 bool hashValue(Translator& translator, Value value, Py_hash_t& result);
-// What a tuple makes of the hashes of its items.
-class TupleHash {
- public:
-  void add(Py_hash_t item);
-  Py_hash_t finish() const;
-
- private:
-  Py_uhash_t accumulator_ = 2870177450012600261u;
-  Py_uhash_t count_ = 0;
-};
 
 }  // namespace armature

@@ -1,11 +1,15 @@
 #include "variables/protocol/object_protocol.h"
 
+#include "core/constant.h"
+#include "core/describe.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/equality.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
@@ -26,13 +30,7 @@ std::string describe(const Value& value) {
       if (const char* name = PyModule_GetName(object)) return text + " " + name;
       PyErr_Clear();
     }
-    Ref<> repr = Ref<>::steal(PyObject_Repr(object));
-    const char* utf8 = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
-    if (!utf8) {
-      PyErr_Clear();
-      return text;
-    }
-    return text + " " + (std::strlen(utf8) > 80 ? std::string(utf8, 77) + "..." : utf8);
+    return text + " " + describe(BorrowedRef<>(object));
   }
   const VariableTracker* tracker = value.tracker();
   std::string text = variableKindName(tracker->kind());
@@ -106,6 +104,9 @@ Value trySequence(Translator& translator, NumberSlot slot, const Value& left, co
 }  // namespace
 
 Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
+  if (slot == UnarySlot::nb_negative) {
+    if (Value symbolic = symbolicNegative(translator, operand)) return symbolic;
+  }
   translator.realize(operand);
   if (UnaryOperation function = slotsOf(operand).nb_unary) {
     return function(translator, slot, operand);
@@ -119,6 +120,7 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
 }
 
 Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right) {
+  if (Value symbolic = symbolicBinary(translator, slot, left, right)) return symbolic;
   translator.realize(left);
   translator.realize(right);
   if (slot >= nb_inplace_add) {
@@ -180,10 +182,68 @@ int isTrue(Translator& translator, Value value) {
   return PyObject_IsTrue(result.object());
 }
 
+namespace {
+
+// Is there only one object of this value?
+bool isSingleton(PyObject* constant) {
+  PyTypeObject* type = Py_TYPE(constant);
+  if (type == &PyLong_Type) {
+    int overflow = 0;
+    long value = PyLong_AsLongAndOverflow(constant, &overflow);
+    return !overflow && value >= -5 && value <= 256;
+  }
+  if (type == &PyUnicode_Type) {
+    Py_ssize_t length = PyUnicode_GET_LENGTH(constant);
+    return length == 0 || (length == 1 && PyUnicode_READ_CHAR(constant, 0) < 256);
+  }
+  if (type == &PyBytes_Type) return PyBytes_GET_SIZE(constant) <= 1;
+  if (type == &PyTuple_Type) return PyTuple_GET_SIZE(constant) == 0;
+  return type == &PyBool_Type || !isConstant(constant) || constant == Py_None;
+}
+
+// `a is b` of two constants. Those that the program makes are the real objects, so that CPython has
+// decided; inputs are known by their values only, and guarded to be one object or two.
+bool areSameConstants(Translator& translator, const Value& left, const Source* leftSource,
+                      const Value& right, const Source* rightSource) {
+  PyObject *a = left.object(), *b = right.object();
+  if (isSingleton(a) || isSingleton(b)) return a == b;
+  if (leftSource && rightSource) {
+    bool isDecided = leftSource == rightSource || (a != b && !sameConstant(a, b));
+    if (!isDecided) translator.guardSame(leftSource, rightSource, a == b);
+    return a == b;
+  }
+  // One of them is a literal, or was looked at or passed through a function before.
+  for (PyObject* object : {a, b}) {
+    const Source* source = translator.constantSource(object);
+    if (source && a == b) translator.addGuard(source, GuardType::ID_MATCH, object);
+    if (!source || a == b || !sameConstant(a, b)) continue;
+    throw GraphBreak("Identity of constants", describe(left) + " is " + describe(right),
+                     "Whether an input is the very object of an equal constant is not guarded.");
+  }
+  return a == b;
+}
+
+}  // namespace
+
 bool isSame(Translator& translator, Value left, Value right) {
-  translator.realize(left);
-  translator.realize(right);
+  const Source* sources[2] = {nullptr, nullptr};
+  for (int i = 0; i < 2; ++i) {
+    Value& value = i == 0 ? left : right;
+    if (value.isTracker()) sources[i] = value.tracker()->source();
+    translator.realize(value);
+  }
+  if (left.isConstant() && right.isConstant()) {
+    return areSameConstants(translator, left, sources[0], right, sources[1]);
+  }
   if (left.sameAs(right)) return true;
+  // One tuple may have been found on two paths.
+  auto* leftTuple = trackerOf<SequenceVariable>(left);
+  auto* rightTuple = trackerOf<SequenceVariable>(right);
+  if (leftTuple && rightTuple && leftTuple->existing() &&
+      leftTuple->existing() == rightTuple->existing()) {
+    translator.guardSame(sources[0], sources[1], true);
+    return true;
+  }
   // Two objects that existed before are told apart by a guard: the next call may pass one twice.
   if (left.isTracker() && right.isTracker() && left.tracker()->source() &&
       right.tracker()->source() && typeOf(left) == typeOf(right)) {
@@ -225,12 +285,8 @@ int contains(Translator& translator, Value container, Value item) {
     return -1;
   }
   while (Value element = iteratorNext(translator, iterator)) {
-    translator.realize(element);
-    if (element.sameAs(item)) return 1;
-    Value equal = richCompare(translator, element, item, Py_EQ);
-    if (!equal) return -1;
-    int truth = isTrue(translator, equal);
-    if (truth != 0) return truth;
+    int equal = areEqual(translator, std::move(element), item);
+    if (equal != 0) return equal;
   }
   return translator.exceptionPending() ? -1 : 0;
 }

@@ -1,4 +1,4 @@
-#include "guards/constant.h"
+#include "core/constant.h"
 
 #include <gtest/gtest.h>
 
@@ -34,6 +34,7 @@ const std::vector<const char*> different = {
     "-0.0",
     "1.0",
     "float('nan')",
+    "-float('nan')",
     "float('inf')",
     "1j",
     "-1j",
@@ -58,7 +59,7 @@ const std::vector<const char*> different = {
     "frozenset()",
     "frozenset([1])",
     "frozenset([1.0])",
-    "frozenset(['a', 1])",
+    "frozenset([1, 2])",
     "slice(1)",
     "slice(1, 2)",
     "slice(1, 2, 3)",
@@ -79,8 +80,31 @@ TEST(SameConstant, TellsApartWhateverAProgramCould) {
     }
 }
 
-TEST(SameConstant, AnyNanIsAnyOther) {
-  EXPECT_TRUE(sameConstant(evaluate("float('nan')"), evaluate("-float('nan')")));
+TEST(SameConstant, NansAreTheSameByTheirBits) {
+  EXPECT_TRUE(sameConstant(evaluate("float('nan')"), evaluate("float('nan')")));
+  EXPECT_FALSE(sameConstant(evaluate("float('nan')"), evaluate("-float('nan')")));
+}
+
+TEST(SameConstant, FrozensetsAreTheSameWithTheirOrder) {
+  EXPECT_TRUE(sameConstant(evaluate("frozenset([0, 8])"), evaluate("frozenset([0, 8])")));
+  EXPECT_FALSE(sameConstant(evaluate("frozenset([0, 8])"), evaluate("frozenset([8, 0])")));
+}
+
+TEST(Constant, IsBoundedInDepthAndSize) {
+  const char* deep = "[t := ()] and [t := (t,) for _ in range(100000)][-1]";
+  const char* wide = "[t := ()] and [t := (t, t) for _ in range(60)][-1]";
+  for (const char* expression : {deep, wide, "(0,) * 1000000"}) {
+    Ref<> value = evaluate(expression), other = evaluate(expression);
+    EXPECT_FALSE(isConstant(value));
+    EXPECT_FALSE(sameConstant(value, other));
+    hashConstant(value);
+    EXPECT_EQ(constantText(value), "<tuple object>");
+  }
+}
+
+TEST(HashConstant, IsEqualForTheSame) {
+  for (const char* expression : different)
+    EXPECT_EQ(hashConstant(evaluate(expression)), hashConstant(evaluate(expression)));
 }
 
 TEST(SameConstant, OthersAreOnlyThemselves) {

@@ -1,0 +1,65 @@
+// The expressions of numbers that varied, which Python computes from the inputs.
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "variables/constants/sym_node_variable.h"
+
+namespace armature {
+
+namespace {
+
+NumberSlot slotOf(SymOperation operation) {
+  switch (operation) {
+    case SymOperation::Subtract:
+      return nb_subtract;
+    case SymOperation::Multiply:
+      return nb_multiply;
+    case SymOperation::TrueDivide:
+      return nb_true_divide;
+    case SymOperation::FloorDivide:
+      return nb_floor_divide;
+    case SymOperation::Remainder:
+      return nb_remainder;
+    case SymOperation::Power:
+      return nb_power;
+    default:
+      return nb_add;
+  }
+}
+
+// Recurses as deep as the expression, whose size is bounded.
+void compute(PyCodegen& codegen, const SymNode& node) {
+  switch (node.operation) {
+    case SymOperation::Input:
+      codegen.loadSource(node.source);
+      return;
+    case SymOperation::Constant:
+      codegen.loadConstant(node.hint);
+      return;
+    case SymOperation::Negate:
+      compute(codegen, *node.left);
+      codegen.assembler().emit(Opcode::UNARY_NEGATIVE);
+      return;
+    default:
+      compute(codegen, *node.left);
+      compute(codegen, *node.right);
+      codegen.assembler().emit(Opcode::BINARY_OP, slotOf(node.operation));
+  }
+}
+
+class SymNodeReconstructor : public Reconstructor {
+ public:
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* number = llvm::cast<SymNodeVariable>(tracker);
+    if (number->specialized) {
+      codegen.load(number->specialized);
+    } else {
+      compute(codegen, *number->node);
+    }
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(SymNode)
+
+}  // namespace armature

@@ -1,0 +1,280 @@
+#include "core/constant.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/Hashing.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include "core/describe.h"
+#include "cpython/integers.h"
+#include "cpython/set_entries.h"
+
+namespace armature {
+namespace {
+
+constexpr int kMaximumDepth = 64;
+constexpr int64_t kMaximumParts = 1 << 16;
+constexpr size_t kLongestText = 200;
+constexpr size_t kLongestComposite = 1000;
+
+// --- Builtin types
+
+size_t hashInteger(PyObject* object) { return static_cast<size_t>(PyObject_Hash(object)); }
+
+bool sameInteger(PyObject* a, PyObject* b) { return cpython::sameInteger(a, b); }
+
+bool sameString(PyObject* a, PyObject* b) {
+  if (PyUnicode_READY(a) < 0 || PyUnicode_READY(b) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  Py_ssize_t length = PyUnicode_GET_LENGTH(a);
+  return length == PyUnicode_GET_LENGTH(b) && PyUnicode_KIND(a) == PyUnicode_KIND(b) &&
+         std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                     static_cast<size_t>(length) * PyUnicode_KIND(a)) == 0;
+}
+
+bool sameBytes(PyObject* a, PyObject* b) {
+  Py_ssize_t size = PyBytes_GET_SIZE(a);
+  return size == PyBytes_GET_SIZE(b) &&
+         std::memcmp(PyBytes_AS_STRING(a), PyBytes_AS_STRING(b), static_cast<size_t>(size)) == 0;
+}
+
+uint64_t bitsOf(double value) { return std::bit_cast<uint64_t>(value); }
+
+bool sameFloat(PyObject* a, PyObject* b) {
+  return bitsOf(PyFloat_AS_DOUBLE(a)) == bitsOf(PyFloat_AS_DOUBLE(b));
+}
+
+// Python hashes a nan by its identity.
+size_t hashFloat(PyObject* object) { return llvm::hash_value(bitsOf(PyFloat_AS_DOUBLE(object))); }
+
+Py_complex complexOf(PyObject* object) { return reinterpret_cast<PyComplexObject*>(object)->cval; }
+
+bool sameComplex(PyObject* a, PyObject* b) {
+  Py_complex x = complexOf(a), y = complexOf(b);
+  return bitsOf(x.real) == bitsOf(y.real) && bitsOf(x.imag) == bitsOf(y.imag);
+}
+
+size_t hashComplex(PyObject* object) {
+  Py_complex value = complexOf(object);
+  return llvm::hash_combine(bitsOf(value.real), bitsOf(value.imag));
+}
+
+std::string codeText(PyObject* code) {
+  return "<code " + utf8(reinterpret_cast<PyCodeObject*>(code)->co_qualname) + ">";
+}
+
+// --- Composite builtin types
+
+// Subclasses of tuple that add nothing to it (torch.Size) have the same parts.
+bool forEachItem(PyObject* tuple, llvm::function_ref<bool(PyObject*)> visit) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    if (!visit(PyTuple_GET_ITEM(tuple, i))) return false;
+  return true;
+}
+
+bool sameSize(PyObject* a, PyObject* b) { return PyTuple_GET_SIZE(a) == PyTuple_GET_SIZE(b); }
+
+size_t hashSize(PyObject* tuple) { return static_cast<size_t>(PyTuple_GET_SIZE(tuple)); }
+
+std::string joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) {
+    if (!text.empty()) text += ", ";
+    if (text.size() > kLongestComposite) return text + "...";
+    text += part;
+  }
+  return text;
+}
+
+std::vector<std::string> partTexts(PyObject* object, const ConstantType& type) {
+  std::vector<std::string> parts;
+  size_t length = 0;
+  type.forEachPart(object, [&](PyObject* part) {
+    parts.push_back(constantText(part));
+    length += parts.back().size();
+    return length <= kLongestComposite;
+  });
+  return parts;
+}
+
+std::string tupleText(PyObject* tuple) {
+  std::vector<std::string> parts = partTexts(tuple, {.forEachPart = forEachItem});
+  return "(" + joined(parts) + (PyTuple_GET_SIZE(tuple) == 1 ? ",)" : ")");
+}
+
+bool forEachElement(PyObject* set, llvm::function_ref<bool(PyObject*)> visit) {
+  for (cpython::SetEntry entry; cpython::nextEntry(set, entry);)
+    if (!visit(entry.element)) return false;
+  return true;
+}
+
+size_t hashTable(PyObject* set) { return static_cast<size_t>(PySet_GET_SIZE(set)); }
+
+// Sorted: the order of a set of strings differs from run to run.
+std::string frozensetText(PyObject* set) {
+  if (PySet_GET_SIZE(set) == 0) return "frozenset()";
+  std::vector<std::string> parts = partTexts(set, {.forEachPart = forEachElement});
+  std::sort(parts.begin(), parts.end());
+  return "frozenset({" + joined(parts) + "})";
+}
+
+bool always(PyObject*, PyObject*) { return true; }
+size_t zero(PyObject*) { return 0; }
+
+bool forEachSlicePart(PyObject* object, llvm::function_ref<bool(PyObject*)> visit) {
+  auto* slice = reinterpret_cast<PySliceObject*>(object);
+  return visit(slice->start) && visit(slice->stop) && visit(slice->step);
+}
+
+std::string sliceText(PyObject* slice) {
+  return "slice(" + joined(partTexts(slice, {.forEachPart = forEachSlicePart})) + ")";
+}
+
+bool forEachRangePart(PyObject* object, llvm::function_ref<bool(PyObject*)> visit) {
+  const cpython::RangeFields& range = cpython::rangeFields(object);
+  return visit(range.start) && visit(range.stop) && visit(range.step);
+}
+
+// --- The registry
+
+using Registry = llvm::DenseMap<const PyTypeObject*, ConstantType>;
+
+Registry& registry() {
+  static Registry* const types = new Registry{
+      {Py_TYPE(Py_None), {}},
+      {Py_TYPE(Py_Ellipsis), {}},
+      {Py_TYPE(Py_NotImplemented), {}},
+      {&PyBool_Type, {}},
+      {&PyCode_Type, {.text = codeText}},
+      {&PyLong_Type, {.same = sameInteger, .hash = hashInteger}},
+      {&PyFloat_Type, {.same = sameFloat, .hash = hashFloat}},
+      {&PyComplex_Type, {.same = sameComplex, .hash = hashComplex}},
+      {&PyUnicode_Type, {.same = sameString}},
+      {&PyBytes_Type, {.same = sameBytes}},
+      {&PyTuple_Type,
+       {.same = sameSize, .hash = hashSize, .forEachPart = forEachItem, .text = tupleText}},
+      {&PyFrozenSet_Type,
+       {.same = cpython::haveLikeTables,
+        .hash = hashTable,
+        .forEachPart = forEachElement,
+        .text = frozensetText}},
+      {&PySlice_Type,
+       {.same = always, .hash = zero, .forEachPart = forEachSlicePart, .text = sliceText}},
+      {&PyRange_Type, {.same = always, .hash = zero, .forEachPart = forEachRangePart}},
+  };
+  return *types;
+}
+
+const ConstantType* find(const PyTypeObject* type) {
+  auto found = registry().find(type);
+  return found == registry().end() ? nullptr : &found->second;
+}
+
+// The types of nearly all constants, which need no lookup.
+bool isAtom(const PyTypeObject* type) {
+  return type == &PyLong_Type || type == &PyUnicode_Type || type == &PyFloat_Type ||
+         type == &PyBool_Type || type == Py_TYPE(Py_None);
+}
+
+bool isConstantWithin(PyObject* object, int depth, int64_t& budget) {
+  if (--budget < 0) return false;
+  PyTypeObject* type = Py_TYPE(object);
+  if (isAtom(type)) return true;
+  const ConstantType* constant = find(type);
+  if (!constant || !constant->forEachPart) return constant;
+  return depth < kMaximumDepth && constant->forEachPart(object, [&](PyObject* part) {
+    return isConstantWithin(part, depth + 1, budget);
+  });
+}
+
+bool sameWithin(PyObject* a, PyObject* b, int depth, int64_t& budget) {
+  if (a == b) return true;
+  PyTypeObject* type = Py_TYPE(a);
+  if (type != Py_TYPE(b)) return false;
+  if (type == &PyLong_Type) return sameInteger(a, b);
+  if (type == &PyUnicode_Type) return sameString(a, b);
+  const ConstantType* constant = find(type);
+  if (!constant || !constant->same || !constant->same(a, b)) return false;
+  if (!constant->forEachPart) return true;
+  if (depth >= kMaximumDepth) return false;
+  llvm::SmallVector<PyObject*, 8> parts;
+  constant->forEachPart(b, [&](PyObject* part) {
+    parts.push_back(part);
+    return true;
+  });
+  size_t next = 0;
+  return constant->forEachPart(a, [&](PyObject* part) {
+    return --budget >= 0 && sameWithin(part, parts[next++], depth + 1, budget);
+  });
+}
+
+size_t hashWithin(PyObject* object, int depth, int64_t& budget) {
+  PyTypeObject* type = Py_TYPE(object);
+  const ConstantType* constant = find(type);
+  if (!constant || !constant->same) return llvm::hash_value(object);
+  size_t hash =
+      constant->hash ? constant->hash(object) : static_cast<size_t>(PyObject_Hash(object));
+  hash = llvm::hash_combine(type, hash);
+  if (!constant->forEachPart || depth >= kMaximumDepth) return hash;
+  constant->forEachPart(object, [&](PyObject* part) {
+    hash = llvm::hash_combine(hash, hashWithin(part, depth + 1, budget));
+    return --budget >= 0;
+  });
+  return hash;
+}
+
+std::string shortened(std::string text) {
+  if (text.size() <= kLongestText) return text;
+  size_t end = kLongestText;
+  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;  // not within a character
+  return text.substr(0, end) + "...";
+}
+
+}  // namespace
+
+bool isConstantType(const PyTypeObject* type) { return isAtom(type) || find(type); }
+
+bool isConstant(BorrowedRef<> object) {
+  int64_t budget = kMaximumParts;
+  return isConstantWithin(object, 0, budget);
+}
+
+bool sameConstant(BorrowedRef<> a, BorrowedRef<> b) {
+  int64_t budget = kMaximumParts;
+  return sameWithin(a, b, 0, budget);
+}
+
+size_t hashConstant(BorrowedRef<> object) {
+  int64_t budget = kMaximumParts;
+  return hashWithin(object, 0, budget);
+}
+
+std::string constantText(BorrowedRef<> object) {
+  if (!object) return "NULL";
+  PyTypeObject* type = Py_TYPE(object.get());
+  // The repr of any other object may run code of the program, and may differ from run to run.
+  if (!isConstant(object)) return "<" + typeName(type) + " object>";
+  const ConstantType* constant = find(type);
+  if (constant->text) return constant->text(object);
+  Ref<> text = Ref<>::steal(PyObject_Repr(object));
+  if (text) return shortened(utf8(text));
+  PyErr_Clear();  // an int beyond sys.get_int_max_str_digits()
+  return "<" + typeName(type) + " too long to print>";
+}
+
+void registerConstantType(PyTypeObject* type, const ConstantType& constant) {
+  registry()[type] = constant;
+}
+
+void registerConstantTuple(PyTypeObject* type) {
+  registerConstantType(type, {.same = sameSize, .hash = hashSize, .forEachPart = forEachItem});
+}
+
+}  // namespace armature

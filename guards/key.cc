@@ -1,0 +1,122 @@
+#include "guards/key.h"
+
+#include <llvm/ADT/DenseSet.h>
+
+#include "core/constant.h"
+#include "core/tuple_hash.h"
+#include "cpython/instance_attributes.h"
+#include "cpython/type_lookup.h"
+
+namespace armature {
+namespace {
+
+constexpr int kMaximumDepth = 64;
+
+llvm::DenseSet<PyTypeObject*>& typesHashedById() {
+  static auto* const types = new llvm::DenseSet<PyTypeObject*>;
+  return *types;
+}
+
+bool comparesByIdentity(const PyTypeObject* type) {
+  return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+bool hashesByIdentity(const PyTypeObject* type) {
+  return type->tp_hash == PyBaseObject_Type.tp_hash;
+}
+
+// enum.Enum.__hash__, which hashes the member's name; null before anyone has imported enum.
+PyObject* enumHash() {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "enum");
+  if (!module || !PyModule_CheckExact(module)) return nullptr;
+  PyObject* type = PyDict_GetItemString(PyModule_GetDict(module), "Enum");
+  if (!type || !PyType_Check(type)) return nullptr;
+  return cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(type), "__hash__");
+}
+
+bool isPlainEnum(PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__hash__");
+  if (!cpython::isHeapType(type) || Py_TYPE(type) == &PyType_Type || !comparesByIdentity(type))
+    return false;
+  PyObject* hash = cpython::lookup(type, name);
+  return hash && hash == enumHash();
+}
+
+PyObject* enumName(BorrowedRef<> member) {
+  PyObject* dict = cpython::materializedInstanceDict(member);
+  PyObject* name = dict ? PyDict_GetItemString(dict, "_name_") : nullptr;
+  return name && PyUnicode_CheckExact(name) ? name : nullptr;
+}
+
+Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
+  if (stored.get() == key.get()) return Presence::Present;
+  PyTypeObject *storedType = Py_TYPE(stored.get()), *keyType = Py_TYPE(key.get());
+  if (isKeyByItems(storedType) && isKeyByItems(keyType)) {
+    Py_ssize_t size = PyTuple_GET_SIZE(stored.get());
+    if (size != PyTuple_GET_SIZE(key.get())) return Presence::Absent;
+    if (depth >= kMaximumDepth) return Presence::Unknown;
+    for (Py_ssize_t i = 0; i < size; ++i) {
+      Presence equal =
+          equalWithin(PyTuple_GET_ITEM(stored.get(), i), PyTuple_GET_ITEM(key.get(), i), depth + 1);
+      if (equal != Presence::Present) return equal;
+    }
+    return Presence::Present;
+  }
+  bool bothConstant = isConstant(stored) && isConstant(key);
+  if (bothConstant) {
+    int equal = PyObject_RichCompareBool(stored, key, Py_EQ);  // CPython's own code only
+    if (equal < 0) PyErr_Clear();
+    return equal > 0 ? Presence::Present : Presence::Absent;
+  }
+  auto isPlain = [](BorrowedRef<> object) {
+    PyTypeObject* type = Py_TYPE(object.get());
+    return comparesByIdentity(type) || isKeyByItems(type) || isConstant(object);
+  };
+  return isPlain(stored) && isPlain(key) ? Presence::Absent : Presence::Unknown;
+}
+
+std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
+  PyTypeObject* type = Py_TYPE(key.get());
+  if (isKeyByItems(type)) {
+    if (depth >= kMaximumDepth) return std::nullopt;
+    TupleHash hash;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.get()); ++i) {
+      std::optional<Py_hash_t> item = hashWithin(PyTuple_GET_ITEM(key.get(), i), depth + 1);
+      if (!item) return item;
+      hash.add(*item);
+    }
+    return hash.finish();
+  }
+  if (typesHashedById().contains(type)) return reinterpret_cast<Py_hash_t>(key.get());
+  if (hashesByIdentity(type) || isConstant(key)) {
+    Py_hash_t hash = PyObject_Hash(key);
+    if (hash != -1) return hash;
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  if (isPlainEnum(type)) {
+    PyObject* name = enumName(key);
+    if (name) return PyObject_Hash(name);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Presence equalKeys(BorrowedRef<> stored, BorrowedRef<> key) { return equalWithin(stored, key, 0); }
+
+std::optional<Py_hash_t> hashWithoutCode(BorrowedRef<> key) { return hashWithin(key, 0); }
+
+bool isKeyByIdentity(PyTypeObject* type) {
+  return (hashesByIdentity(type) && comparesByIdentity(type)) || isPlainEnum(type) ||
+         typesHashedById().contains(type);
+}
+
+bool isKeyByItems(PyTypeObject* type) {
+  return type->tp_hash == PyTuple_Type.tp_hash &&
+         type->tp_richcompare == PyTuple_Type.tp_richcompare;
+}
+
+void registerHashById(PyTypeObject* type) { typesHashedById().insert(type); }
+
+}  // namespace armature

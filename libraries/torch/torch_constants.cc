@@ -1,0 +1,44 @@
+#include "libraries/torch/torch_constants.h"
+
+#include "core/constant.h"
+#include "guards/key.h"
+
+namespace armature {
+namespace {
+
+// By the C code of the type, which knows no subclasses.
+bool areEqual(PyObject* a, PyObject* b) {
+  int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal > 0;
+}
+
+size_t hashByType(PyObject* object) { return reinterpret_cast<size_t>(Py_TYPE(object)); }
+
+// The type, kept alive; null if torch has none of that name.
+PyTypeObject* findType(BorrowedRef<> torch, const char* name) {
+  PyObject* type = PyObject_GetAttrString(torch, name);
+  if (!type) PyErr_Clear();
+  return type && PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type) : nullptr;
+}
+
+}  // namespace
+
+void registerTorchConstants(const TorchModule& torch) {
+  auto add = [&](const char* name, const ConstantType& constant) {
+    if (PyTypeObject* type = findType(torch.torch, name)) registerConstantType(type, constant);
+  };
+  // There is one object for each dtype, layout, ….
+  for (const char* name : {"dtype", "layout", "memory_format", "qscheme"}) add(name, {});
+  add("device", {.same = areEqual});
+  for (const char* name : {"finfo", "iinfo"}) add(name, {.same = areEqual, .hash = hashByType});
+  if (PyTypeObject* size = findType(torch.torch, "Size")) registerConstantTuple(size);
+  registerHashById(torch.tensorType.get());
+  Ref<> nn = Ref<>::steal(PyObject_GetAttrString(torch.torch.get(), "nn"));
+  if (PyTypeObject* parameter = nn ? findType(nn, "Parameter") : nullptr) {
+    registerHashById(parameter);
+  }
+  PyErr_Clear();
+}
+
+}  // namespace armature

@@ -1,0 +1,34 @@
+// Numbers that varied between calls, as long as nobody looks at them.
+//
+// Arithmetic keeps them symbolic. Everything else that the program does with a value realizes it
+// first, and that makes it the constant which it is in the traced call (Translator::realize): no
+// algorithm can forget to.
+#pragma once
+
+#include "shapes/sym_node.h"
+#include "variables/translator.h"
+#include "variables/type_slots.h"
+#include "variables/variable_tracker.h"
+
+namespace armature {
+
+class SymNodeVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(SymNode)
+  explicit SymNodeVariable(const SymNode* node)
+      : VariableTracker(VariableKind::SymNode, Py_TYPE(node->hint.get())), node(node) {}
+  const SymNode* const node;
+  // The constant that it became when somebody looked; null before. Trailed.
+  Value specialized;
+};
+
+// The result of arithmetic on numbers of which one is symbolic, or an input that varied. Null, with
+// nothing pending, where there is none, and where the result cannot be symbolic.
+Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
+                     const Value& right);
+Value symbolicNegative(Translator& translator, const Value& operand);
+
+// Guards the inputs to have the values of this call. The constant.
+Value specialize(Translator& translator, SymNodeVariable* variable);
+
+}  // namespace armature
