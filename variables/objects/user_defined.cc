@@ -703,7 +703,22 @@ TypeSlots makeOpaqueSlots() {
 
 // --- object's own methods, reached through super() or object.__setattr__.
 
-Value objectInitMethod(Translator&, const Value&, CallArguments&) { return Value::none(); }
+// As CPython's object_init: whether arguments are too many depends on what else would take them.
+Value objectInitMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.values.empty()) return Value::none();
+  static PyObject* const newName = name("__new__");
+  static PyObject* const initName = name("__init__");
+  PyTypeObject* type = typeOf(self);
+  if (!translator.heap.inherits(type, &PyBaseObject_Type, initName)) {
+    return translator.raise(
+        PyExc_TypeError,
+        "object.__init__() takes exactly one argument (the instance to initialize)");
+  }
+  if (translator.heap.inherits(type, &PyBaseObject_Type, newName)) {
+    return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
+  }
+  return Value::none();
+}
 
 Value objectSetattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.positionalCount() != 2) {
