@@ -86,20 +86,20 @@ Result<Outcome> Engine::capture(PyObject* compiled, PyObject* arguments, PyObjec
 
 Result<std::vector<Outcome>> Engine::translations(PyObject* compiled) const {
   return attempt<std::vector<Outcome>>([&]() -> Result<std::vector<Outcome>> {
-    CodeCache* cache = cacheOf(compiled);
-    if (!cache) return takeError();
+    std::optional<CodeCache::Family> family = familyOf(compiled);
+    if (!family) return takeError();
     std::vector<Outcome> outcomes;
-    for (const std::shared_ptr<CodeCache>& member : cache->family())
-      for (const auto& entry : member->entries()) outcomes.push_back(outcomeOf(*entry));
+    for (const std::shared_ptr<CodeCache>& member : *family)
+      member->visitEntries([&](const CacheEntry& entry) { outcomes.push_back(outcomeOf(entry)); });
     return outcomes;
   });
 }
 
 Result<bool> Engine::reset(PyObject* compiled) const {
   return attempt<bool>([&]() -> Result<bool> {
-    CodeCache* cache = cacheOf(compiled);
-    if (!cache) return takeError();
-    for (const std::shared_ptr<CodeCache>& member : cache->family()) member->clear();
+    std::optional<CodeCache::Family> family = familyOf(compiled);
+    if (!family) return takeError();
+    CodeCache::clear(std::move(*family));
     return true;
   });
 }

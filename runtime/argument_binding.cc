@@ -66,6 +66,7 @@ bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* ar
     if (slots[i]) continue;
     size_t firstDefault = positional - defaultCount;
     if (i < firstDefault) return false;
+    if (!temporaries.defaults) temporaries.defaults = Ref<>::create(defaults);
     slots[i] = PyTuple_GET_ITEM(defaults, i - firstDefault);
   }
   for (size_t i = positional; i < total; ++i) {
@@ -74,6 +75,7 @@ bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* ar
     slots[i] = keywordDefaults ? PyDict_GetItemWithError(keywordDefaults, code.locals[i].name.get())
                                : nullptr;
     if (!slots[i]) return false;
+    temporaries.keywordDefaults.push_back(Ref<>::create(slots[i]));
   }
   return true;
 }

@@ -8,10 +8,13 @@
 
 namespace armature {
 
-// Objects that binding had to make: *args and **kwargs. They live as long as the call.
+// Objects that binding had to make (*args and **kwargs), and those that only the function holds,
+// which may get other defaults while the call lasts.
 struct BindingTemporaries {
   Ref<> varPositional;
   Ref<> varKeyword;
+  Ref<> defaults;
+  llvm::SmallVector<Ref<>, 2> keywordDefaults;
 };
 
 // Fills slots[0 … code.boundCount()) with borrowed references. False, with no exception set, if the

@@ -24,12 +24,12 @@ struct CacheEntry {
   double backendSeconds = 0;
   uint64_t instructionCount = 0;
 
-  // A dict: graph, operations, guards, guard_program, bytecode, break_reason, recompile_reason,
-  // trace_seconds, backend_seconds, instructions.
+  // Visits the function and the constants of its code, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
+  // A dict: graph, operations, guards, guard_count, guard_program, bytecode, break_reason,
+  // recompile_reason, trace_seconds, backend_seconds, instructions, valid. Null with an exception
+  // set on failure.
   Ref<> describe() const;
 };
-
-// A dict of the reason's fields.
-Ref<> describe(const BreakReason& reason);
 
 }  // namespace armature

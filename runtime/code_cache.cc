@@ -4,177 +4,294 @@
 #include <chrono>
 #include <utility>
 
-#include "core/pending_python_exception.h"
-#include "guards/array_library.h"
-#include "runtime/compiled_function.h"
+#include "runtime/codegen_environment.h"
+#include "runtime/failure.h"
 #include "runtime/input_guards.h"
 #include "runtime/libraries.h"
+#include "runtime/thread_state.h"
 
 namespace armature {
 
 namespace {
 
-thread_local bool compiling = false;
-thread_local int plainDepth = 0;
-// In any thread; changed under the GIL.
-int translationsUnderWay = 0;
-
-class CompilingScope {
- public:
-  CompilingScope() : outer_(std::exchange(compiling, true)) { ++translationsUnderWay; }
-  ~CompilingScope() {
-    compiling = outer_;
-    --translationsUnderWay;
-  }
-
- private:
-  PlainScope plain_;
-  bool outer_;
-};
-
-using Clock = std::chrono::steady_clock;
-
-double secondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+// A break that is known only after the trace, of the function as a whole.
+BreakReason wholeFunction(const Code& code, std::string type, std::string context,
+                          std::string explanation) {
+  BreakReason reason;
+  reason.gbType = std::move(type);
+  reason.context = std::move(context);
+  reason.explanation = std::move(explanation);
+  reason.filename = textOf(code.filename);
+  reason.function = textOf(code.name);
+  reason.line = code.firstLine;
+  return reason;
 }
 
-// What codegen asks of us: the backend, and resume functions.
-class Environment : public CodegenEnvironment {
- public:
-  Environment(const std::shared_ptr<const Settings>& settings,
-              std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family)
-      : settings_(settings), family_(std::move(family)) {}
-
-  Ref<> compileGraph(const Graph& graph) override {
-    Clock::time_point start = Clock::now();
-    Ref<> result = settings_->backend && onlyTorch(graph) ? callBackend(graph) : toFunction(graph);
-    seconds_ += secondsSince(start);
-    return result;
-  }
-
-  Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) override {
-    for (const std::shared_ptr<CodeCache>& cache : *family_) {
-      if (cache->entry() == entry && cache->globals().get() == globals.get()) {
-        return makeResumeFunction(cache);
-      }
-    }
-    family_->push_back(
-        std::make_shared<CodeCache>(entry, Ref<>::create(globals), settings_, family_));
-    return makeResumeFunction(family_->back());
-  }
-
-  double seconds() const { return seconds_; }
-
- private:
-  // Torch backends compile torch operations; NumPy's are executed by NumPy itself.
-  static bool onlyTorch(const Graph& graph) {
-    for (Node* input : graph.placeholders()) {
-      if (input->metadata && input->metadata->library != ArrayLibraryKind::Torch) return false;
-    }
-    for (const auto& node : graph.nodes()) {
-      if (node->library != ArrayLibraryKind::Torch) return false;
-    }
-    return true;
-  }
-
-  Ref<> callBackend(const Graph& graph) {
-    Ref<> module = toTorchGraphModule(graph);
-    if (!module) return module;
-    Ref<> examples = Ref<>::steal(PyList_New(0));
-    for (Node* input : graph.placeholders()) PyList_Append(examples.get(), input->example.get());
-    Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(
-        settings_->backend.get(), module.get(), examples.get(), nullptr));
-    if (compiled && !PyCallable_Check(compiled.get())) {
-      PyErr_Format(PyExc_TypeError,
-                   "the backend must return a callable, but returned %.200s; a backend is called "
-                   "with (GraphModule, list of example inputs) and returns a function of the same "
-                   "inputs",
-                   Py_TYPE(compiled.get())->tp_name);
-      return nullptr;
-    }
-    return compiled;
-  }
-
-  const std::shared_ptr<const Settings>& settings_;
-  std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family_;
-  double seconds_ = 0;
-};
-
-void raiseUnsupported(const BreakReason& reason) {
-  Ref<> fields = describe(reason);
-  Ref<> exception;
-  if (hooks().unsupported) {
-    exception = Ref<>::steal(PyObject_CallOneArg(hooks().unsupported.get(), fields.get()));
-    if (!exception) return;
-  }
-  if (exception && PyExceptionInstance_Check(exception.get())) {
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
-  } else {
-    PyErr_SetString(PyExc_RuntimeError, reason.explanation.c_str());
-  }
+BreakReason notRebuilt(const Code& code, std::string context) {
+  return wholeFunction(code, "Result that cannot be rebuilt", std::move(context),
+                       "No bytecode makes an object that the function returns or changes.");
 }
 
 }  // namespace
 
-bool isCompiling() { return compiling; }
-bool runsPlain() { return plainDepth > 0; }
-PlainScope::PlainScope() { ++plainDepth; }
-PlainScope::~PlainScope() { --plainDepth; }
-
 CodeCache::CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
-                     std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family)
+                     std::shared_ptr<Family> family)
     : entry_(std::move(entry)),
       globals_(std::move(globals)),
       settings_(std::move(settings)),
-      family_(std::move(family)) {}
-
-void CodeCache::clear() {
-  entries_.clear();
-  profile_.clear();
-  givenUp_ = false;
+      family_(std::move(family)) {
+  size_t count = entry_.inputCount();
+  inputIsCell_ = std::make_unique<bool[]>(count + 1);
+  std::copy(entry_.localIsCell.begin(), entry_.localIsCell.end(),
+            inputIsCell_.get() + (count - entry_.locals.size()));
 }
+
+CodeCache::~CodeCache() = default;
+
+// --- Finding an entry.
 
 CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** captures,
                                   Ref<>& function, size_t& captureCount) {
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    CacheEntry& entry = *entries_[i];
-    if (!entry.guards->check(inputs, captures)) continue;
-    if (!entry.function) return Action::Plain;
-    function = entry.function;
-    captureCount = entry.guards->captureCount();
-    // Most calls repeat the last one: it is asked first next time.
-    if (i > 0) std::swap(entries_[i], entries_[0]);
-    return Action::Run;
+  try {
+    bool walkedInPeace = false;
+    // What a check lets go of may run foreign code, which may call or reset this very function.
+    // Then the walk starts again; code that does so each time is left to Python.
+    for (int attempt = 0; attempt < 2 && !walkedInPeace; ++attempt) {
+      Walk walk(*this);
+      uint64_t changes = changes_;
+      walkedInPeace = true;
+      for (size_t i = 0; i < entries_.size(); ++i) {
+        CacheEntry& entry = *entries_[i];
+        bool holds = entry.guards->check(inputs, captures);
+        if (changes_ != changes) {
+          walkedInPeace = false;
+          break;
+        }
+        if (!holds) continue;
+        if (!entry.function) return Action::Plain;
+        function = entry.function;
+        captureCount = entry.guards->captureCount();
+        // Most calls repeat the last one: it is asked first next time.
+        if (i > 0) {
+          std::swap(entries_[i], entries_[0]);
+          ++changes_;
+        }
+        return Action::Run;
+      }
+    }
+    if (!walkedInPeace || givenUp_ || !mayTranslate()) return Action::Plain;
+    if (compile(inputs)) return Action::Compiled;
+  } catch (...) {
+    std::string message;
+    if (!isForUser(message)) recordInternalError(message);
   }
-  // One translation at a time: a trace, or a backend, may let another thread have the GIL, even in
-  // the middle of initializing a static variable. That thread runs plainly and never waits.
-  if (givenUp_ || runsPlain() || translationsUnderWay > 0) return Action::Plain;
-  if (compile(inputs)) return Action::Compiled;
   return PyErr_Occurred() ? Action::Error : Action::Plain;
-}
-
-bool CodeCache::accepts(const FrameLocalsMapping& inputs) {
-  std::vector<PyObject*> captures(captureCapacity_ + 1);
-  return std::any_of(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return entry->guards->check(inputs, captures.data());
-  });
 }
 
 bool CodeCache::visitEntry(const FrameLocalsMapping& inputs,
                            llvm::function_ref<void(const CacheEntry&)> visit) {
+  Walk walk(*this);
   std::vector<PyObject*> captures(captureCapacity_ + 1);
-  for (const std::unique_ptr<CacheEntry>& entry : entries_) {
-    if (!entry->guards->check(inputs, captures.data())) continue;
-    visit(*entry);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const CacheEntry& entry = *entries_[i];
+    if (!entry.guards->check(inputs, captures.data())) continue;
+    visit(entry);
     return true;
   }
   return false;
 }
 
+bool CodeCache::accepts(const FrameLocalsMapping& inputs) {
+  return visitEntry(inputs, [](const CacheEntry&) {});
+}
+
+std::string CodeCache::whyMissed(const FrameLocalsMapping& inputs) {
+  Walk walk(*this);
+  std::string text;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    GuardFailure failure;
+    if (entries_[i]->guards->checkVerbose(inputs, failure)) continue;
+    if (!text.empty()) text += "\n";
+    text += failure.text;
+    if (!failure.actual.empty()) text += "  (found: " + failure.actual + ")";
+  }
+  return text;
+}
+
+// --- Dropping entries: taken out first, destroyed last.
+
+CodeCache::Entries CodeCache::takeEntries() {
+  ++changes_;
+  compilations_ = 0;
+  internalErrors_.clear();
+  return std::exchange(entries_, {});
+}
+
+void CodeCache::destroy(Entries entries) {
+  if (walks_ == 0) return;
+  for (std::unique_ptr<CacheEntry>& entry : entries) dropped_.push_back(std::move(entry));
+}
+
+void CodeCache::destroyDropped() { destroy(std::exchange(dropped_, {})); }
+
+void CodeCache::destroyInvalid() {
+  auto firstInvalid = std::stable_partition(
+      entries_.begin(), entries_.end(), [](const auto& entry) { return entry->guards->valid(); });
+  if (firstInvalid == entries_.end()) return;
+  Entries invalid(std::make_move_iterator(firstInvalid), std::make_move_iterator(entries_.end()));
+  entries_.erase(firstInvalid, entries_.end());
+  ++changes_;
+  destroy(std::move(invalid));
+}
+
+void CodeCache::clear(Family family) {
+  std::vector<Entries> taken;
+  taken.reserve(family.size());
+  for (const std::shared_ptr<CodeCache>& cache : family) {
+    taken.push_back(cache->takeEntries());
+    cache->profile_.clear();
+    cache->givenUp_ = false;
+  }
+  for (size_t i = 0; i < family.size(); ++i) family[i]->destroy(std::move(taken[i]));
+}
+
+void CodeCache::dropFamily(const std::shared_ptr<CodeCache>& member) {
+  Family family = std::exchange(*member->family_, {});
+  std::vector<Entries> taken;
+  taken.reserve(family.size());
+  for (const std::shared_ptr<CodeCache>& cache : family) {
+    taken.push_back(cache->takeEntries());
+    cache->givenUp_ = true;
+  }
+  for (size_t i = 0; i < family.size(); ++i) family[i]->destroy(std::move(taken[i]));
+}
+
+// --- Compiling.
+
+bool CodeCache::compile(const FrameLocalsMapping& inputs) {
+  // Entries whose objects have died can never match again.
+  destroyInvalid();
+  std::string recompileReason = whyMissed(inputs);
+  if (compilations_ >= settings_->recompileLimit) return giveUp(recompileReason);
+  ++compilations_;
+  CompilingScope scope;
+  try {
+    std::unique_ptr<CacheEntry> entry = makeEntry(inputs);
+    entry->recompileReason = std::move(recompileReason);
+    entries_.insert(entries_.begin(), std::move(entry));
+    ++changes_;
+  } catch (...) {
+    std::string message;
+    if (isForUser(message)) {
+      --compilations_;
+    } else {
+      recordInternalError(message);
+    }
+    return false;
+  }
+  Walk walk(*this);
+  announce(*entries_.front());
+  return !PyErr_Occurred();
+}
+
+std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  registerLibraries();
+  for (const auto& entry : entries_) {
+    for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
+  }
+  InstructionTranslator translator(entry_, globals_, inputs);
+  translator.useProfile(profile_);
+  startGlobalState(translator);
+  Outcome outcome;
+  try {
+    outcome = translator.translate();
+  } catch (const PendingPythonException&) {
+    throw RaisedForUser();  // A trace meets only what arrives from outside.
+  }
+  if (settings_->fullGraph && outcome.kind != Outcome::Kind::Return) {
+    raiseUnsupported(*outcome.reason);
+  }
+  if (settings_->backend) observeEverything(translator);
+
+  RuntimeEnvironment environment(settings_, family_);
+  GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
+  if (!generated.code && generated.unsupported.empty()) {
+    if (environment.backendRaised()) throw RaisedForUser();
+    throw PendingPythonException();
+  }
+  if (!generated.unsupported.empty() && !outcome.reason) {
+    outcome.reason = notRebuilt(*entry_.code, generated.unsupported);
+  }
+  if (!generated.unsupported.empty() && settings_->fullGraph) raiseUnsupported(*outcome.reason);
+  if (!generated.unsupported.empty() && outcome.kind == Outcome::Kind::Return) {
+    internalErrors_.push_back("cannot rebuild " + generated.unsupported);
+    reportFailure(*entry_.code, internalErrors_.back(), FailureKind::Limit);
+    if (PyErr_Occurred()) throw RaisedForUser();
+  }
+
+  addFinalGuards(translator);
+  auto entry = std::make_unique<CacheEntry>();
+  entry->guards = std::make_unique<CheckFunctionManager>(
+      translator.sources, translator.takeGuards(), generated.captures, inputs);
+  if (generated.code) {
+    entry->function = Ref<>::steal(
+        PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
+    if (!entry->function) throw PendingPythonException();
+    captureCapacity_ = std::max(captureCapacity_, generated.captures.size());
+  }
+  entry->reason = std::move(outcome.reason);
+  entry->generated = std::move(generated.canonical);
+  entry->instructionCount = translator.instructionCount();
+  entry->backendSeconds = environment.backendSeconds();
+  for (Node* input : translator.graph->placeholders()) input->example = nullptr;
+  entry->graph = std::move(translator.graph);
+  double total = std::chrono::duration<double>(Clock::now() - start).count();
+  entry->traceSeconds = total - entry->backendSeconds;
+  return entry;
+}
+
+bool CodeCache::giveUp(const std::string& recompileReason) {
+  givenUp_ = true;
+  Ref<> hook = hooks().recompileLimit;
+  if (!hook) return false;
+  // What it raises is a warning that the user has turned into an error.
+  Ref<>::steal(PyObject_CallFunction(hook.get(), "OsOii", entry_.code->qualifiedName.get(),
+                                     recompileReason.c_str(), entry_.code->filename.get(),
+                                     entry_.code->firstLine, settings_->recompileLimit));
+  return false;
+}
+
+// --- What the user hears.
+
+void CodeCache::recordInternalError(const std::string& message) {
+  internalErrors_.push_back(message);
+  if (settings_->fullGraph) {
+    try {
+      raiseUnsupported(wholeFunction(*entry_.code, "Internal error", message,
+                                     "Armature failed where it should not have."));
+    } catch (const RaisedForUser&) {
+      return;
+    }
+  }
+  reportFailure(*entry_.code, message, FailureKind::Error);
+}
+
+void CodeCache::announce(const CacheEntry& entry) {
+  Ref<> hook = hooks().compiled;
+  if (!hook) return;
+  Ref<> description = describe(entry);
+  Ref<> result;
+  if (description) result = Ref<>::steal(PyObject_CallOneArg(hook.get(), description.get()));
+  // A log that fails is no reason for the program to fail.
+  if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_WriteUnraisable(hook.get());
+}
+
 Ref<> CodeCache::describe(const CacheEntry& entry) const {
   Ref<> dict = entry.describe();
   auto set = [&](const char* key, Ref<> value) {
-    PyDict_SetItemString(dict.get(), key, value.get());
+    if (dict && (!value || PyDict_SetItemString(dict.get(), key, value.get()) < 0)) dict = nullptr;
   };
   set("name", entry_.code->qualifiedName);
   set("filename", entry_.code->filename);
@@ -184,102 +301,37 @@ Ref<> CodeCache::describe(const CacheEntry& entry) const {
   return dict;
 }
 
-std::string CodeCache::whyMissed(const FrameLocalsMapping& inputs) {
-  std::string text;
-  for (const std::unique_ptr<CacheEntry>& entry : entries_) {
-    GuardFailure failure;
-    if (entry->guards->checkVerbose(inputs, failure)) continue;
-    if (!text.empty()) text += "\n";
-    text += failure.text;
-    if (!failure.actual.empty()) text += "  (found: " + failure.actual + ")";
-  }
-  return text;
+void CodeCache::visitEntries(llvm::function_ref<void(const CacheEntry&)> visit) {
+  Walk walk(*this);
+  std::vector<const CacheEntry*> entries;
+  for (const std::unique_ptr<CacheEntry>& entry : entries_) entries.push_back(entry.get());
+  for (const CacheEntry* entry : entries) visit(*entry);
 }
 
-bool CodeCache::compile(const FrameLocalsMapping& inputs) {
-  // Entries whose objects have died can never match again.
-  std::erase_if(entries_, [](const auto& entry) { return !entry->guards->valid(); });
-  std::string recompileReason = whyMissed(inputs);
-  if (entries_.size() >= static_cast<size_t>(settings_->recompileLimit)) {
-    givenUp_ = true;
-    if (hooks().recompileLimit) {
-      Ref<> result = Ref<>::steal(PyObject_CallFunction(
-          hooks().recompileLimit.get(), "OsOii", entry_.code->qualifiedName.get(),
-          recompileReason.c_str(), entry_.code->filename.get(), entry_.code->firstLine,
-          settings_->recompileLimit));
-      if (!result) return false;
-    }
-    return false;
-  }
+bool CodeCache::describeEntries(BorrowedRef<> list) {
+  bool ok = true;
+  visitEntries([&](const CacheEntry& entry) {
+    if (!ok) return;
+    Ref<> dict = describe(entry);
+    ok = dict && PyList_Append(list.get(), dict.get()) == 0;
+  });
+  return ok;
+}
 
-  CompilingScope scope;
-  Clock::time_point start = Clock::now();
-  registerLibraries();
-  try {
-    for (const auto& entry : entries_) {
-      for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
-    }
-    InstructionTranslator translator(entry_, globals_, inputs);
-    translator.useProfile(profile_);
-    startGlobalState(translator);
-    Outcome outcome = translator.translate();
-    if (settings_->fullGraph && outcome.kind != Outcome::Kind::Return) {
-      raiseUnsupported(*outcome.reason);
-      return false;
-    }
-    if (settings_->backend) observeEverything(translator);
-
-    Environment environment(settings_, family_);
-    GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
-    if (!generated.code && generated.unsupported.empty()) return false;
-    if (!generated.unsupported.empty() && !outcome.reason) {
-      BreakReason& reason = outcome.reason.emplace();
-      reason.gbType = "Result that cannot be rebuilt";
-      reason.context = generated.unsupported;
-      reason.explanation = "No bytecode makes an object that the function returns or changes.";
-      reason.filename = PyUnicode_AsUTF8(entry_.code->filename.get());
-      reason.function = PyUnicode_AsUTF8(entry_.code->name.get());
-      reason.line = entry_.code->firstLine;
-    }
-    if (!generated.unsupported.empty() && settings_->fullGraph) {
-      raiseUnsupported(*outcome.reason);
-      return false;
-    }
-
-    addFinalGuards(translator);
-    auto entry = std::make_unique<CacheEntry>();
-    entry->guards = std::make_unique<CheckFunctionManager>(
-        translator.sources, translator.takeGuards(), generated.captures, inputs);
-    if (generated.code) {
-      entry->function = Ref<>::steal(
-          PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
-      if (!entry->function) return false;
-      captureCapacity_ = std::max(captureCapacity_, generated.captures.size());
-    }
-    entry->reason = std::move(outcome.reason);
-    entry->recompileReason = std::move(recompileReason);
-    entry->generated = std::move(generated.canonical);
-    entry->instructionCount = translator.instructionCount();
-    entry->backendSeconds = environment.seconds();
-    for (Node* input : translator.graph->placeholders()) input->example = nullptr;
-    entry->graph = std::move(translator.graph);
-    entry->traceSeconds = secondsSince(start) - environment.seconds();
-    entries_.insert(entries_.begin(), std::move(entry));
-  } catch (const PendingPythonException&) {
-    return false;
-  } catch (const std::exception& error) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_RuntimeError, "armature: internal error while compiling %U: %s",
-                   entry_.code->qualifiedName.get(), error.what());
-    }
-    return false;
+int CodeCache::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(globals_.get());
+  for (const std::unique_ptr<CacheEntry>& entry : entries_) {
+    if (int stop = entry->traverse(visit, arg)) return stop;
   }
-  if (hooks().compiled) {
-    Ref<> description = describe(*entries_.front());
-    Ref<> result = Ref<>::steal(PyObject_CallOneArg(hooks().compiled.get(), description.get()));
-    if (!result) return false;
+  return 0;
+}
+
+std::vector<std::shared_ptr<const Graph>> CodeCache::graphs() const {
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  for (const std::unique_ptr<CacheEntry>& entry : entries_) {
+    if (entry->graph && !entry->graph->empty()) graphs.push_back(entry->graph);
   }
-  return true;
+  return graphs;
 }
 
 }  // namespace armature

@@ -4,9 +4,9 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "codegen/py_codegen.h"
 #include "interpreter/entry_point.h"
 #include "runtime/cache_entry.h"
 #include "runtime/settings.h"
@@ -14,66 +14,110 @@
 
 namespace armature {
 
+class RuntimeEnvironment;
+
 class CodeCache {
  public:
-  // `plain`: the function to run where there is no translation; it takes the entry's inputs as they
-  // are for resume functions; null for a function's start, whose caller runs the original.
+  using Family = std::vector<std::shared_ptr<CodeCache>>;
+
+  // `family` holds the caches of all entry points that belong to one compiled function.
   CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
-            std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family);
+            std::shared_ptr<Family> family);
+  ~CodeCache();
 
   // What to do for these inputs.
   enum class Action : uint8_t { Run, Plain, Compiled, Error };
   // Finds, or makes, the entry for the inputs. Run: `function` is to be called with the inputs
   // followed by `captures` (which has room for captureCapacity() objects, all borrowed).
   // Compiled: there is a new entry; ask again, with as much room as there must be now.
-  // Error: a Python exception is set.
+  // Error: a Python exception is set. Throws nothing of ours.
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
               size_t& captureCount);
   size_t captureCapacity() const { return captureCapacity_; }
 
   const EntryPoint& entry() const { return entry_; }
+  // For each input: is it a cell?
+  const bool* inputIsCell() const { return inputIsCell_.get(); }
   BorrowedRef<> globals() const { return globals_; }
   const std::shared_ptr<const Settings>& settings() const { return settings_; }
-  const std::vector<std::unique_ptr<CacheEntry>>& entries() const { return entries_; }
-  // The caches of all entry points that belong to one compiled function, its start first.
-  const std::vector<std::shared_ptr<CodeCache>>& family() const { return *family_; }
+  const Family& family() const { return *family_; }
   // Whether the guards of any entry hold for these inputs.
   bool accepts(const FrameLocalsMapping& inputs);
   // Shows the entry whose guards hold for these inputs; false if there is none.
   bool visitEntry(const FrameLocalsMapping& inputs,
                   llvm::function_ref<void(const CacheEntry&)> visit);
-  // The entry's dict, with the name, filename and line at which it starts.
-  Ref<> describe(const CacheEntry& entry) const;
-  // Drops all entries. The function object must be alive, and may be running.
-  void clear();
-  // Breaks the cycle between the caches of a family; for the end of the compiled function.
-  void dropFamily() { family_->clear(); }
+  // Shows all entries.
+  void visitEntries(llvm::function_ref<void(const CacheEntry&)> visit);
+  // A dict for each entry, with the name, filename and line at which it starts, is appended to
+  // `list`. False with an exception set.
+  bool describeEntries(BorrowedRef<> list);
+  // The graphs that are not empty.
+  std::vector<std::shared_ptr<const Graph>> graphs() const;
+  // Visits what the entries and the cache hold, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
+  // What went wrong in the compilations that failed by an error of ours.
+  const std::vector<std::string>& internalErrors() const { return internalErrors_; }
+
+  // Drops all entries of all caches of the family, and what is known of failures. Any of them may
+  // be running; what the entries held may run code when it dies, which may come back here.
+  static void clear(Family family);
+  // Breaks the cycle between the caches of a family, for the end of the compiled function. What
+  // still runs compiles nothing more.
+  static void dropFamily(const std::shared_ptr<CodeCache>& member);
 
  private:
+  using Entries = std::vector<std::unique_ptr<CacheEntry>>;
+
+  // While one stands, no entry of the cache dies: those that are dropped wait for its end.
+  class Walk {
+   public:
+    explicit Walk(CodeCache& cache) : cache_(cache) { ++cache_.walks_; }
+    ~Walk() {
+      if (--cache_.walks_ == 0 && !cache_.dropped_.empty()) cache_.destroyDropped();
+    }
+    Walk(const Walk&) = delete;
+    Walk& operator=(const Walk&) = delete;
+
+   private:
+    CodeCache& cache_;
+  };
+
+  // Takes all entries out.
+  Entries takeEntries();
+  // Destroys entries that were taken out, as soon as nothing walks over them.
+  void destroy(Entries entries);
+  void destroyDropped();
+  void destroyInvalid();
+
+  // True if there is a new entry. Else the call runs as it is, or a Python exception is set.
   bool compile(const FrameLocalsMapping& inputs);
+  // Throws on failure; see runtime/failure.h.
+  std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs);
+  // The function runs as plain Python from here on, and the user hears of it. False.
+  bool giveUp(const std::string& recompileReason);
+  // Notes and reports an error of ours. Leaves a Python exception set only if the user is to see
+  // it.
+  void recordInternalError(const std::string& message);
+  void announce(const CacheEntry& entry);
+  Ref<> describe(const CacheEntry& entry) const;
   std::string whyMissed(const FrameLocalsMapping& inputs);
 
   EntryPoint entry_;
+  std::unique_ptr<bool[]> inputIsCell_;
   Ref<> globals_;
   std::shared_ptr<const Settings> settings_;
-  std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family_;
-  std::vector<std::unique_ptr<CacheEntry>> entries_;
+  std::shared_ptr<Family> family_;
+  Entries entries_;
   Profile profile_;
+  Entries dropped_;
+  int walks_ = 0;
+  // Counts the changes of entries_, its order included.
+  uint64_t changes_ = 0;
   size_t captureCapacity_ = 0;
+  // All of them count towards the limit: those whose entry has died, and those that failed.
+  int32_t compilations_ = 0;
   bool givenUp_ = false;
-};
-
-// True while this thread traces.
-bool isCompiling();
-// True while this thread traces, or runs a disabled function: compiled functions that are called
-// meanwhile run as they are.
-bool runsPlain();
-class PlainScope {
- public:
-  PlainScope();
-  ~PlainScope();
-  PlainScope(const PlainScope&) = delete;
-  PlainScope& operator=(const PlainScope&) = delete;
+  std::vector<std::string> internalErrors_;
 };
 
 }  // namespace armature

@@ -3,25 +3,38 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <utility>
 
 #include "codegen/graph_failure.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
+#include "runtime/codegen_environment.h"
+#include "runtime/compiled_callable.h"
+#include "runtime/failure.h"
+#include "runtime/thread_state.h"
 
 namespace armature {
 
 namespace {
+
+using cpython::FunctionField;
+
+// The part of a CompiledFunction or ResumeFunction that is no Python object.
+struct CompiledState {
+  std::shared_ptr<const Settings> settings;
+  std::shared_ptr<CodeCache> cache;  // null: the function is not one that can be traced
+  Ref<> code;                        // that the cache is for
+};
 
 // All three callables. `function` is the user's, or for a resume function the one that goes on in
 // plain Python (made when first needed).
 struct CompiledObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
-  PyObject* dict;
+  PyObject* dict;      // of a DisabledFunction
+  PyObject* settings;  // of a CompiledFunction: the package's
   PyObject* weakReferences;
-  std::shared_ptr<CodeCache>* cache;  // null: the function is not one that can be traced
-  bool* isCell;                       // one for each input
-  bool isSimple;                      // all parameters are plain positional ones
+  CompiledState* state;  // null in a DisabledFunction
 };
 
 CompiledObject* compiled(PyObject* object) { return reinterpret_cast<CompiledObject*>(object); }
@@ -30,13 +43,13 @@ CompiledObject* compiled(PyObject* object) { return reinterpret_cast<CompiledObj
 constexpr size_t kInlineSlots = 24;
 
 // Runs the cache over bound inputs. `slots` has room for inputs and `capacity` captures; `plain`
-// runs the function as it is. The last argument keeps what binding made alive.
+// runs the function as it is.
 template <class Plain>
 PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, size_t inputCount,
-                    const bool* isCell, Plain plain) {
+                    Plain plain) {
   for (;;) {
     slots.resize(inputCount + cache.captureCapacity() + 1);
-    FrameLocalsMapping inputs{slots.data(), isCell, inputCount};
+    FrameLocalsMapping inputs{slots.data(), cache.inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
     switch (cache.find(inputs, slots.data() + inputCount, function, captureCount)) {
@@ -57,76 +70,30 @@ PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, s
   }
 }
 
+// No parameters but plain ones: a call with one positional argument for each fits.
+bool hasOnlyPositional(const Code& code) {
+  return code.keywordOnlyCount == 0 && !code.hasVarPositional() && !code.hasVarKeyword();
+}
+
 // The inputs of a call: `slots` has one for each. False if the arguments do not fit, as
 // bindArguments says.
-bool bindCall(CompiledObject* object, const EntryPoint& entry, PyObject* const* arguments,
+bool bindCall(BorrowedRef<> function, const EntryPoint& entry, PyObject* const* arguments,
               size_t positionalCount, PyObject* keywordNames, PyObject** slots,
               BindingTemporaries& temporaries) {
-  PyObject* function = object->function;
   size_t bound = entry.code->boundCount();
-  if (object->isSimple && !keywordNames && positionalCount == bound) {
+  if (hasOnlyPositional(*entry.code) && !keywordNames && positionalCount == bound) {
     std::copy_n(arguments, bound, slots);
   } else if (!bindArguments(*entry.code, function, arguments, positionalCount, keywordNames, slots,
                             temporaries)) {
     return false;
   }
-  if (PyObject* closure = cpython::read(function, cpython::FunctionField::Closure)) {
+  if (PyObject* closure = cpython::read(function, FunctionField::Closure)) {
     for (size_t i = bound; i < entry.locals.size(); ++i) {
       slots[i] = PyTuple_GET_ITEM(closure, i - bound);
     }
   }
   return true;
 }
-
-PyObject* callCompiled(PyObject* self, PyObject* const* arguments, size_t flags,
-                       PyObject* keywordNames) {
-  CompiledObject* object = compiled(self);
-  auto plain = [&] {
-    return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
-  };
-  if (!object->cache || runsPlain()) return plain();
-  // The cache must outlive the call, even if the call resets it.
-  std::shared_ptr<CodeCache> cache = *object->cache;
-  const EntryPoint& entry = cache->entry();
-  size_t inputCount = entry.locals.size();
-  llvm::SmallVector<PyObject*, kInlineSlots> slots(inputCount);
-  BindingTemporaries temporaries;
-  if (!bindCall(object, entry, arguments, PyVectorcall_NARGS(flags), keywordNames, slots.data(),
-                temporaries)) {
-    return PyErr_Occurred() ? nullptr : plain();
-  }
-  return runCached(*cache, slots, inputCount, object->isCell, plain);
-}
-
-PyObject* callResume(PyObject* self, PyObject* const* arguments, size_t flags,
-                     PyObject* keywordNames) {
-  CompiledObject* object = compiled(self);
-  std::shared_ptr<CodeCache> cache = *object->cache;
-  size_t inputCount = cache->entry().inputCount();
-  if (keywordNames || PyVectorcall_NARGS(flags) != static_cast<Py_ssize_t>(inputCount)) {
-    PyErr_Format(PyExc_TypeError, "this resume function takes exactly %zu positional arguments",
-                 inputCount);
-    return nullptr;
-  }
-  auto plain = [&]() -> PyObject* {
-    if (!object->function) {
-      object->function = plainFunction(cache->entry(), cache->globals()).release();
-      if (!object->function) return nullptr;
-    }
-    return PyObject_Vectorcall(object->function, arguments, inputCount, nullptr);
-  };
-  if (runsPlain()) return plain();
-  llvm::SmallVector<PyObject*, kInlineSlots> slots(arguments, arguments + inputCount);
-  return runCached(*cache, slots, inputCount, object->isCell, plain);
-}
-
-PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
-                       PyObject* keywordNames) {
-  PlainScope plain;
-  return PyObject_Vectorcall(compiled(self)->function, arguments, flags, keywordNames);
-}
-
-// --- The Python types.
 
 // The inputs of a function from its start: the parameters, then the cells of its closure.
 EntryPoint functionEntry(CodePtr code) {
@@ -142,23 +109,128 @@ EntryPoint functionEntry(CodePtr code) {
   return entry;
 }
 
-void setInputs(CompiledObject* object, const EntryPoint& entry) {
-  size_t count = entry.inputCount();
-  object->isCell = new bool[count + 1]();
-  size_t first = count - entry.locals.size();
-  for (size_t i = 0; i < entry.locals.size(); ++i) {
-    object->isCell[first + i] = entry.localIsCell[i];
-  }
+bool hasItsCode(const CompiledObject* object) {
+  return cpython::read(object->function, FunctionField::Code) == object->state->code.get();
 }
 
+// A cache for the code that the function has now, which may have been replaced. False with an
+// exception set.
+bool takeCode(CompiledObject* object) {
+  BorrowedRef<> function = object->function;
+  CompiledState& state = *object->state;
+  Ref<> code = Ref<>::create(cpython::read(function, FunctionField::Code));
+  std::shared_ptr<CodeCache> old = std::exchange(state.cache, nullptr);
+  Ref<> oldCode = std::exchange(state.code, code);
+  try {
+    CodePtr canonical = lift(reinterpret_cast<PyCodeObject*>(code.get()));
+    if (!canonical) throw PendingPythonException();
+    if (!canonical->isGenerator()) {
+      auto family = std::make_shared<CodeCache::Family>();
+      state.cache = std::make_shared<CodeCache>(
+          functionEntry(std::move(canonical)),
+          Ref<>::create(cpython::read(function, FunctionField::Globals)), state.settings, family);
+      family->push_back(state.cache);
+    }
+  } catch (...) {
+    std::string message;
+    if (isForUser(message)) return false;
+    reportFailure(code, cpython::read(function, FunctionField::QualifiedName), message,
+                  FailureKind::Error);
+    if (PyErr_Occurred()) return false;
+  }
+  if (old) CodeCache::dropFamily(old);
+  return true;
+}
+
+PyObject* callCompiled(PyObject* self, PyObject* const* arguments, size_t flags,
+                       PyObject* keywordNames) {
+  CompiledObject* object = compiled(self);
+  auto plain = [&] {
+    return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
+  };
+  if (runsPlain() || isWatched()) return plain();
+  if (!hasItsCode(object) && !takeCode(object)) return nullptr;
+  // The cache must outlive the call, even if the call resets it.
+  std::shared_ptr<CodeCache> cache = object->state->cache;
+  if (!cache) return plain();
+  const EntryPoint& entry = cache->entry();
+  size_t inputCount = entry.locals.size();
+  llvm::SmallVector<PyObject*, kInlineSlots> slots(inputCount);
+  BindingTemporaries temporaries;
+  if (!bindCall(object->function, entry, arguments, PyVectorcall_NARGS(flags), keywordNames,
+                slots.data(), temporaries)) {
+    return PyErr_Occurred() ? nullptr : plain();
+  }
+  return runCached(*cache, slots, inputCount, plain);
+}
+
+PyObject* callResume(PyObject* self, PyObject* const* arguments, size_t flags,
+                     PyObject* keywordNames) {
+  CompiledObject* object = compiled(self);
+  std::shared_ptr<CodeCache> cache = object->state->cache;
+  size_t inputCount = cache->entry().inputCount();
+  if (keywordNames || PyVectorcall_NARGS(flags) != static_cast<Py_ssize_t>(inputCount)) {
+    PyErr_Format(PyExc_TypeError, "this resume function takes exactly %zu positional arguments",
+                 inputCount);
+    return nullptr;
+  }
+  auto plain = [&]() -> PyObject* {
+    if (!object->function) {
+      object->function = plainFunction(cache->entry(), cache->globals()).release();
+      if (!object->function) return nullptr;
+    }
+    return PyObject_Vectorcall(object->function, arguments, inputCount, nullptr);
+  };
+  if (runsPlain() || isWatched()) return plain();
+  llvm::SmallVector<PyObject*, kInlineSlots> slots(arguments, arguments + inputCount);
+  return runCached(*cache, slots, inputCount, plain);
+}
+
+PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
+                       PyObject* keywordNames) {
+  PlainScope plain;
+  return PyObject_Vectorcall(compiled(self)->function, arguments, flags, keywordNames);
+}
+
+// --- Attributes of a compiled function: its function's.
+
+int isOneOf(PyObject* name, PyObject* names) { return names ? PySet_Contains(names, name) : -1; }
+
+// A str set; null with an exception set.
+PyObject* frozenSet(Ref<> names) { return names ? PyFrozenSet_New(names.get()) : nullptr; }
+
+PyObject* getAttribute(PyObject* self, PyObject* name) {
+  static PyObject* const own =
+      frozenSet(Ref<>::steal(Py_BuildValue("(ssssss)", "__call__", "__class__", "__get__",
+                                           "__wrapped__", "function", "_armature_settings")));
+  int isOwn = isOneOf(name, own);
+  if (isOwn != 0) return isOwn < 0 ? nullptr : PyObject_GenericGetAttr(self, name);
+  return PyObject_GetAttr(compiled(self)->function, name);
+}
+
+int setAttribute(PyObject* self, PyObject* name, PyObject* value) {
+  static PyObject* const own =
+      frozenSet(Ref<>::steal(Py_BuildValue("(ss)", "function", "_armature_settings")));
+  int isOwn = isOneOf(name, own);
+  if (isOwn != 0) return isOwn < 0 ? -1 : PyObject_GenericSetAttr(self, name, value);
+  return PyObject_SetAttr(compiled(self)->function, name, value);
+}
+
+PyObject* getClass(PyObject* self, void*) {
+  return PyObject_GetAttrString(compiled(self)->function, "__class__");
+}
+
+// --- The Python types.
+
 PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"function", "backend", "fullgraph", "recompile_limit", nullptr};
+  static const char* names[] = {"function",        "backend",  "fullgraph",
+                                "recompile_limit", "settings", nullptr};
   PyObject* function;
-  PyObject* backend = Py_None;
+  PyObject *backend = Py_None, *packageSettings = Py_None;
   int fullGraph = 0, limit = 8;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|Opi:CompiledFunction",
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiO:CompiledFunction",
                                    const_cast<char**>(names), &function, &backend, &fullGraph,
-                                   &limit)) {
+                                   &limit, &packageSettings)) {
     return nullptr;
   }
   if (!PyFunction_Check(function)) {
@@ -166,9 +238,6 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
                  Py_TYPE(function)->tp_name);
     return nullptr;
   }
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  CodePtr canonical = lift(code);
-  if (!canonical) return nullptr;
   auto settings = std::make_shared<Settings>();
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
   settings->fullGraph = fullGraph;
@@ -179,19 +248,10 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
   CompiledObject* object = compiled(self.get());
   object->vectorcall = callCompiled;
   object->function = Py_NewRef(function);
-  object->isSimple = canonical->keywordOnlyCount == 0 && !canonical->hasVarPositional() &&
-                     !canonical->hasVarKeyword();
-  if (!canonical->isGenerator()) {
-    auto family = std::make_shared<std::vector<std::shared_ptr<CodeCache>>>();
-    EntryPoint entry = functionEntry(std::move(canonical));
-    setInputs(object, entry);
-    auto cache = std::make_shared<CodeCache>(std::move(entry),
-                                             Ref<>::create(PyFunction_GET_GLOBALS(function)),
-                                             std::move(settings), family);
-    family->push_back(cache);
-    object->cache = new std::shared_ptr<CodeCache>(std::move(cache));
-  }
-  return self.release();
+  object->settings = Py_NewRef(packageSettings);
+  object->state = new CompiledState;
+  object->state->settings = std::move(settings);
+  return takeCode(object) ? self.release() : nullptr;
 }
 
 PyObject* newDisabled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
@@ -217,13 +277,26 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   CompiledObject* object = compiled(self);
   Py_VISIT(object->function);
   Py_VISIT(object->dict);
+  Py_VISIT(object->settings);
+  // What the caches of a function hold is the function's; its resume functions only borrow it.
+  if (Py_TYPE(self) != &CompiledFunctionType || !object->state) return 0;
+  Py_VISIT(object->state->settings->backend.get());
+  if (!object->state->cache) return 0;
+  for (const std::shared_ptr<CodeCache>& cache : object->state->cache->family()) {
+    if (int stop = cache->traverse(visit, arg)) return stop;
+  }
   return 0;
 }
 
+// The function stays: while the object lives, it can be called, by a finalizer say. A cycle through
+// the function is broken there, or where its attributes and globals are.
 int clearReferences(PyObject* self) {
   CompiledObject* object = compiled(self);
-  Py_CLEAR(object->function);
   Py_CLEAR(object->dict);
+  Py_CLEAR(object->settings);
+  if (Py_TYPE(self) == &CompiledFunctionType && object->state && object->state->cache) {
+    CodeCache::clear(object->state->cache->family());
+  }
   return 0;
 }
 
@@ -231,15 +304,15 @@ void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   CompiledObject* object = compiled(self);
   if (object->weakReferences) PyObject_ClearWeakRefs(self);
+  std::unique_ptr<CompiledState> state(std::exchange(object->state, nullptr));
   // A function's family of caches refers to itself; the function's end is theirs.
-  if (object->cache && Py_TYPE(self) == &CompiledFunctionType) {
-    CodeCache& root = **object->cache;
-    for (const std::shared_ptr<CodeCache>& cache : root.family()) cache->clear();
-    root.dropFamily();
+  if (state && state->cache && Py_TYPE(self) == &CompiledFunctionType) {
+    CodeCache::dropFamily(state->cache);
   }
-  clearReferences(self);
-  delete object->cache;
-  delete[] object->isCell;
+  state.reset();
+  Py_CLEAR(object->dict);
+  Py_CLEAR(object->settings);
+  Py_CLEAR(object->function);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -256,15 +329,28 @@ PyObject* represent(PyObject* self) {
   if (Py_TYPE(self) == &DisabledFunctionType) {
     return PyUnicode_FromFormat("<disabled %R>", object->function);
   }
-  const EntryPoint& entry = (*object->cache)->entry();
+  const EntryPoint& entry = object->state->cache->entry();
   return PyUnicode_FromFormat("<resume function of %U at instruction %d>",
                               entry.code->qualifiedName.get(), entry.start);
 }
 
 PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledObject, vectorcall), READONLY, nullptr},
     {"function", T_OBJECT, offsetof(CompiledObject, function), READONLY,
      "The function that this one stands for."},
+    {},
+};
+
+PyMemberDef compiledMembers[] = {
+    {"function", T_OBJECT, offsetof(CompiledObject, function), READONLY,
+     "The function that this one stands for."},
+    {"__wrapped__", T_OBJECT, offsetof(CompiledObject, function), READONLY, "The same."},
+    {"_armature_settings", T_OBJECT, offsetof(CompiledObject, settings), READONLY,
+     "What compile() was asked for."},
+    {},
+};
+
+PyGetSetDef compiledProperties[] = {
+    {"__class__", getClass, nullptr, nullptr, nullptr},
     {},
 };
 
@@ -282,18 +368,21 @@ PyTypeObject CompiledFunctionType = {
     .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
     .tp_repr = represent,
     .tp_call = PyVectorcall_Call,
+    .tp_getattro = getAttribute,
+    .tp_setattro = setAttribute,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                 Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_doc =
-        "CompiledFunction(function, backend=None, fullgraph=False, recompile_limit=8)\n--\n\n"
+        "CompiledFunction(function, backend=None, fullgraph=False, recompile_limit=8, "
+        "settings=None)\n"
+        "--\n\n"
         "A function that is captured when it is called.",
     .tp_traverse = traverse,
     .tp_clear = clearReferences,
     .tp_weaklistoffset = offsetof(CompiledObject, weakReferences),
-    .tp_members = members,
-    .tp_getset = properties,
+    .tp_members = compiledMembers,
+    .tp_getset = compiledProperties,
     .tp_descr_get = bind,
-    .tp_dictoffset = offsetof(CompiledObject, dict),
     .tp_new = newCompiled,
 };
 
@@ -338,69 +427,85 @@ Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache) {
   if (!self) return self;
   CompiledObject* object = compiled(self.get());
   object->vectorcall = callResume;
-  setInputs(object, cache->entry());
-  object->cache = new std::shared_ptr<CodeCache>(std::move(cache));
+  object->state = new CompiledState;
+  object->state->cache = std::move(cache);
   return self;
 }
 
-CodeCache* cacheOf(PyObject* object) {
-  if (Py_TYPE(object) != &CompiledFunctionType && Py_TYPE(object) != &ResumeFunctionType) {
+std::optional<CodeCache::Family> familyOf(PyObject* object) {
+  CodeCache::Family family;
+  auto add = [&](PyObject* function) {
+    if (const std::shared_ptr<CodeCache>& cache = compiled(function)->state->cache) {
+      family.insert(family.end(), cache->family().begin(), cache->family().end());
+    }
+  };
+  if (Py_TYPE(object) == &CompiledFunctionType || Py_TYPE(object) == &ResumeFunctionType) {
+    add(object);
+  } else if (Py_TYPE(object) == &CompiledCallableType) {
+    PyObject *function, *call;
+    for (Py_ssize_t i = 0; PyDict_Next(callsOf(object), &i, &function, &call);) {
+      if (Py_TYPE(call) == &CompiledFunctionType) add(call);
+    }
+  } else {
     PyErr_Format(PyExc_TypeError, "expected a compiled function, not '%.200s'",
                  Py_TYPE(object)->tp_name);
-    return nullptr;
+    return std::nullopt;
   }
-  auto* cache = compiled(object)->cache;
-  if (!cache) {
-    PyErr_SetString(PyExc_TypeError, "this function is a generator function: it is not traced");
-    return nullptr;
-  }
-  return cache->get();
+  return family;
 }
 
-int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
-                PyObject* keywordNames) {
+namespace {
+
+// The cache of a CompiledFunction, and the inputs that a call of it has: 1; 0 if its code cannot be
+// traced, or takes no such arguments; -1 with an exception set.
+int prepareCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
+                PyObject* keywordNames, std::shared_ptr<CodeCache>& cache,
+                llvm::SmallVectorImpl<PyObject*>& slots, BindingTemporaries& temporaries) {
   if (Py_TYPE(compiledFunction) != &CompiledFunctionType) {
     PyErr_Format(PyExc_TypeError, "expected a compiled function, not '%.200s'",
                  Py_TYPE(compiledFunction)->tp_name);
     return -1;
   }
   CompiledObject* object = compiled(compiledFunction);
-  if (!object->cache) return 0;
-  std::shared_ptr<CodeCache> cache = *object->cache;
+  if (!hasItsCode(object) && !takeCode(object)) return -1;
+  cache = object->state->cache;
+  if (!cache) return 0;
   const EntryPoint& entry = cache->entry();
-  llvm::SmallVector<PyObject*, kInlineSlots> slots(entry.locals.size());
+  slots.resize(entry.locals.size());
+  bool fits = bindCall(object->function, entry, arguments, positionalCount, keywordNames,
+                       slots.data(), temporaries);
+  return fits ? 1 : PyErr_Occurred() ? -1 : 0;
+}
+
+}  // namespace
+
+int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
+                PyObject* keywordNames) {
+  std::shared_ptr<CodeCache> cache;
+  llvm::SmallVector<PyObject*, kInlineSlots> slots;
   BindingTemporaries temporaries;
-  if (!bindCall(object, entry, arguments, positionalCount, keywordNames, slots.data(),
-                temporaries)) {
-    return PyErr_Occurred() ? -1 : 0;
-  }
-  return cache->accepts({slots.data(), object->isCell, slots.size()});
+  int prepared = prepareCall(compiledFunction, arguments, positionalCount, keywordNames, cache,
+                             slots, temporaries);
+  if (prepared <= 0) return prepared;
+  return cache->accepts({slots.data(), cache->inputIsCell(), slots.size()});
 }
 
 int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
                   PyObject* keywordNames, llvm::function_ref<void(const CacheEntry&)> visit) {
-  if (Py_TYPE(compiledFunction) != &CompiledFunctionType) {
-    PyErr_Format(PyExc_TypeError, "expected a compiled function, not '%.200s'",
-                 Py_TYPE(compiledFunction)->tp_name);
-    return -1;
-  }
-  CompiledObject* object = compiled(compiledFunction);
-  if (!object->cache) return 0;
-  std::shared_ptr<CodeCache> cache = *object->cache;
-  const EntryPoint& entry = cache->entry();
-  size_t inputCount = entry.locals.size();
-  llvm::SmallVector<PyObject*, kInlineSlots> slots(inputCount);
+  std::shared_ptr<CodeCache> cache;
+  llvm::SmallVector<PyObject*, kInlineSlots> slots;
   BindingTemporaries temporaries;
-  if (!bindCall(object, entry, arguments, positionalCount, keywordNames, slots.data(),
-                temporaries)) {
-    if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_TypeError, "%U() takes no such arguments", entry.code->name.get());
-    }
+  int prepared = prepareCall(compiledFunction, arguments, positionalCount, keywordNames, cache,
+                             slots, temporaries);
+  if (prepared == 0 && cache) {
+    PyErr_Format(PyExc_TypeError, "%U() takes no such arguments", cache->entry().code->name.get());
     return -1;
   }
+  if (prepared <= 0) return prepared;
+  size_t inputCount = slots.size();
   for (;;) {
     slots.resize(inputCount + cache->captureCapacity() + 1);
-    FrameLocalsMapping inputs{slots.data(), object->isCell, inputCount};
+    FrameLocalsMapping inputs{slots.data(), cache->inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
     switch (cache->find(inputs, slots.data() + inputCount, function, captureCount)) {
@@ -418,7 +523,7 @@ int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
 
 int addCompiledFunctionTypes(PyObject* module) {
-  if (PyType_Ready(&ResumeFunctionType) < 0) return -1;
+  if (PyType_Ready(&ResumeFunctionType) < 0 || addCompiledCallableType(module) < 0) return -1;
   return PyModule_AddType(module, &CompiledFunctionType) < 0 ||
                  PyModule_AddType(module, &DisabledFunctionType) < 0
              ? -1

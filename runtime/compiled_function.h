@@ -7,12 +7,13 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <memory>
+#include <optional>
 
 #include "runtime/code_cache.h"
 
 namespace armature {
 
-// armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit)
+// armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit, settings)
 extern PyTypeObject CompiledFunctionType;
 // armature._C.DisabledFunction(callable): the callable as it is, and compiled functions inside it
 // too.
@@ -23,8 +24,9 @@ extern PyTypeObject ResumeFunctionType;
 // A new callable over a cache whose entry point lies inside a function. Null with an exception set.
 Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache);
 
-// The cache of a CompiledFunction or ResumeFunction; null (TypeError set) for anything else.
-CodeCache* cacheOf(PyObject* object);
+// The caches of a CompiledFunction or ResumeFunction, or of all that a CompiledCallable has called:
+// none if their code cannot be traced. Nothing (TypeError set) for anything else.
+std::optional<CodeCache::Family> familyOf(PyObject* object);
 
 // Whether a call with these arguments would run a translation that exists: 1, 0, or -1 with an
 // exception set.

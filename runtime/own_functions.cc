@@ -1,8 +1,11 @@
 #include "runtime/own_functions.h"
 
+#include "core/describe.h"
 #include "core/graph_break.h"
 #include "cpython/type_lookup.h"
+#include "runtime/compiled_callable.h"
 #include "runtime/compiled_function.h"
+#include "runtime/thread_state.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -20,6 +23,11 @@ Value graphBreakHandler(Translator&, const Value&, CallArguments&) {
                    {"Remove the call to get one graph."});
 }
 
+[[noreturn]] void breakOnDisabled(BorrowedRef<> callable) {
+  throw GraphBreak("Call of a disabled function", describe(callable),
+                   "armature.disable() keeps this function out of the graph.");
+}
+
 // A compiled function is traced as the function that it stands for: `fn` in compile(fn).
 Value callCompiledFunction(Translator& translator, const Value& self, CallArguments& arguments) {
   const VariableTracker* tracker = self.tracker();
@@ -33,11 +41,28 @@ Value callCompiledFunction(Translator& translator, const Value& self, CallArgume
   return call(translator, translator.wrap(inner, wrappedFunction(object)), arguments);
 }
 
+bool isDisabled(BorrowedRef<> compiledCallable) {
+  PyObject *function, *call;
+  Py_ssize_t position = 0;
+  return PyDict_Next(callsOf(compiledCallable), &position, &function, &call) &&
+         Py_TYPE(call) == &DisabledFunctionType;
+}
+
+// And what stands for a module or another callable object, as that object.
+Value callCompiledCallable(Translator& translator, const Value& self, CallArguments& arguments) {
+  const VariableTracker* tracker = self.tracker();
+  PyObject* object = tracker->existing();
+  const Source* source = tracker->source();
+  if (isDisabled(object)) breakOnDisabled(originalOf(object));
+  if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
+  PyObject* member = cpython::ownAttribute(tracker->type(), "_orig_mod");
+  const Source* inner =
+      source ? translator.sources->item(SourceKind::Slot, source, member) : nullptr;
+  return call(translator, translator.wrap(inner, originalOf(object)), arguments);
+}
+
 Value callDisabledFunction(Translator&, const Value& self, CallArguments&) {
-  Ref<> name = Ref<>::steal(PyObject_Repr(wrappedFunction(self.tracker()->existing())));
-  PyErr_Clear();
-  throw GraphBreak("Call of a disabled function", name ? PyUnicode_AsUTF8(name.get()) : "",
-                   "armature.disable() keeps this function out of the graph.");
+  breakOnDisabled(wrappedFunction(self.tracker()->existing()));
 }
 
 PyObject* isCompilingNow(PyObject*, PyObject*) { return PyBool_FromLong(isCompiling()); }
@@ -58,6 +83,7 @@ PyMethodDef methods[] = {
 int addOwnFunctions(PyObject* module) {
   if (PyModule_AddFunctions(module, methods) < 0) return -1;
   registerInstanceHandler(&CompiledFunctionType, callCompiledFunction);
+  registerInstanceHandler(&CompiledCallableType, callCompiledCallable);
   registerInstanceHandler(&DisabledFunctionType, callDisabledFunction);
   auto add = [&](const char* name, BuiltinHandler handler) {
     PyObject* function = PyObject_GetAttrString(module, name);

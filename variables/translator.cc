@@ -2,6 +2,7 @@
 
 #include <cstdarg>
 
+#include "core/pending_python_exception.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/lazy.h"
@@ -63,12 +64,15 @@ Value Translator::raiseFromPython() {
   PyErr_NormalizeException(&type, &value, &traceback);
   Ref<> ownedType = Ref<>::steal(type), real = Ref<>::steal(value);
   Py_XDECREF(traceback);
-  // Running out of memory or being interrupted is not the traced program's doing.
-  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError) ||
-      PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt)) {
-    throw GraphBreak("Interrupted constant evaluation",
-                     reinterpret_cast<PyTypeObject*>(type)->tp_name,
-                     "Evaluating an operation on constants was interrupted.");
+  // An interrupt is not the traced program's doing.
+  if (!PyErr_GivenExceptionMatches(type, PyExc_Exception)) {
+    PyErr_Restore(ownedType.release(), real.release(), nullptr);
+    throw PendingPythonException();
+  }
+  // Nobody knows whether the program, too, would run out of memory here: Python finds out.
+  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) {
+    throw GraphBreak("Out of memory while tracing", "",
+                     "An operation on constants took more memory than there is.");
   }
   PyException_SetTraceback(real.get(), Py_None);
   ValueVector arguments;

@@ -52,12 +52,37 @@ class CompiledFunction:
         backend: Callable[[Any, list[Any]], Callable[..., Any]] | None = ...,
         fullgraph: bool = ...,
         recompile_limit: int = ...,
+        settings: Any = ...,
     ) -> None: ...
     @property
     def function(self) -> FunctionType:
-        """The function that this one stands for."""
+        """The function that this one stands for; all other attributes are its own."""
+    @property
+    def _armature_settings(self) -> Any:
+        """What was given as `settings`."""
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: object, owner: type | None = ..., /) -> Any: ...
+
+class CompiledCallable:
+    """Stands for an object; ``transform(function)`` runs when it is called, where ``function`` is
+    what a call of the object comes to.
+
+    ``rebuild(copy_of_original)`` makes another one like it.
+    """
+
+    def __init__(
+        self,
+        original: Any,
+        transform: Callable[[Any], Callable[..., Any]],
+        rebuild: Callable[[Any], Any],
+    ) -> None: ...
+    @property
+    def _orig_mod(self) -> Any:
+        """The object that this one stands for."""
+    @property
+    def _armature_call(self) -> Callable[..., Any]:
+        """What a call runs, with the original first."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class DisabledFunction:
     """A function that is never captured, nor any compiled function that it calls."""
@@ -69,13 +94,16 @@ class DisabledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: object, owner: type | None = ..., /) -> Any: ...
 
-def entries(compiled: CompiledFunction, /) -> list[Entry]:
+def entries(compiled: CompiledFunction | CompiledCallable, /) -> list[Entry]:
     """A dict for each translation of a compiled function."""
 
-def graph_modules(compiled: CompiledFunction, /) -> list[Any]:
+def internal_errors(compiled: CompiledFunction | CompiledCallable, /) -> list[str]:
+    """What went wrong in compilations of a function that failed by an error of the engine."""
+
+def graph_modules(compiled: CompiledFunction | CompiledCallable, /) -> list[Any]:
     """The graphs of all translations, each as a torch.fx.GraphModule."""
 
-def reset(compiled: CompiledFunction, /) -> None:
+def reset(compiled: CompiledFunction | CompiledCallable, /) -> None:
     """Drops all translations of a function."""
 
 def accepts(compiled: CompiledFunction, /, *args: Any, **kwargs: Any) -> bool:
@@ -91,9 +119,14 @@ def set_hooks(
     compiled: Callable[[Entry], object] | None = ...,
     recompile_limit: Callable[[str, str, str, int, int], object] | None = ...,
     unsupported: Callable[[BreakReasonFields], BaseException] | None = ...,
+    internal_error: Callable[[CodeType, str, str, bool], object] | None = ...,
 ) -> None:
     """Sets what is called when a translation is finished, when a function reaches its recompile
-    limit (name, reason, filename, line, limit), and to make the exception of fullgraph=True."""
+    limit (name, reason, filename, line, limit), to make the exception of fullgraph=True, and when
+    a compilation fails (code, name, message, whether it is an error and no known limit)."""
+
+def set_compile_while_tracing(value: bool, /) -> None:
+    """Whether compiled functions are captured although a trace or profile function is set."""
 
 # --- bytecode/
 

@@ -17,12 +17,13 @@ from armature._compile import compile, disable, guard_check, reset
 from armature._config import config
 from armature._explain import BreakReason, Explanation, Translation, explain
 from armature.backends import list_backends
-from armature.exc import InvalidBackend, RecompileLimitWarning, Unsupported
+from armature.exc import InternalError, InvalidBackend, RecompileLimitWarning, Unsupported
 from armature.logging import set_logs
 
 __all__ = [
     "BreakReason",
     "Explanation",
+    "InternalError",
     "InvalidBackend",
     "RecompileLimitWarning",
     "Translation",

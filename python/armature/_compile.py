@@ -13,7 +13,6 @@ from typing import Any, TypeVar, overload
 
 from armature import _C, backends
 from armature._config import config
-from armature._modules import CompiledModule, original_module, replace_forward
 from armature.backends import BackendFunction, is_torch_module, kind_of
 from armature.exc import Unsupported
 from armature.logging import format_break, log
@@ -39,7 +38,7 @@ class Settings:
 
 
 # All compiled functions that are alive.
-_settings: weakref.WeakKeyDictionary[Any, Settings] = weakref.WeakKeyDictionary()
+_alive: weakref.WeakSet[_C.CompiledFunction] = weakref.WeakSet()
 
 
 @overload
@@ -81,9 +80,10 @@ def compile(
     later calls check these and run the compiled code.
 
     fn: a Python function, a method, a torch.nn.Module, a functools.partial, an object with a
-        ``__call__``, or a builtin. A module's result is an instance of the module's class that
-        shares its state. Generator and coroutine functions are returned as they are: they run as
-        plain Python.
+        ``__call__``, or a builtin. For a module or another object, the result stands for it: it has
+        its attributes, its operators and its class as far as ``isinstance`` goes, and calls of it
+        are captured; inside them, ``self`` is the object itself. Generator and coroutine functions
+        are returned as they are: they run as plain Python.
     fullgraph: raise Unsupported where the graph would break, instead of going on in Python.
     dynamic: None or False: compile for the shapes that come. True is not supported yet.
     backend: "eager" runs the operations one by one; any other name that
@@ -118,13 +118,22 @@ def _compile_any(fn: Any, settings: Settings) -> Any:
 
     if isinstance(fn, _C.CompiledFunction):
         return _compile_function(fn.function, settings)
+    if isinstance(fn, _C.CompiledCallable):
+        is_disabled = isinstance(fn._armature_call, _C.DisabledFunction)
+        return fn if is_disabled else _compile_object(fn._orig_mod, settings)
     if isinstance(fn, _C.DisabledFunction):
         return fn
     if isinstance(fn, types.FunctionType):
         return _compile_function(fn, settings)
     if is_torch_module(fn):
-        return _compile_module(fn, settings)
-    return _inside(fn, again) or again(_caller_of(fn))
+        _refuse_script_module(fn)
+        return _compile_object(fn, settings)
+    inside = _inside(fn, again)
+    if inside is not None:
+        return inside
+    if _has_python_call(fn):
+        return _compile_object(fn, settings)
+    return again(_caller_of(fn))
 
 
 def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
@@ -137,10 +146,27 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
             return fn
     backend = backends.resolve(settings.backend, settings.mode, settings.options)
     compiled = _C.CompiledFunction(
-        fn, backend, settings.fullgraph, recompile_limit=config.recompile_limit
+        fn, backend, settings.fullgraph, config.recompile_limit, settings
     )
-    _settings[compiled] = settings
-    return functools.update_wrapper(compiled, fn)
+    _alive.add(compiled)
+    return compiled
+
+
+def _compile_object(original: Any, settings: Settings) -> Any:
+    """What stands for an object whose class has a ``__call__`` in Python."""
+    return _C.CompiledCallable(
+        original,
+        functools.partial(_compile_any, settings=settings),
+        functools.partial(_compile_object, settings=settings),
+    )
+
+
+def _disable_object(original: Any) -> Any:
+    return _C.CompiledCallable(original, _disable_any, _disable_object)
+
+
+def _has_python_call(fn: Any) -> bool:
+    return isinstance(type(fn).__call__, types.FunctionType | _C.CompiledFunction)
 
 
 def _not_captured(fn: types.FunctionType, kind: str) -> dict[str, Any]:
@@ -155,16 +181,12 @@ def _not_captured(fn: types.FunctionType, kind: str) -> dict[str, Any]:
     }
 
 
-def _compile_module(module: Any, settings: Settings) -> Any:
-    module = original_module(module)
+def _refuse_script_module(module: Any) -> None:
     if isinstance(module, sys.modules["torch"].jit.ScriptModule):
         raise TypeError(
             "a ScriptModule has no Python bytecode to capture: compile the module that "
             "it was made from"
         )
-    return replace_forward(
-        module, lambda forward: _compile_any(forward, settings), _compile_module, (settings,)
-    )
 
 
 def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
@@ -188,9 +210,6 @@ def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
             f"cannot capture {kind_of(fn)}, which is not callable: give a function, a method, a "
             f"torch.nn.Module or another callable"
         )
-    call = type(fn).__call__
-    if isinstance(call, types.FunctionType | _C.CompiledFunction):
-        return types.MethodType(transform(call), fn)
     return None
 
 
@@ -207,8 +226,9 @@ def _functions(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """The CompiledFunction that calls of `fn` reach, and what `fn` puts before their arguments."""
     if isinstance(fn, _C.CompiledFunction):
         return fn, (), {}
-    if isinstance(fn, CompiledModule):
-        return _functions(fn.forward)
+    if isinstance(fn, _C.CompiledCallable):
+        inner, args, kwargs = _functions(fn._armature_call)
+        return inner, (*args, fn._orig_mod), kwargs
     if isinstance(fn, types.MethodType):
         inner, args, kwargs = _functions(fn.__func__)
         return inner, (*args, fn.__self__), kwargs
@@ -231,7 +251,7 @@ def guard_check(compiled: Callable[..., Any], /, *args: Any, **kwargs: Any) -> b
 
 def reset() -> None:
     """Forgets all translations of all functions: each is compiled anew when next called."""
-    for compiled in list(_settings):
+    for compiled in list(_alive):
         _C.reset(compiled)
 
 
@@ -253,11 +273,16 @@ def _disable_any(fn: Any) -> Any:
         return fn
     if isinstance(fn, _C.CompiledFunction):
         return _disable_any(fn.function)
-    if is_torch_module(fn):
-        return replace_forward(original_module(fn), _disable_any, _disable_any, ())
+    if isinstance(fn, _C.CompiledCallable):
+        return _disable_object(fn._orig_mod)
     if isinstance(fn, types.FunctionType):
         return functools.update_wrapper(_C.DisabledFunction(fn), fn)
-    return _inside(fn, _disable_any) or functools.update_wrapper(_C.DisabledFunction(fn), fn)
+    inside = _inside(fn, _disable_any)
+    if inside is not None:
+        return inside
+    if is_torch_module(fn) or _has_python_call(fn):
+        return _disable_object(fn)
+    return functools.update_wrapper(_C.DisabledFunction(fn), fn)
 
 
 def _reduce(function: Any) -> Any:
@@ -269,7 +294,7 @@ def _reduce(function: Any) -> Any:
         return function.__qualname__
     if isinstance(function, _C.DisabledFunction):
         return _disable_any, (function.function,)
-    return _compile_any, (function.function, _settings[function])
+    return _compile_any, (function.function, function._armature_settings)
 
 
 copyreg.pickle(_C.CompiledFunction, _reduce)

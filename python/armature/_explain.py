@@ -52,6 +52,7 @@ class Explanation:
     """What armature.explain() found out. ``print`` shows it all but the bytecode."""
 
     translations: list[Translation]
+    internal_errors: list[str]  # of compilations that failed, after which plain Python ran
     result: Any = field(repr=False)
     _function: Any = field(repr=False)
 
@@ -107,6 +108,9 @@ class Explanation:
                 *(f"    Hint: {hint}" for hint in reason.hints),
                 f'    At: File "{reason.filename}", line {reason.line}, in {reason.function}',
             ]
+        if self.internal_errors:
+            lines.append(f"Internal Errors: {len(self.internal_errors)}")
+            lines += ["  " + error for error in self.internal_errors]
         lines.append("Graphs:")
         for number, graph in enumerate(self.graphs, 1):
             lines.append(f"  Graph {number}:")
@@ -135,10 +139,11 @@ def explain(
         try:
             function, _, _ = _functions(compiled)
         except TypeError:
-            return Explanation([], compiled(*args, **kwargs), None)
+            return Explanation([], [], compiled(*args, **kwargs), None)
         _C.reset(function)
         result = compiled(*args, **kwargs)
-        return Explanation([_translation(e) for e in _C.entries(function)], result, function)
+        translations = [_translation(entry) for entry in _C.entries(function)]
+        return Explanation(translations, _C.internal_errors(function), result, function)
 
     return call
 

@@ -24,6 +24,13 @@ class Unsupported(RuntimeError):
         return Unsupported, (self.reason,)
 
 
+class InternalError(RuntimeError):
+    """An error of Armature's own, which ``config.strict`` raises.
+
+    Without it, the call runs as plain Python, and the error is logged.
+    """
+
+
 class InvalidBackend(ValueError):
     """The name given as ``backend`` is not that of a backend."""
 

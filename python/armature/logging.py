@@ -12,13 +12,17 @@ Artifacts:
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import types
 import warnings
+import weakref
 from typing import Any
 
 from armature import _C
-from armature.exc import RecompileLimitWarning, Unsupported
+from armature._config import config
+from armature.exc import InternalError, RecompileLimitWarning, Unsupported
 
 ARTIFACTS = (
     "graph_breaks",
@@ -31,6 +35,9 @@ ARTIFACTS = (
 )
 
 _enabled: set[str] = set()
+_logger = logging.getLogger("armature")
+# Code whose internal errors were logged once.
+_failed: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
 
 
 def set_logs(*artifacts: str, **switches: bool) -> None:
@@ -52,6 +59,7 @@ def set_logs(*artifacts: str, **switches: bool) -> None:
         compiled=_on_compiled if _enabled else None,
         recompile_limit=_on_recompile_limit,
         unsupported=Unsupported,
+        internal_error=_on_internal_error,
     )
 
 
@@ -96,8 +104,8 @@ def _on_compiled(entry: dict[str, Any]) -> None:
 
 def _on_recompile_limit(name: str, reason: str, filename: str, line: int, limit: int) -> None:
     message = (
-        f"{name} ({filename}:{line}) has {limit} translations, which is the limit, and runs as "
-        f"plain Python where none of them fits. In this call they don't fit because:\n"
+        f"{name} ({filename}:{line}) was compiled {limit} times, which is the limit, and runs as "
+        f"plain Python where no translation fits. In this call they don't fit because:\n"
         f"{_indent(reason)}\n"
         f"Make these values constant, or raise armature.config.recompile_limit."
     )
@@ -105,12 +113,28 @@ def _on_recompile_limit(name: str, reason: str, filename: str, line: int, limit:
     warnings.warn(message, RecompileLimitWarning, stacklevel=2)
 
 
+def _on_internal_error(code: types.CodeType, name: str, error: str, is_error: bool) -> None:
+    message = (
+        f"armature failed to compile {name} ({code.co_filename}:{code.co_firstlineno}), which runs "
+        f"as plain Python: {error}"
+    )
+    if is_error and config.strict:
+        raise InternalError(message)
+    if code not in _failed:
+        _failed.add(code)
+        _logger.warning("%s", message)
+
+
 def _set_from_environment() -> None:
-    names = (name.strip() for name in os.environ.get("ARMATURE_LOGS", "").split(","))
-    try:
-        set_logs(*filter(None, names))
-    except ValueError as error:
-        raise ValueError(f"in the environment variable ARMATURE_LOGS: {error}") from None
+    chosen = {name.strip() for name in os.environ.get("ARMATURE_LOGS", "").split(",")} - {""}
+    unknown = chosen - {*ARTIFACTS, "all"}
+    if unknown:
+        warnings.warn(
+            f"ARMATURE_LOGS names no such logs: {', '.join(sorted(unknown))}; "
+            f"logs: {', '.join(ARTIFACTS)}, all",
+            stacklevel=2,
+        )
+    set_logs(*(chosen - unknown))
 
 
 _set_from_environment()

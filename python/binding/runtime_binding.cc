@@ -1,46 +1,75 @@
 #include "python/binding/runtime_binding.h"
 
+#include <optional>
+#include <utility>
+
 #include "cpython/c_functions.h"
 #include "runtime/compiled_function.h"
+#include "runtime/dict_builder.h"
+#include "runtime/failure.h"
 #include "runtime/own_functions.h"
+#include "runtime/settings.h"
 
 namespace armature {
 
 namespace {
 
 PyObject* entries(PyObject*, PyObject* function) {
-  CodeCache* cache = cacheOf(function);
-  if (!cache) return nullptr;
-  Ref<> result = Ref<>::steal(PyList_New(0));
-  if (!result) return nullptr;
-  for (const std::shared_ptr<CodeCache>& member : cache->family()) {
-    for (const std::unique_ptr<CacheEntry>& entry : member->entries()) {
-      Ref<> dict = member->describe(*entry);
-      if (PyList_Append(result.get(), dict.get()) < 0) return nullptr;
+  return forPython([&]() -> PyObject* {
+    std::optional<CodeCache::Family> family = familyOf(function);
+    if (!family) return nullptr;
+    Ref<> result = Ref<>::steal(PyList_New(0));
+    if (!result) return nullptr;
+    for (const std::shared_ptr<CodeCache>& cache : *family) {
+      if (!cache->describeEntries(result)) return nullptr;
     }
-  }
-  return result.release();
+    return result.release();
+  });
 }
 
 PyObject* graphModules(PyObject*, PyObject* function) {
-  CodeCache* cache = cacheOf(function);
-  if (!cache) return nullptr;
-  Ref<> result = Ref<>::steal(PyList_New(0));
-  for (const std::shared_ptr<CodeCache>& member : cache->family()) {
-    for (const std::unique_ptr<CacheEntry>& entry : member->entries()) {
-      if (!result) return nullptr;
-      if (!entry->graph || entry->graph->empty()) continue;
-      Ref<> module = toTorchGraphModule(*entry->graph);
-      if (!module || PyList_Append(result.get(), module.get()) < 0) return nullptr;
+  return forPython([&]() -> PyObject* {
+    std::optional<CodeCache::Family> family = familyOf(function);
+    if (!family) return nullptr;
+    Ref<> result = Ref<>::steal(PyList_New(0));
+    if (!result) return nullptr;
+    for (const std::shared_ptr<CodeCache>& cache : *family) {
+      for (const std::shared_ptr<const Graph>& graph : cache->graphs()) {
+        Ref<> module = toTorchGraphModule(*graph);
+        if (!module || PyList_Append(result.get(), module.get()) < 0) return nullptr;
+      }
     }
-  }
-  return result.release();
+    return result.release();
+  });
+}
+
+PyObject* internalErrors(PyObject*, PyObject* function) {
+  return forPython([&]() -> PyObject* {
+    std::optional<CodeCache::Family> family = familyOf(function);
+    if (!family) return nullptr;
+    Ref<> result = Ref<>::steal(PyList_New(0));
+    if (!result) return nullptr;
+    for (const std::shared_ptr<CodeCache>& cache : *family) {
+      for (const std::string& message : cache->internalErrors()) {
+        Ref<> text = DictBuilder::text(message);
+        if (!text || PyList_Append(result.get(), text.get()) < 0) return nullptr;
+      }
+    }
+    return result.release();
+  });
 }
 
 PyObject* reset(PyObject*, PyObject* function) {
-  CodeCache* cache = cacheOf(function);
-  if (!cache) return nullptr;
-  for (const std::shared_ptr<CodeCache>& member : cache->family()) member->clear();
+  std::optional<CodeCache::Family> family = familyOf(function);
+  if (!family) return nullptr;
+  CodeCache::clear(std::move(*family));
+  Py_RETURN_NONE;
+}
+
+PyObject* setCompileWhileTracing(PyObject*, PyObject* value) {
+  int truth = PyObject_IsTrue(value);
+  if (truth < 0) return nullptr;
+  compileWhileTracing = truth;
   Py_RETURN_NONE;
 }
 
@@ -49,15 +78,19 @@ PyObject* accepts(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObj
     PyErr_SetString(PyExc_TypeError, "accepts() needs a compiled function");
     return nullptr;
   }
-  int accepted = acceptsCall(arguments[0], arguments + 1, count - 1, names);
-  return accepted < 0 ? nullptr : PyBool_FromLong(accepted);
+  return forPython([&] {
+    int accepted = acceptsCall(arguments[0], arguments + 1, count - 1, names);
+    return accepted < 0 ? nullptr : PyBool_FromLong(accepted);
+  });
 }
 
 PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"compiled", "recompile_limit", "unsupported", nullptr};
-  PyObject *compiled = Py_None, *limit = Py_None, *unsupported = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OOO:set_hooks", const_cast<char**>(names),
-                                   &compiled, &limit, &unsupported)) {
+  static const char* names[] = {"compiled", "recompile_limit", "unsupported", "internal_error",
+                                nullptr};
+  PyObject *compiled = Py_None, *limit = Py_None, *unsupported = Py_None, *internal = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OOOO:set_hooks",
+                                   const_cast<char**>(names), &compiled, &limit, &unsupported,
+                                   &internal)) {
     return nullptr;
   }
   auto set = [](Ref<>& hook, PyObject* value) {
@@ -66,6 +99,7 @@ PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
   set(hooks().compiled, compiled);
   set(hooks().recompileLimit, limit);
   set(hooks().unsupported, unsupported);
+  set(hooks().internalError, internal);
   Py_RETURN_NONE;
 }
 
@@ -80,9 +114,17 @@ PyMethodDef methods[] = {
      "accepts(compiled, /, *args, **kwargs)\n--\n\n"
      "Whether a call with these arguments would run a translation that exists."},
     {"set_hooks", cpython::asMethod(setHooks), METH_VARARGS | METH_KEYWORDS,
-     "set_hooks(compiled=None, recompile_limit=None, unsupported=None)\n--\n\n"
+     "set_hooks(compiled=None, recompile_limit=None, unsupported=None, internal_error=None)\n"
+     "--\n\n"
      "Sets what is called when a translation is finished, when a function reaches its recompile "
-     "limit, and to make the exception of fullgraph=True."},
+     "limit, to make the exception of fullgraph=True, and when a compilation fails by an error of "
+     "the engine."},
+    {"internal_errors", internalErrors, METH_O,
+     "internal_errors(compiled, /)\n--\n\n"
+     "What went wrong in compilations of a function that failed by an error of the engine."},
+    {"set_compile_while_tracing", setCompileWhileTracing, METH_O,
+     "set_compile_while_tracing(value, /)\n--\n\n"
+     "Whether compiled functions are captured although a trace or profile function is set."},
     {},
 };
 

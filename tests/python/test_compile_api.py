@@ -91,6 +91,124 @@ def test_callable_object_sees_its_state():
     assert compiled(torch.zeros(1)).item() == 2
 
 
+def test_what_a_function_has_the_compiled_one_has():
+    def plain(a: int, b=2, *, c=3):
+        return a, b, c
+
+    compiled = armature.compile(plain)
+    assert inspect.getfullargspec(compiled) == inspect.getfullargspec(plain)
+    assert inspect.isfunction(compiled) and callable(compiled)
+    assert inspect.getsource(compiled) == inspect.getsource(plain)
+    for name in ("__code__", "__globals__", "__closure__", "__annotations__", "__module__"):
+        assert getattr(compiled, name) is getattr(plain, name)
+    assert not inspect.iscoroutinefunction(compiled)
+    assert set(dir(plain)) <= {*dir(compiled), "__builtins__"}
+
+    compiled.note = "both"
+    assert plain.note == "both" and vars(compiled) is vars(plain)
+    plain.other = 1
+    assert compiled.other == 1
+    del compiled.note
+    assert not hasattr(plain, "note") and not hasattr(compiled, "note")
+    compiled.__name__ = "renamed"
+    assert plain.__name__ == "renamed"
+    with pytest.raises(AttributeError, match="'function' object has no attribute 'missing'"):
+        compiled.missing  # noqa: B018
+
+
+def test_defaults_can_be_changed():
+    def plain(a, b=2, *, c=3):
+        return a, b, c
+
+    compiled = armature.compile(plain)
+    assert compiled(1) == (1, 2, 3)
+    compiled.__defaults__ = (20,)
+    compiled.__kwdefaults__ = {"c": 30}
+    assert plain.__defaults__ == (20,) and compiled.__defaults__ == (20,)
+    assert compiled(1) == plain(1) == (1, 20, 30)
+    plain.__defaults__ = None
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'b'"):
+        compiled(1)
+    plain.__defaults__ = (5, 6)
+    assert compiled() == (5, 6, 30)
+
+
+def test_code_can_be_changed():
+    def plain(x):
+        return x + 1
+
+    def other(x, y=4, *rest):
+        return x * 10, y, rest
+
+    def numbers(x):
+        yield x
+
+    compiled = armature.compile(plain)
+    x = torch.ones(1)
+    original = plain.__code__
+    assert compiled(x).item() == 2
+    compiled.__code__ = other.__code__
+    assert plain(x, 1, 2)[0].item() == 10
+    assert compiled(x, 1, 2)[0].item() == 10 and compiled(x, 1, 2)[1:] == (1, (2,))
+    plain.__code__ = numbers.__code__
+    assert list(compiled(3)) == [3]
+    assert _C.entries(compiled) == []
+    armature.reset()
+    assert inspect.isgeneratorfunction(compiled)
+    compiled.__code__ = original
+    assert compiled(x).item() == 2
+    assert translations(compiled) == 1
+    assert armature.guard_check(compiled, x)
+
+
+def test_two_compilations_of_one_function_share_it():
+    def plain(x):
+        return x
+
+    a, b = armature.compile(plain), armature.compile(plain)
+    a.mark = 1
+    assert b.mark == 1 and a is not b and a != b and len({a, b, plain}) == 3
+
+
+def test_call_of_a_metaclass():
+    class Meta(type):
+        @armature.compile
+        def __call__(cls, x):
+            made = object.__new__(cls)
+            made.x = x + 1
+            return made
+
+    class Made(metaclass=Meta):
+        pass
+
+    for _ in range(2):
+        made = Made(torch.ones(1))
+        assert type(made) is Made and made.x.item() == 2
+
+
+def test_abstract_and_bound():
+    import abc
+
+    class Base(abc.ABC):
+        @armature.compile
+        @abc.abstractmethod
+        def f(self): ...
+
+    with pytest.raises(TypeError, match="abstract"):
+        Base()
+
+    class Derived(Base):
+        @armature.compile
+        def f(self):
+            return self
+
+    derived = Derived()
+    assert derived.f() is derived
+    assert derived.f.__func__.function.__name__ == "f"
+    assert Derived.f.__get__(derived)() is derived
+    assert derived.f.__name__ == "f"
+
+
 def test_partial():
     compiled = armature.compile(functools.partial(double, plus=5))
     assert isinstance(compiled, functools.partial)

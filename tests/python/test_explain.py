@@ -121,4 +121,6 @@ def test_logs_from_the_environment():
     assert (
         "[armature:graph_breaks] <string>:1 in <lambda>" in run("graph_breaks, recompiles").stderr
     )
-    assert "ARMATURE_LOGS: there is no log 'nonsense'" in run("nonsense").stderr
+    done = run("nonsense")
+    assert "ARMATURE_LOGS names no such logs: nonsense" in done.stderr
+    assert done.stdout == "1\n"

@@ -98,7 +98,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     if (instance) return typeValue(translator, instance);
     return translator.knownClass(type);
   };
-  if (isPythonFunction(object) || findInstanceHandler(kind)) {
+  if (isPythonFunction(object) || (findInstanceHandler(kind) && kind->tp_descr_get)) {
     Value function = translator.wrap(found.source, object);
     if (!instance) return function;
     return translator.make<BoundMethodVariable>(&PyMethod_Type, function, instance);

@@ -76,8 +76,8 @@ int isPlainInstance(Translator& translator, const Value& object, PyTypeObject* t
   static PyObject* const className = PyUnicode_InternFromString("__class__");
   static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
   Heap& heap = translator.heap;
-  bool isOrdinary = cpython::isImmutable(actual) ||
-                    (heap.inherits(actual, &PyBaseObject_Type, className) &&
+  bool isOrdinary = heap.inherits(actual, &PyBaseObject_Type, className) &&
+                    (cpython::isImmutable(actual) ||
                      heap.inherits(actual, cpython::staticBase(actual), getattribute));
   if (isOrdinary || PyType_IsSubtype(actual, &PyType_Type)) return 0;
   Value claimed = translator.realized(getOptionalAttribute(translator, object, className));

@@ -1,0 +1,64 @@
+#include "runtime/codegen_environment.h"
+
+#include <chrono>
+
+#include "runtime/compiled_function.h"
+
+namespace armature {
+
+namespace {
+
+// Torch backends compile torch operations; NumPy's are executed by NumPy itself.
+bool onlyTorch(const Graph& graph) {
+  for (Node* input : graph.placeholders()) {
+    if (input->metadata && input->metadata->library != ArrayLibraryKind::Torch) return false;
+  }
+  for (const auto& node : graph.nodes()) {
+    if (node->library != ArrayLibraryKind::Torch) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Ref<> RuntimeEnvironment::compileGraph(const Graph& graph) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  Ref<> result = settings_->backend && onlyTorch(graph) ? callBackend(graph) : toFunction(graph);
+  seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  return result;
+}
+
+Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
+  Ref<> module = toTorchGraphModule(graph);
+  if (!module) return module;
+  Ref<> examples = Ref<>::steal(PyList_New(0));
+  for (Node* input : graph.placeholders()) {
+    if (!examples || PyList_Append(examples.get(), input->example.get()) < 0) return nullptr;
+  }
+  Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(settings_->backend.get(), module.get(),
+                                                             examples.get(), nullptr));
+  if (compiled && !PyCallable_Check(compiled.get())) {
+    PyErr_Format(PyExc_TypeError,
+                 "the backend must return a callable, but returned %.200s; a backend is called "
+                 "with (GraphModule, list of example inputs) and returns a function of the same "
+                 "inputs",
+                 Py_TYPE(compiled.get())->tp_name);
+    compiled = nullptr;
+  }
+  backendRaised_ = !compiled;
+  return compiled;
+}
+
+Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) {
+  for (const std::shared_ptr<CodeCache>& cache : *family_) {
+    if (cache->entry() == entry && cache->globals().get() == globals.get()) {
+      return makeResumeFunction(cache);
+    }
+  }
+  family_->push_back(
+      std::make_shared<CodeCache>(entry, Ref<>::create(globals), settings_, family_));
+  return makeResumeFunction(family_->back());
+}
+
+}  // namespace armature

@@ -1,0 +1,37 @@
+// What codegen asks of the runtime: the backend's callable for a graph, and resume functions.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "codegen/py_codegen.h"
+#include "runtime/settings.h"
+
+namespace armature {
+
+class CodeCache;
+
+class RuntimeEnvironment : public CodegenEnvironment {
+ public:
+  RuntimeEnvironment(std::shared_ptr<const Settings> settings,
+                     std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family)
+      : settings_(std::move(settings)), family_(std::move(family)) {}
+
+  Ref<> compileGraph(const Graph& graph) override;
+  Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) override;
+
+  // How long the backend took.
+  double backendSeconds() const { return seconds_; }
+  // The exception that is set is what the user's backend raised.
+  bool backendRaised() const { return backendRaised_; }
+
+ private:
+  Ref<> callBackend(const Graph& graph);
+
+  std::shared_ptr<const Settings> settings_;
+  std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family_;
+  double seconds_ = 0;
+  bool backendRaised_ = false;
+};
+
+}  // namespace armature

@@ -1,0 +1,381 @@
+#include "runtime/compiled_callable.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <structmember.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "runtime/compiled_function.h"
+#include "runtime/libraries.h"
+#include "runtime/thread_state.h"
+
+namespace armature {
+
+namespace {
+
+struct CompiledCallable {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* original;
+  PyObject* transform;  // what to run in place of a function
+  PyObject* rebuild;    // another one like this, for a copy of the original
+  PyObject* calls;      // a dict: the function that a call came to, and what runs in its place
+  PyObject* weakReferences;
+};
+
+// A method of the original, found through its stand-in: where it returns the original, as train()
+// and to() do, it returns the stand-in.
+struct MethodOfOriginal {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* method;
+  PyObject* owner;
+};
+
+extern PyTypeObject MethodOfOriginalType;
+
+CompiledCallable* callable(PyObject* object) { return reinterpret_cast<CompiledCallable*>(object); }
+MethodOfOriginal* method(PyObject* object) { return reinterpret_cast<MethodOfOriginal*>(object); }
+
+// An operand of an operator: itself, or what it stands for.
+PyObject* operand(PyObject* object) {
+  if (Py_TYPE(object) == &CompiledCallableType) return callable(object)->original;
+  if (Py_TYPE(object) == &MethodOfOriginalType) return method(object)->method;
+  return object;
+}
+
+// The attributes that are the stand-in's own. A str set; null with an exception set.
+PyObject* ownAttributes() {
+  static PyObject* const names =
+      Py_BuildValue("(ssssssss)", "__call__", "__class__", "__copy__", "__deepcopy__", "__reduce__",
+                    "__reduce_ex__", "_orig_mod", "_armature_call");
+  static PyObject* const set = names ? PyFrozenSet_New(names) : nullptr;
+  return set;
+}
+
+int isOwn(PyObject* name) {
+  PyObject* own = ownAttributes();
+  return own ? PySet_Contains(own, name) : -1;
+}
+
+// --- Calls.
+
+// Does a call of an object whose class has this __call__ pass it the object first? Of others (a
+// static method, an instance of a callable class) nothing is known, and the call is left to Python.
+bool takesSelf(BorrowedRef<> function) {
+  return function &&
+         (PyFunction_Check(function.get()) || Py_TYPE(function.get()) == &CompiledFunctionType ||
+          Py_TYPE(function.get()) == &DisabledFunctionType);
+}
+
+// What runs in place of such a function. Null with an exception set.
+Ref<> callInPlaceOf(BorrowedRef<> borrowed, CompiledCallable* object) {
+  Ref<> function = Ref<>::create(borrowed);
+  if (PyObject* known = PyDict_GetItemWithError(object->calls, function.get())) {
+    return Ref<>::create(known);
+  }
+  if (PyErr_Occurred()) return nullptr;
+  Ref<> call = Ref<>::steal(PyObject_CallOneArg(object->transform, function.get()));
+  if (!call || PyDict_SetItem(object->calls, function.get(), call.get()) < 0) return nullptr;
+  return call;
+}
+
+PyObject* callOriginal(PyObject* self, PyObject* const* arguments, size_t flags,
+                       PyObject* keywordNames) {
+  CompiledCallable* object = callable(self);
+  BorrowedRef<> function = calledFunction(object->original);
+  if (runsPlain() || isWatched() || !takesSelf(function)) {
+    return PyObject_Vectorcall(object->original, arguments, flags, keywordNames);
+  }
+  Ref<> call = callInPlaceOf(function, object);
+  if (!call) return nullptr;
+  size_t positional = PyVectorcall_NARGS(flags);
+  size_t total = positional + (keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0);
+  llvm::SmallVector<PyObject*, 12> all(total + 1);
+  all[0] = object->original;
+  std::copy_n(arguments, total, all.begin() + 1);
+  return PyObject_Vectorcall(call.get(), all.data(), positional + 1, keywordNames);
+}
+
+PyObject* callMethod(PyObject* self, PyObject* const* arguments, size_t flags,
+                     PyObject* keywordNames) {
+  Ref<> owner = Ref<>::create(method(self)->owner);
+  PyObject* result = PyObject_Vectorcall(method(self)->method, arguments, flags, keywordNames);
+  if (result != callable(owner.get())->original) return result;
+  Py_DECREF(result);
+  return owner.release();
+}
+
+// --- Attributes.
+
+PyObject* getAttribute(PyObject* self, PyObject* name) {
+  int own = isOwn(name);
+  if (own != 0) return own < 0 ? nullptr : PyObject_GenericGetAttr(self, name);
+  PyObject* original = callable(self)->original;
+  Ref<> value = Ref<>::steal(PyObject_GetAttr(original, name));
+  if (!value || !PyMethod_Check(value.get()) || PyMethod_GET_SELF(value.get()) != original) {
+    return value.release();
+  }
+  auto bound = Ref<>::steal(MethodOfOriginalType.tp_alloc(&MethodOfOriginalType, 0));
+  if (!bound) return nullptr;
+  method(bound.get())->vectorcall = callMethod;
+  method(bound.get())->method = value.release();
+  method(bound.get())->owner = Py_NewRef(self);
+  return bound.release();
+}
+
+int setAttribute(PyObject* self, PyObject* name, PyObject* value) {
+  int own = isOwn(name);
+  if (own != 0) return own < 0 ? -1 : PyObject_GenericSetAttr(self, name, value);
+  return PyObject_SetAttr(callable(self)->original, name, value);
+}
+
+PyObject* getMethodAttribute(PyObject* self, PyObject* name) {
+  return PyObject_GetAttr(method(self)->method, name);
+}
+
+PyObject* getClass(PyObject* self, void*) {
+  return PyObject_GetAttrString(operand(self), "__class__");
+}
+int setClass(PyObject* self, PyObject* value, void*) {
+  static PyObject* const name = PyUnicode_InternFromString("__class__");
+  return PyObject_SetAttr(operand(self), name, value);
+}
+
+PyObject* getCall(PyObject* self, void*) {
+  BorrowedRef<> function = calledFunction(callable(self)->original);
+  if (takesSelf(function)) return callInPlaceOf(function, callable(self)).release();
+  PyErr_Format(PyExc_TypeError, "calls of a '%.200s' object are not captured",
+               Py_TYPE(callable(self)->original)->tp_name);
+  return nullptr;
+}
+
+PyObject* directory(PyObject* self, PyObject*) { return PyObject_Dir(callable(self)->original); }
+
+// --- Operators: those of the original.
+
+PyObject* represent(PyObject* self) { return PyObject_Repr(operand(self)); }
+PyObject* text(PyObject* self) { return PyObject_Str(operand(self)); }
+Py_hash_t hash(PyObject* self) { return PyObject_Hash(operand(self)); }
+PyObject* compare(PyObject* left, PyObject* right, int operation) {
+  return PyObject_RichCompare(operand(left), operand(right), operation);
+}
+PyObject* iterate(PyObject* self) { return PyObject_GetIter(operand(self)); }
+int truth(PyObject* self) { return PyObject_IsTrue(operand(self)); }
+Py_ssize_t length(PyObject* self) { return PyObject_Size(operand(self)); }
+PyObject* item(PyObject* self, PyObject* key) { return PyObject_GetItem(operand(self), key); }
+int setItem(PyObject* self, PyObject* key, PyObject* value) {
+  return value ? PyObject_SetItem(operand(self), key, value) : PyObject_DelItem(operand(self), key);
+}
+int contains(PyObject* self, PyObject* value) { return PySequence_Contains(operand(self), value); }
+
+template <PyObject* (*Operation)(PyObject*, PyObject*)>
+PyObject* binary(PyObject* left, PyObject* right) {
+  return Operation(operand(left), operand(right));
+}
+
+// `a += b`: where the original changes itself, the stand-in goes on standing for it.
+template <PyObject* (*Operation)(PyObject*, PyObject*)>
+PyObject* inPlace(PyObject* left, PyObject* right) {
+  PyObject* result = Operation(operand(left), operand(right));
+  if (result != operand(left)) return result;
+  Py_DECREF(result);
+  return Py_NewRef(left);
+}
+
+PyObject* power(PyObject* base, PyObject* exponent, PyObject* modulus) {
+  return PyNumber_Power(operand(base), operand(exponent), operand(modulus));
+}
+
+PyNumberMethods numberMethods = {
+    .nb_add = binary<PyNumber_Add>,
+    .nb_subtract = binary<PyNumber_Subtract>,
+    .nb_multiply = binary<PyNumber_Multiply>,
+    .nb_remainder = binary<PyNumber_Remainder>,
+    .nb_divmod = binary<PyNumber_Divmod>,
+    .nb_power = power,
+    .nb_bool = truth,
+    .nb_lshift = binary<PyNumber_Lshift>,
+    .nb_rshift = binary<PyNumber_Rshift>,
+    .nb_and = binary<PyNumber_And>,
+    .nb_xor = binary<PyNumber_Xor>,
+    .nb_or = binary<PyNumber_Or>,
+    .nb_inplace_add = inPlace<PyNumber_InPlaceAdd>,
+    .nb_inplace_subtract = inPlace<PyNumber_InPlaceSubtract>,
+    .nb_inplace_multiply = inPlace<PyNumber_InPlaceMultiply>,
+    .nb_inplace_and = inPlace<PyNumber_InPlaceAnd>,
+    .nb_inplace_or = inPlace<PyNumber_InPlaceOr>,
+    .nb_floor_divide = binary<PyNumber_FloorDivide>,
+    .nb_true_divide = binary<PyNumber_TrueDivide>,
+    .nb_matrix_multiply = binary<PyNumber_MatrixMultiply>,
+};
+
+PySequenceMethods sequenceMethods = {.sq_contains = contains};
+
+PyMappingMethods mappingMethods = {
+    .mp_length = length,
+    .mp_subscript = item,
+    .mp_ass_subscript = setItem,
+};
+
+// --- Copies.
+
+PyObject* rebuildAround(PyObject* self, Ref<> original) {
+  if (!original) return nullptr;
+  return PyObject_CallOneArg(callable(self)->rebuild, original.get());
+}
+
+PyObject* copyWith(PyObject* self, const char* function, PyObject* memo) {
+  Ref<> copy = Ref<>::steal(PyImport_ImportModule("copy"));
+  Ref<> name = Ref<>::steal(PyUnicode_FromString(function));
+  if (!copy || !name) return nullptr;
+  return rebuildAround(self, Ref<>::steal(PyObject_CallMethodObjArgs(
+                                 copy.get(), name.get(), callable(self)->original, memo, nullptr)));
+}
+
+PyObject* shallowCopy(PyObject* self, PyObject*) { return copyWith(self, "copy", nullptr); }
+PyObject* deepCopy(PyObject* self, PyObject* memo) { return copyWith(self, "deepcopy", memo); }
+PyObject* reduce(PyObject* self, PyObject*) {
+  return Py_BuildValue("O(O)", callable(self)->rebuild, callable(self)->original);
+}
+
+// --- The types.
+
+PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"original", "transform", "rebuild", nullptr};
+  PyObject *original, *transform, *rebuild;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO:CompiledCallable",
+                                   const_cast<char**>(names), &original, &transform, &rebuild)) {
+    return nullptr;
+  }
+  Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
+  if (!self) return nullptr;
+  CompiledCallable* object = callable(self.get());
+  object->vectorcall = callOriginal;
+  object->original = Py_NewRef(original);
+  object->transform = Py_NewRef(transform);
+  object->rebuild = Py_NewRef(rebuild);
+  object->calls = PyDict_New();
+  if (!object->calls) return nullptr;
+  // What the transformation refuses, it refuses here and not at the first call.
+  BorrowedRef<> function = calledFunction(original);
+  return !takesSelf(function) || callInPlaceOf(function, object) ? self.release() : nullptr;
+}
+
+// Every reference can be part of a cycle, but the cycle is broken elsewhere: a stand-in is useless
+// without its original.
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  CompiledCallable* object = callable(self);
+  Py_VISIT(object->original);
+  Py_VISIT(object->transform);
+  Py_VISIT(object->rebuild);
+  Py_VISIT(object->calls);
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  CompiledCallable* object = callable(self);
+  if (object->weakReferences) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(object->calls);
+  Py_CLEAR(object->rebuild);
+  Py_CLEAR(object->transform);
+  Py_CLEAR(object->original);
+  Py_TYPE(self)->tp_free(self);
+}
+
+int traverseMethod(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(method(self)->method);
+  Py_VISIT(method(self)->owner);
+  return 0;
+}
+
+void deallocateMethod(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  Py_CLEAR(method(self)->method);
+  Py_CLEAR(method(self)->owner);
+  Py_TYPE(self)->tp_free(self);
+}
+
+PyMethodDef methods[] = {
+    {"__dir__", directory, METH_NOARGS, nullptr}, {"__copy__", shallowCopy, METH_NOARGS, nullptr},
+    {"__deepcopy__", deepCopy, METH_O, nullptr},  {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__reduce_ex__", reduce, METH_O, nullptr},   {},
+};
+
+PyMemberDef members[] = {
+    {"_orig_mod", T_OBJECT, offsetof(CompiledCallable, original), READONLY,
+     "The object that this one stands for."},
+    {},
+};
+
+// That they stand for something else must show on the type: isinstance() asks for it.
+PyGetSetDef properties[] = {
+    {"__class__", getClass, setClass, nullptr, nullptr},
+    {},
+};
+
+PyGetSetDef callableProperties[] = {
+    {"__class__", getClass, setClass, nullptr, nullptr},
+    {"_armature_call", getCall, nullptr, "What a call runs, with the original first.", nullptr},
+    {},
+};
+
+PyTypeObject MethodOfOriginalType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.MethodOfOriginal",
+    .tp_basicsize = sizeof(MethodOfOriginal),
+    .tp_dealloc = deallocateMethod,
+    .tp_vectorcall_offset = offsetof(MethodOfOriginal, vectorcall),
+    .tp_repr = represent,
+    .tp_hash = hash,
+    .tp_call = PyVectorcall_Call,
+    .tp_str = text,
+    .tp_getattro = getMethodAttribute,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "A method of the object that a CompiledCallable stands for.",
+    .tp_traverse = traverseMethod,
+    .tp_richcompare = compare,
+    .tp_getset = properties,
+};
+
+}  // namespace
+
+PyTypeObject CompiledCallableType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.CompiledCallable",
+    .tp_basicsize = sizeof(CompiledCallable),
+    .tp_dealloc = deallocate,
+    .tp_vectorcall_offset = offsetof(CompiledCallable, vectorcall),
+    .tp_repr = represent,
+    .tp_as_number = &numberMethods,
+    .tp_as_sequence = &sequenceMethods,
+    .tp_as_mapping = &mappingMethods,
+    .tp_hash = hash,
+    .tp_call = PyVectorcall_Call,
+    .tp_str = text,
+    .tp_getattro = getAttribute,
+    .tp_setattro = setAttribute,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc =
+        "CompiledCallable(original, transform, rebuild)\n--\n\n"
+        "Stands for an object whose calls are captured.",
+    .tp_traverse = traverse,
+    .tp_richcompare = compare,
+    .tp_weaklistoffset = offsetof(CompiledCallable, weakReferences),
+    .tp_iter = iterate,
+    .tp_methods = methods,
+    .tp_members = members,
+    .tp_getset = callableProperties,
+    .tp_new = make,
+};
+
+BorrowedRef<> originalOf(BorrowedRef<> compiledCallable) {
+  return callable(compiledCallable)->original;
+}
+BorrowedRef<> callsOf(BorrowedRef<> compiledCallable) { return callable(compiledCallable)->calls; }
+
+int addCompiledCallableType(PyObject* module) {
+  if (PyType_Ready(&MethodOfOriginalType) < 0) return -1;
+  return PyModule_AddType(module, &CompiledCallableType);
+}
+
+}  // namespace armature

@@ -1,0 +1,88 @@
+#include "runtime/module_calls.h"
+
+#include "cpython/instance_attributes.h"
+#include "cpython/type_lookup.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
+// torch.nn.Module and the methods of it that a call runs. Borrowed: torch stays.
+struct ModuleClass {
+  PyTypeObject* type = nullptr;
+  PyObject* globals = nullptr;
+  PyObject* call = nullptr;
+  PyObject* callImplementation = nullptr;
+
+  // Null while torch is not imported, or not completely.
+  static const ModuleClass* get() {
+    static ModuleClass known;
+    if (known.type) return &known;
+    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.nn.modules.module");
+    if (!module || !PyModule_Check(module)) return nullptr;
+    ModuleClass found;
+    found.globals = PyModule_GetDict(module);
+    PyObject* type = PyDict_GetItemString(found.globals, "Module");
+    if (!type || !PyType_Check(type)) return nullptr;
+    found.type = reinterpret_cast<PyTypeObject*>(type);
+    found.call = cpython::lookup(found.type, interned("__call__"));
+    found.callImplementation = cpython::lookup(found.type, interned("_call_impl"));
+    if (!found.call || !found.callImplementation) return nullptr;
+    known = found;
+    return &known;
+  }
+};
+
+// Is there such a dict, and nothing in it?
+bool isEmpty(PyObject* dict, PyObject* name) {
+  PyObject* hooks = PyDict_GetItemWithError(dict, name);
+  if (hooks && PyDict_Check(hooks)) return PyDict_GET_SIZE(hooks) == 0;
+  PyErr_Clear();
+  return false;
+}
+
+bool isWithoutHooks(const ModuleClass& module, PyObject* attributes) {
+  static PyObject* const own[] = {interned("_forward_hooks"), interned("_forward_pre_hooks"),
+                                  interned("_backward_hooks"), interned("_backward_pre_hooks")};
+  static PyObject* const global[] = {
+      interned("_global_forward_hooks"), interned("_global_forward_pre_hooks"),
+      interned("_global_backward_hooks"), interned("_global_backward_pre_hooks")};
+  for (PyObject* name : own) {
+    if (!isEmpty(attributes, name)) return false;
+  }
+  for (PyObject* name : global) {
+    if (!isEmpty(module.globals, name)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+BorrowedRef<> forwardOf(BorrowedRef<> object) {
+  static PyObject* const call = interned("__call__");
+  static PyObject* const callImplementation = interned("_call_impl");
+  static PyObject* const compiledCall = interned("_compiled_call_impl");
+  static PyObject* const forward = interned("forward");
+  static PyObject* const access = interned("__getattribute__");
+  const ModuleClass* module = ModuleClass::get();
+  PyTypeObject* type = Py_TYPE(object.get());
+  if (!module || !PyType_IsSubtype(type, module->type)) return nullptr;
+  bool isPlain = cpython::lookup(type, call) == module->call &&
+                 cpython::lookup(type, callImplementation) == module->callImplementation &&
+                 cpython::lookup(type, compiledCall) == Py_None &&
+                 cpython::lookup(type, access) == cpython::lookup(&PyBaseObject_Type, access);
+  if (!isPlain) return nullptr;
+  PyObject* attributes = cpython::materializedInstanceDict(object);
+  if (!attributes || !isWithoutHooks(*module, attributes)) return nullptr;
+  for (PyObject* name : {forward, callImplementation, compiledCall}) {
+    PyObject* own = PyDict_GetItemWithError(attributes, name);
+    if (!own) PyErr_Clear();
+    if (own && !(name == compiledCall && own == Py_None)) return nullptr;
+  }
+  PyObject* function = cpython::lookup(type, forward);
+  return function && PyFunction_Check(function) ? function : nullptr;
+}
+
+}  // namespace armature

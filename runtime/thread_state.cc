@@ -1,0 +1,39 @@
+#include "runtime/thread_state.h"
+
+#include <utility>
+
+#include "cpython/thread_state.h"
+#include "runtime/settings.h"
+
+namespace armature {
+
+namespace {
+
+thread_local bool compiling = false;
+thread_local int plainDepth = 0;
+// In all threads; changed under the GIL. In a process forked while another thread translated it
+// stays above 0: what that thread was in the middle of is never finished there, so nothing is
+// translated any more.
+int translationsUnderWay = 0;
+
+}  // namespace
+
+bool compileWhileTracing = false;
+
+bool isCompiling() { return compiling; }
+bool mayTranslate() { return plainDepth == 0 && translationsUnderWay == 0 && Py_IsInitialized(); }
+bool runsPlain() { return plainDepth > 0; }
+bool isWatched() { return cpython::isTraced() && !compileWhileTracing; }
+
+PlainScope::PlainScope() { ++plainDepth; }
+PlainScope::~PlainScope() { --plainDepth; }
+
+CompilingScope::CompilingScope() : outer_(std::exchange(compiling, true)) {
+  ++translationsUnderWay;
+}
+CompilingScope::~CompilingScope() {
+  compiling = outer_;
+  --translationsUnderWay;
+}
+
+}  // namespace armature

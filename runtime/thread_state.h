@@ -1,0 +1,39 @@
+// What the running thread is doing, as far as it decides whether compiled functions are captured.
+#pragma once
+
+namespace armature {
+
+// True while this thread traces.
+bool isCompiling();
+// False while any thread translates: a trace, or a backend, may let another one have the GIL, even
+// in the middle of initializing a static variable; that one runs plainly and never waits. False at
+// the end of the process, too, when modules are taken apart.
+bool mayTranslate();
+// True while this thread traces, or runs a disabled function: compiled functions that are called
+// meanwhile run as they are.
+bool runsPlain();
+// True if a debugger, profiler or coverage tool watches the frames of this thread, which would see
+// nothing of captured code.
+bool isWatched();
+
+class PlainScope {
+ public:
+  PlainScope();
+  ~PlainScope();
+  PlainScope(const PlainScope&) = delete;
+  PlainScope& operator=(const PlainScope&) = delete;
+};
+
+class CompilingScope {
+ public:
+  CompilingScope();
+  ~CompilingScope();
+  CompilingScope(const CompilingScope&) = delete;
+  CompilingScope& operator=(const CompilingScope&) = delete;
+
+ private:
+  PlainScope plain_;
+  bool outer_;
+};
+
+}  // namespace armature

@@ -1,0 +1,191 @@
+"""Forks, threads and the end of the process."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import armature
+import torch
+
+X = torch.ones(3)
+
+
+def run(program, *arguments):
+    """Runs a program in a process of its own; what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+FORK = """
+import os, threading, torch, armature
+X = torch.ones(3)
+inside, go_on = threading.Event(), threading.Event()
+def backend(module, examples):
+    inside.set()
+    go_on.wait()
+    return module.forward
+def f(x): return x * 2 + 1
+known = armature.compile(lambda x: x + 5)
+known(X)
+slow = armature.compile(f, backend=backend)
+thread = threading.Thread(target=slow, args=(X,))
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    # The thread that was translating is gone: what is new runs plainly, and nothing waits for it.
+    right = torch.equal(slow(X), f(X)) and torch.equal(known(X), X + 5)
+    right = right and torch.equal(armature.compile(f)(X), f(X))
+    armature.reset()
+    os._exit(0 if right else 1)
+_, status = os.waitpid(child, 0)
+go_on.set()
+thread.join()
+assert torch.equal(slow(X), f(X))
+assert len(armature._C.entries(slow)) == 1
+child = os.fork()
+if child == 0:
+    os._exit(0 if torch.equal(slow(X), f(X)) and torch.equal(armature.compile(f)(X), f(X)) else 1)
+print(os.waitstatus_to_exitcode(status), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_fork_while_another_thread_compiles():
+    assert run(FORK).split() == ["0", "0"]
+
+
+def test_reset_while_another_thread_compiles():
+    inside, go_on = threading.Event(), threading.Event()
+
+    def backend(module, examples):
+        inside.set()
+        go_on.wait()
+        return module.forward
+
+    def f(x):
+        y = x + 1
+        print(end="")
+        return y * 2
+
+    compiled = armature.compile(f, backend=backend)
+    results = []
+    thread = threading.Thread(target=lambda: results.append(compiled(X)))
+    thread.start()
+    inside.wait()
+    armature.reset()
+    assert torch.equal(compiled(X), (X + 1) * 2)
+    go_on.set()
+    thread.join()
+    assert torch.equal(results[0], (X + 1) * 2)
+    assert torch.equal(compiled(X), (X + 1) * 2)
+
+
+def test_resets_calls_and_compilations_in_many_threads():
+    with armature.config.patch(recompile_limit=1000):
+        compiled = armature.compile(lambda x, n: [x + n, n])
+    wrong, done = [], threading.Event()
+
+    def call(offset):
+        for i in range(300):
+            value, n = compiled(X, (i + offset) % 7)
+            if not torch.equal(value, X + n):
+                wrong.append(n)
+
+    def reset():
+        while not done.is_set():
+            armature.reset()
+
+    resetter = threading.Thread(target=reset)
+    callers = [threading.Thread(target=call, args=(i,)) for i in range(3)]
+    for thread in [resetter, *callers]:
+        thread.start()
+    for thread in callers:
+        thread.join()
+    done.set()
+    resetter.join()
+    assert not wrong
+
+
+def test_defaults_that_change_while_the_call_compiles():
+    inside, go_on = threading.Event(), threading.Event()
+
+    def backend(module, examples):
+        inside.set()
+        go_on.wait()
+        return module.forward
+
+    def f(x, factor=None, *, plus=None):
+        return x * factor + plus
+
+    # Nobody else holds them.
+    f.__defaults__ = (torch.full((3,), 2.0),)
+    f.__kwdefaults__ = {"plus": torch.full((3,), 5.0)}
+    compiled = armature.compile(f, backend=backend)
+    results = []
+    thread = threading.Thread(target=lambda: results.append(compiled(X)))
+    thread.start()
+    inside.wait()
+    f.__defaults__ = (torch.zeros(3),)
+    f.__kwdefaults__ = {"plus": torch.zeros(3)}
+    go_on.set()
+    thread.join()
+    assert torch.equal(results[0], X * 7)
+    assert torch.equal(compiled(X), X * 0)
+
+
+SHUTDOWN = """
+import atexit, sys, threading, torch, armature
+X = torch.ones(3)
+class Last:
+    def __init__(self, compiled): self.compiled = compiled
+    def __del__(self):
+        try:
+            result = self.compiled(X_)
+        except BaseException as error:
+            result = error
+X_ = X
+def f(x):
+    y = x + 1
+    print(end="")
+    return y * 2
+compiled = armature.compile(f)
+compiled(X)
+fresh = armature.compile(lambda x: x * 3)
+last = [Last(compiled), Last(fresh), Last(armature.compile(torch.nn.Linear(3, 3)))]
+sys.keep = last
+armature.keep = Last(compiled)
+import builtins
+builtins.keep = Last(armature.compile(f))
+atexit.register(lambda: fresh(X))
+# (No tensors: torch itself aborts when a daemon thread comes back from an operation too late.)
+numbers = armature.compile(lambda n: [n, n + 1])
+thread = threading.Thread(target=lambda: [numbers(i & 7) for i in range(10**9)], daemon=True)
+thread.start()
+print("end")
+"""
+
+
+def test_the_end_of_the_process():
+    for _ in range(3):
+        assert run(SHUTDOWN) == "end\n"
+
+
+def test_logs_that_do_not_exist_are_warned_of():
+    environment = os.environ | {"ARMATURE_LOGS": "recompile,guards, nonsense"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import armature; print(armature.compile(lambda x: x + 1)(1))"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "2\n"
+    assert "ARMATURE_LOGS names no such logs: nonsense, recompile;" in done.stderr
+    assert "[armature:guards]" in done.stderr
