@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 
 #include "codegen/unsupported.h"
+#include "core/describe.h"
 #include "core/pending_python_exception.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -41,8 +42,9 @@ GeneratedCode PyCodegen::generate() {
     if (plain && nothingDone && outcome_.frames.size() == 1) {
       throw UnsupportedReconstruction("nothing was traced before the break");
     }
-    if (translator_.leavesCleanUp()) {
-      throw UnsupportedReconstruction("a generator that is suspended inside try or with");
+    if (const Code* code = translator_.leavesCleanUp()) {
+      throw UnsupportedReconstruction("generator " + describe(code->qualifiedName) +
+                                      ", suspended inside try or with");
     }
 
     requireRoots();

@@ -54,9 +54,11 @@ class InstructionTranslator : public Translator {
   Outcome translate();
 
   const EntryPoint& entry() const { return entry_; }
-  // True if a generator of the trace stands at a yield inside try or with. Whatever becomes of it,
-  // dropping it runs the program's clean-up code at that moment, which is no effect of the trace.
-  bool leavesCleanUp() const;
+  // The code of a generator of the trace that stands at a yield inside try or with that
+  // GeneratorExit does not just pass through, if there is one.
+  // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is
+  // no effect of the trace.
+  const Code* leavesCleanUp();
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
 

@@ -633,7 +633,30 @@ def test_a_dropped_generator_runs_its_clean_up():
     def g(x):
         return x + sum(items())
 
-    for function in (f, g):
+    def passed_by():
+        try:
+            try:
+                yield 1
+            except (IndexError, KeyError):
+                log.append("never")
+        except IndexError:
+            log.append("never")
+        except ValueError:
+            log.append("never")
+
+    def h(x):
+        return x + next(passed_by())
+
+    def caught():
+        try:
+            yield 1
+        except BaseException as error:
+            log.append(type(error).__name__)
+
+    def k(x):
+        return x + next(caught())
+
+    for function in (f, g, h, k):
         results = []
         for transform in (lambda function: function, armature.compile):
             log = []
