@@ -55,18 +55,25 @@ bool areArguments(PyObject* arguments, PyObject* keywords) {
 Result<Engine> Engine::create(Options options) {
   return attempt<Engine>([&]() -> Result<Engine> {
     if (!prepare()) return takeError();
-    return Engine(std::make_shared<const Options>(std::move(options)));
+    Engine engine;
+    engine.state_ = std::make_shared<EngineState>();
+    engine.state_->compileWhileTracing = options.compileWhileTracing;
+    engine.options_ = std::make_shared<const Options>(std::move(options));
+    return engine;
   });
 }
 
 Result<Object> Engine::compile(PyObject* function) const {
   return attempt<Object>([&]() -> Result<Object> {
-    PyObject* backend = options_->backend ? options_->backend.get() : Py_None;
-    PyObject* compiled = PyObject_CallFunction(
-        reinterpret_cast<PyObject*>(&CompiledFunctionType), "OOii", function, backend,
-        static_cast<int>(options_->fullGraph), options_->recompileLimit);
+    auto settings = std::make_shared<Settings>();
+    settings->engine = state_;
+    PyObject* backend = options_->backend.get();
+    if (backend && backend != Py_None) settings->backend = Ref<>::create(backend);
+    settings->fullGraph = options_->fullGraph;
+    settings->recompileLimit = options_->recompileLimit;
+    Ref<> compiled = makeCompiledFunction(function, std::move(settings));
     if (!compiled) return takeError();
-    return Object::steal(compiled);
+    return Object::steal(compiled.release());
   });
 }
 
@@ -93,6 +100,16 @@ Result<std::vector<Outcome>> Engine::translations(PyObject* compiled) const {
       member->visitEntries([&](const CacheEntry& entry) { outcomes.push_back(outcomeOf(entry)); });
     return outcomes;
   });
+}
+
+void Engine::onTranslation(std::function<void(const Outcome&)> listener) const {
+  if (!listener) {
+    state_->hooks.translated = nullptr;
+    return;
+  }
+  state_->hooks.translated = [listener = std::move(listener)](const CacheEntry& entry) {
+    listener(outcomeOf(entry));
+  };
 }
 
 Result<bool> Engine::reset(PyObject* compiled) const {

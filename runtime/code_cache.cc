@@ -211,7 +211,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     throw RaisedForUser();  // A trace meets only what arrives from outside.
   }
   if (settings_->fullGraph && outcome.kind != Outcome::Kind::Return) {
-    raiseUnsupported(*outcome.reason);
+    raiseUnsupported(hooks(), *outcome.reason);
   }
   if (settings_->backend) observeEverything(translator);
 
@@ -224,10 +224,11 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   if (!generated.unsupported.empty() && !outcome.reason) {
     outcome.reason = notRebuilt(*entry_.code, generated.unsupported);
   }
-  if (!generated.unsupported.empty() && settings_->fullGraph) raiseUnsupported(*outcome.reason);
+  if (!generated.unsupported.empty() && settings_->fullGraph)
+    raiseUnsupported(hooks(), *outcome.reason);
   if (!generated.unsupported.empty() && outcome.kind == Outcome::Kind::Return) {
     internalErrors_.push_back("cannot rebuild " + generated.unsupported);
-    reportFailure(*entry_.code, internalErrors_.back(), FailureKind::Limit);
+    reportFailure(hooks(), *entry_.code, internalErrors_.back(), FailureKind::Limit);
     if (PyErr_Occurred()) throw RaisedForUser();
   }
 
@@ -269,16 +270,19 @@ void CodeCache::recordInternalError(const std::string& message) {
   internalErrors_.push_back(message);
   if (settings_->fullGraph) {
     try {
-      raiseUnsupported(wholeFunction(*entry_.code, "Internal error", message,
-                                     "Armature failed where it should not have."));
+      raiseUnsupported(hooks(), wholeFunction(*entry_.code, "Internal error", message,
+                                              "Armature failed where it should not have."));
     } catch (const RaisedForUser&) {
       return;
     }
   }
-  reportFailure(*entry_.code, message, FailureKind::Error);
+  reportFailure(hooks(), *entry_.code, message, FailureKind::Error);
 }
 
+const Hooks& CodeCache::hooks() const { return settings_->engine->hooks; }
+
 void CodeCache::announce(const CacheEntry& entry) {
+  if (hooks().translated) hooks().translated(entry);
   Ref<> hook = hooks().compiled;
   if (!hook) return;
   Ref<> description = describe(entry);

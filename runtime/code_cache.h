@@ -98,6 +98,7 @@ class CodeCache {
   // Notes and reports an error of ours. Leaves a Python exception set only if the user is to see
   // it.
   void recordInternalError(const std::string& message);
+  const Hooks& hooks() const;
   void announce(const CacheEntry& entry);
   Ref<> describe(const CacheEntry& entry) const;
   std::string whyMissed(const FrameLocalsMapping& inputs);

@@ -83,7 +83,7 @@ PyObject* callOriginal(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {
   CompiledCallable* object = callable(self);
   BorrowedRef<> function = calledFunction(object->original);
-  if (runsPlain() || isWatched() || !takesSelf(function)) {
+  if (runsPlain() || isWatched(*packageEngine()) || !takesSelf(function)) {
     return PyObject_Vectorcall(object->original, arguments, flags, keywordNames);
   }
   Ref<> call = callInPlaceOf(function, object);

@@ -21,9 +21,9 @@ using cpython::FunctionField;
 
 // The part of a CompiledFunction or ResumeFunction that is no Python object.
 struct CompiledState {
-  std::shared_ptr<const Settings> settings;
-  std::shared_ptr<CodeCache> cache;  // null: the function is not one that can be traced
-  Ref<> code;                        // that the cache is for
+  std::shared_ptr<const Settings> settings;  // null in a ResumeFunction: the cache has them
+  std::shared_ptr<CodeCache> cache;          // null: the function is not one that can be traced
+  Ref<> code;                                // that the cache is for
 };
 
 // All three callables. `function` is the user's, or for a resume function the one that goes on in
@@ -134,7 +134,8 @@ bool takeCode(CompiledObject* object) {
   } catch (...) {
     std::string message;
     if (isForUser(message)) return false;
-    reportFailure(code, cpython::read(function, FunctionField::QualifiedName), message,
+    reportFailure(state.settings->engine->hooks, code,
+                  cpython::read(function, FunctionField::QualifiedName), message,
                   FailureKind::Error);
     if (PyErr_Occurred()) return false;
   }
@@ -148,7 +149,7 @@ PyObject* callCompiled(PyObject* self, PyObject* const* arguments, size_t flags,
   auto plain = [&] {
     return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
   };
-  if (runsPlain() || isWatched()) return plain();
+  if (runsPlain() || isWatched(*object->state->settings->engine)) return plain();
   if (!hasItsCode(object) && !takeCode(object)) return nullptr;
   // The cache must outlive the call, even if the call resets it.
   std::shared_ptr<CodeCache> cache = object->state->cache;
@@ -181,7 +182,7 @@ PyObject* callResume(PyObject* self, PyObject* const* arguments, size_t flags,
     }
     return PyObject_Vectorcall(object->function, arguments, inputCount, nullptr);
   };
-  if (runsPlain() || isWatched()) return plain();
+  if (runsPlain() || isWatched(*cache->settings()->engine)) return plain();
   llvm::SmallVector<PyObject*, kInlineSlots> slots(arguments, arguments + inputCount);
   return runCached(*cache, slots, inputCount, plain);
 }
@@ -222,6 +223,25 @@ PyObject* getClass(PyObject* self, void*) {
 
 // --- The Python types.
 
+// Null with an exception set.
+Ref<> makeCompiled(PyTypeObject* type, BorrowedRef<> function,
+                   std::shared_ptr<const Settings> settings, BorrowedRef<> packageSettings) {
+  if (!PyFunction_Check(function.get())) {
+    PyErr_Format(PyExc_TypeError, "CompiledFunction() takes a Python function, not '%.200s'",
+                 Py_TYPE(function.get())->tp_name);
+    return nullptr;
+  }
+  Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
+  if (!self) return nullptr;
+  CompiledObject* object = compiled(self.get());
+  object->vectorcall = callCompiled;
+  object->function = Py_NewRef(function.get());
+  object->settings = Py_NewRef(packageSettings.get());
+  object->state = new CompiledState;
+  object->state->settings = std::move(settings);
+  return takeCode(object) ? self : nullptr;
+}
+
 PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   static const char* names[] = {"function",        "backend",  "fullgraph",
                                 "recompile_limit", "settings", nullptr};
@@ -233,25 +253,11 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
                                    &limit, &packageSettings)) {
     return nullptr;
   }
-  if (!PyFunction_Check(function)) {
-    PyErr_Format(PyExc_TypeError, "CompiledFunction() takes a Python function, not '%.200s'",
-                 Py_TYPE(function)->tp_name);
-    return nullptr;
-  }
   auto settings = std::make_shared<Settings>();
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
   settings->fullGraph = fullGraph;
   settings->recompileLimit = limit;
-
-  Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
-  if (!self) return nullptr;
-  CompiledObject* object = compiled(self.get());
-  object->vectorcall = callCompiled;
-  object->function = Py_NewRef(function);
-  object->settings = Py_NewRef(packageSettings);
-  object->state = new CompiledState;
-  object->state->settings = std::move(settings);
-  return takeCode(object) ? self.release() : nullptr;
+  return makeCompiled(type, function, std::move(settings), packageSettings).release();
 }
 
 PyObject* newDisabled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
@@ -421,6 +427,10 @@ PyTypeObject ResumeFunctionType = {
     .tp_traverse = traverse,
     .tp_clear = clearReferences,
 };
+
+Ref<> makeCompiledFunction(BorrowedRef<> function, std::shared_ptr<const Settings> settings) {
+  return makeCompiled(&CompiledFunctionType, function, std::move(settings), Py_None);
+}
 
 Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache) {
   auto self = Ref<>::steal(ResumeFunctionType.tp_alloc(&ResumeFunctionType, 0));

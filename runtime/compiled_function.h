@@ -21,6 +21,9 @@ extern PyTypeObject DisabledFunctionType;
 // What goes on after a graph break; made by codegen.
 extern PyTypeObject ResumeFunctionType;
 
+// What armature._C.CompiledFunction() makes, for an engine of its own. Null with an exception set.
+Ref<> makeCompiledFunction(BorrowedRef<> function, std::shared_ptr<const Settings> settings);
+
 // A new callable over a cache whose entry point lies inside a function. Null with an exception set.
 Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache);
 

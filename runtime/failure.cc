@@ -30,11 +30,6 @@ std::string takeMessage() {
 
 }  // namespace
 
-Hooks& hooks() {
-  static auto* instance = new Hooks;  // Never destroyed: Python may be gone first.
-  return *instance;
-}
-
 std::string textOf(BorrowedRef<> string) {
   Ref<> bytes = Ref<>::steal(PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace"));
   if (bytes) return PyBytes_AS_STRING(bytes.get());
@@ -59,9 +54,9 @@ Ref<> describe(const BreakReason& reason) {
   return dict.take();
 }
 
-void raiseUnsupported(const BreakReason& reason) {
+void raiseUnsupported(const Hooks& hooks, const BreakReason& reason) {
   Ref<> fields = describe(reason);
-  Ref<> make = hooks().unsupported;
+  Ref<> make = hooks.unsupported;
   Ref<> exception;
   if (fields && make) {
     exception = Ref<>::steal(PyObject_CallOneArg(make.get(), fields.get()));
@@ -74,14 +69,15 @@ void raiseUnsupported(const BreakReason& reason) {
   throw RaisedForUser();
 }
 
-void reportFailure(const Code& code, const std::string& message, FailureKind kind) {
-  reportFailure(reinterpret_cast<PyObject*>(code.original.get()), code.qualifiedName, message,
-                kind);
+void reportFailure(const Hooks& hooks, const Code& code, const std::string& message,
+                   FailureKind kind) {
+  reportFailure(hooks, reinterpret_cast<PyObject*>(code.original.get()), code.qualifiedName,
+                message, kind);
 }
 
-void reportFailure(BorrowedRef<> code, BorrowedRef<> qualifiedName, const std::string& message,
-                   FailureKind kind) {
-  Ref<> hook = hooks().internalError;
+void reportFailure(const Hooks& hooks, BorrowedRef<> code, BorrowedRef<> qualifiedName,
+                   const std::string& message, FailureKind kind) {
+  Ref<> hook = hooks.internalError;
   Ref<> text = DictBuilder::text(message);
   if (!hook || !text) return;
   PyObject* isError = kind == FailureKind::Error ? Py_True : Py_False;

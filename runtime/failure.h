@@ -8,6 +8,7 @@
 #include "core/pending_python_exception.h"
 #include "core/ref.h"
 #include "interpreter/instruction_translator.h"
+#include "runtime/settings.h"
 
 namespace armature {
 
@@ -17,7 +18,7 @@ namespace armature {
 struct RaisedForUser : PendingPythonException {};
 
 // Throws RaisedForUser with what fullgraph=True raises for this reason.
-[[noreturn]] void raiseUnsupported(const BreakReason& reason);
+[[noreturn]] void raiseUnsupported(const Hooks& hooks, const BreakReason& reason);
 
 // Judges the exception that is being handled: call it in `catch (...)`. True: a Python exception is
 // set, for the user. False: `message` says what went wrong, and no exception is set. What is none
@@ -42,9 +43,10 @@ enum class FailureKind : uint8_t {
 };
 // Tells the user, through the hook, why a function runs as plain Python. Leaves a Python exception
 // set only if they are to see it.
-void reportFailure(const Code& code, const std::string& message, FailureKind kind);
-void reportFailure(BorrowedRef<> code, BorrowedRef<> qualifiedName, const std::string& message,
+void reportFailure(const Hooks& hooks, const Code& code, const std::string& message,
                    FailureKind kind);
+void reportFailure(const Hooks& hooks, BorrowedRef<> code, BorrowedRef<> qualifiedName,
+                   const std::string& message, FailureKind kind);
 
 // The text of a str object, of any characters.
 std::string textOf(BorrowedRef<> string);

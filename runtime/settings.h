@@ -1,21 +1,18 @@
-// What one armature.compile() call asked for, and what holds for all of them.
+// What one armature.compile() call asked for, and what holds for all of one engine.
 #pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
 
 #include "core/ref.h"
 
 namespace armature {
 
-// Shared by a function and its resume functions.
-struct Settings {
-  // Turns (torch.fx.GraphModule, example inputs) into a callable; null is the eager backend, which
-  // never sees a GraphModule and observes no metadata.
-  Ref<> backend;
-  bool fullGraph = false;
-  int32_t recompileLimit = 8;
-};
+struct CacheEntry;
 
-// Called from C++ when something happens that logs or users may want to know; set by the Python
-// package. Each is null until then.
+// Called from C++ when something happens that logs or users may want to know. Each is null until
+// somebody sets it.
 struct Hooks {
   // (dict as CodeCache::describe gives it): a translation was finished.
   Ref<> compiled;
@@ -27,10 +24,29 @@ struct Hooks {
   // (code object, name, message, whether it is an error and no known limit): a compilation failed.
   // What it raises reaches the user.
   Ref<> internalError;
+  // As `compiled`, for programs in C++. Throws nothing, leaves no exception set.
+  std::function<void(const CacheEntry&)> translated;
 };
-Hooks& hooks();
 
-// Compile and run captured code although a trace or profile function is set.
-extern bool compileWhileTracing;
+// The state of one engine, which its compiled functions share and keep alive.
+struct EngineState {
+  Hooks hooks;
+  // Compile and run captured code although a trace or profile function is set.
+  bool compileWhileTracing = false;
+};
+
+// The engine of the Python package, that of every CompiledFunction which Python code makes. Lives
+// as long as the process.
+const std::shared_ptr<EngineState>& packageEngine();
+
+// Shared by a function and its resume functions.
+struct Settings {
+  std::shared_ptr<EngineState> engine = packageEngine();
+  // Turns (torch.fx.GraphModule, example inputs) into a callable; null is the eager backend, which
+  // never sees a GraphModule and observes no metadata.
+  Ref<> backend;
+  bool fullGraph = false;
+  int32_t recompileLimit = 8;
+};
 
 }  // namespace armature

@@ -18,12 +18,12 @@ int translationsUnderWay = 0;
 
 }  // namespace
 
-bool compileWhileTracing = false;
-
 bool isCompiling() { return compiling; }
 bool mayTranslate() { return plainDepth == 0 && translationsUnderWay == 0 && Py_IsInitialized(); }
 bool runsPlain() { return plainDepth > 0; }
-bool isWatched() { return cpython::isTraced() && !compileWhileTracing; }
+bool isWatched(const EngineState& engine) {
+  return cpython::isTraced() && !engine.compileWhileTracing;
+}
 
 PlainScope::PlainScope() { ++plainDepth; }
 PlainScope::~PlainScope() { --plainDepth; }

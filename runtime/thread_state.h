@@ -1,5 +1,10 @@
 // What the running thread is doing, as far as it decides whether compiled functions are captured.
+//
+// It belongs to threads and to the process, not to an engine: what libraries are, which all engines
+// share, is found out in the middle of translations.
 #pragma once
+
+#include "runtime/settings.h"
 
 namespace armature {
 
@@ -13,8 +18,8 @@ bool mayTranslate();
 // meanwhile run as they are.
 bool runsPlain();
 // True if a debugger, profiler or coverage tool watches the frames of this thread, which would see
-// nothing of captured code.
-bool isWatched();
+// nothing of captured code, and the engine is to respect that.
+bool isWatched(const EngineState& engine);
 
 class PlainScope {
  public:

@@ -9,11 +9,16 @@
 // Everything needs an initialized interpreter, its main one, and the GIL.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "armature/object.h"
 #include "armature/outcome.h"
+
+namespace armature {
+struct EngineState;
+}
 
 namespace armature::api {
 
@@ -25,6 +30,9 @@ struct Options {
   bool fullGraph = false;
   // So many translations of one piece of code are made; then its calls run plainly.
   int recompileLimit = 8;
+  // Capture although a debugger, profiler or coverage tool watches the thread, which sees nothing
+  // of captured code.
+  bool compileWhileTracing = false;
 };
 
 // Copies are the same engine. What it has compiled keeps what it needs of it alive.
@@ -44,12 +52,16 @@ class Engine {
   // All translations of a compiled function that exist: of its start, and of where it goes on after
   // graph breaks.
   Result<std::vector<Outcome>> translations(PyObject* compiled) const;
-  // Drops them.
+  // Calls the listener with each translation that is made from here on, in any thread, under the
+  // GIL; it must not throw. Replaces the one before; an empty one ends it.
+  void onTranslation(std::function<void(const Outcome&)> listener) const;
+  // Drops all translations of a compiled function.
   Result<bool> reset(PyObject* compiled) const;
 
  private:
-  explicit Engine(std::shared_ptr<const Options> options) : options_(std::move(options)) {}
+  Engine() = default;
   std::shared_ptr<const Options> options_;
+  std::shared_ptr<EngineState> state_;
 };
 
 }  // namespace armature::api

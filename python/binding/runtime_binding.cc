@@ -69,7 +69,7 @@ PyObject* reset(PyObject*, PyObject* function) {
 PyObject* setCompileWhileTracing(PyObject*, PyObject* value) {
   int truth = PyObject_IsTrue(value);
   if (truth < 0) return nullptr;
-  compileWhileTracing = truth;
+  packageEngine()->compileWhileTracing = truth;
   Py_RETURN_NONE;
 }
 
@@ -93,13 +93,14 @@ PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
                                    &internal)) {
     return nullptr;
   }
+  Hooks& hooks = packageEngine()->hooks;
   auto set = [](Ref<>& hook, PyObject* value) {
     hook = value == Py_None ? Ref<>() : Ref<>::create(value);
   };
-  set(hooks().compiled, compiled);
-  set(hooks().recompileLimit, limit);
-  set(hooks().unsupported, unsupported);
-  set(hooks().internalError, internal);
+  set(hooks.compiled, compiled);
+  set(hooks.recompileLimit, limit);
+  set(hooks.unsupported, unsupported);
+  set(hooks.internalError, internal);
   Py_RETURN_NONE;
 }
 

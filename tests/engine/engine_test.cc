@@ -169,6 +169,38 @@ TEST_F(EngineTest, EnginesHaveSettingsOfTheirOwn) {
   EXPECT_FALSE(whole.capture(second.get(), tuple({1}).get()));
 }
 
+TEST_F(EngineTest, TellsItsListenerOfItsOwnTranslations) {
+  run("def f(a):\n  print('', end='')\n  return a");
+  Engine heard = engine(), other = engine();
+  std::vector<Outcome::Kind> kinds;
+  heard.onTranslation([&](const Outcome& outcome) { kinds.push_back(outcome.kind); });
+  Object first = compiled(heard, "f"), second = compiled(other, "f");
+  for (const Object& each : {first, second, first})
+    EXPECT_TRUE(Object::steal(PyObject_Call(each.get(), tuple({1}).get(), nullptr)));
+  // The function's start, and where it goes on.
+  EXPECT_EQ(kinds, (std::vector{Outcome::Kind::Broken, Outcome::Kind::Whole}));
+  heard.onTranslation(nullptr);
+  EXPECT_TRUE(heard.reset(first.get()));
+  EXPECT_TRUE(Object::steal(PyObject_Call(first.get(), tuple({1}).get(), nullptr)));
+  EXPECT_EQ(kinds.size(), 2u);
+}
+
+int ignore(PyObject*, PyFrameObject*, int, PyObject*) { return 0; }
+
+TEST_F(EngineTest, LeavesWhatADebuggerWatchesToPython) {
+  run("def f(a): return a");
+  Options options;
+  options.compileWhileTracing = true;
+  Engine respectful = engine(), insistent = engine(options);
+  Object first = compiled(respectful, "f"), second = compiled(insistent, "f");
+  PyEval_SetTrace(ignore, nullptr);
+  for (const Object& each : {first, second})
+    EXPECT_TRUE(Object::steal(PyObject_Call(each.get(), tuple({1}).get(), nullptr)));
+  PyEval_SetTrace(nullptr, nullptr);
+  EXPECT_EQ(respectful.translations(first.get())->size(), 0u);
+  EXPECT_EQ(insistent.translations(second.get())->size(), 1u);
+}
+
 TEST_F(EngineTest, GraphsAreRunAlone) {
   run(R"(
 import numpy
