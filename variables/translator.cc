@@ -432,7 +432,9 @@ void Translator::setGradEnabled(bool enabled) {
   trail.record(kGraphGrowth, graph.get(), graph->size());
   std::vector<Argument> arguments;
   arguments.push_back(Argument::constant(enabled ? Py_True : Py_False));
-  graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
+  Node* node =
+      graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
+  node->gradEnabled = gradEnabled_;
   assignTrailed(trail, gradEnabled_, enabled);
 }
 

@@ -642,3 +642,17 @@ def test_interrupts_pass_through_a_graph():
     compiled = armature.compile(lambda x: x + 1, backend=lambda gm, inputs: interrupt)
     with pytest.raises(KeyboardInterrupt):
         compiled(X)
+
+
+def test_a_failing_graph_restores_the_mode_it_found():
+    @armature.compile
+    def f(index, weight):
+        with torch.enable_grad():
+            return torch.nn.functional.embedding(index, weight) + 1
+
+    weight = torch.ones(4, 2)
+    with torch.no_grad():
+        f(torch.tensor([1]), weight)
+        with pytest.raises(IndexError):
+            f(torch.tensor([7]), weight)
+        assert not torch.is_grad_enabled()
