@@ -48,6 +48,9 @@ PyObject* enumName(BorrowedRef<> member) {
   return name && PyUnicode_CheckExact(name) ? name : nullptr;
 }
 
+// C functions hash and compare by what they are bound to and what they do, in C.
+bool isCFunction(const PyTypeObject* type) { return type == &PyCFunction_Type; }
+
 Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
   if (stored.get() == key.get()) return Presence::Present;
   PyTypeObject *storedType = Py_TYPE(stored.get()), *keyType = Py_TYPE(key.get());
@@ -62,15 +65,16 @@ Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
     }
     return Presence::Present;
   }
-  bool bothConstant = isConstant(stored) && isConstant(key);
-  if (bothConstant) {
+  bool bothFunctions = isCFunction(storedType) && isCFunction(keyType);
+  if (bothFunctions || (isConstant(stored) && isConstant(key))) {
     int equal = PyObject_RichCompareBool(stored, key, Py_EQ);  // CPython's own code only
     if (equal < 0) PyErr_Clear();
     return equal > 0 ? Presence::Present : Presence::Absent;
   }
   auto isPlain = [](BorrowedRef<> object) {
     PyTypeObject* type = Py_TYPE(object.get());
-    return comparesByIdentity(type) || isKeyByItems(type) || isConstant(object);
+    return comparesByIdentity(type) || isCFunction(type) || isKeyByItems(type) ||
+           isConstant(object);
   };
   return isPlain(stored) && isPlain(key) ? Presence::Absent : Presence::Unknown;
 }
@@ -88,7 +92,7 @@ std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
     return hash.finish();
   }
   if (typesHashedById().contains(type)) return reinterpret_cast<Py_hash_t>(key.get());
-  if (hashesByIdentity(type) || isConstant(key)) {
+  if (hashesByIdentity(type) || isCFunction(type) || isConstant(key)) {
     Py_hash_t hash = PyObject_Hash(key);
     if (hash != -1) return hash;
     PyErr_Clear();
