@@ -21,11 +21,6 @@ constexpr std::array<FunctionRule, 4> kUniversalFunctions = {
 // numpy.float32(x) and its like: an array, or a scalar of that type.
 constexpr FunctionRule kScalarType = {.sizes = NumPySizes::Computed};
 
-std::string_view textOf(PyObject* object) {
-  const char* text = object && PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
-  return text ? text : "";
-}
-
 bool isNumPysName(std::string_view module) {
   return module == "numpy" || module.starts_with("numpy.");
 }
@@ -69,9 +64,12 @@ void NumPyFunctions::addFamily(const FunctionFamily& family) {
     size_t space = std::min(names.find(' '), names.size());
     std::string name(names.substr(0, space));
     names.remove_prefix(std::min(space + 1, names.size()));
-    if (isMethods) methods_[name] = &family.rule;
-    add(rules, Ref<>::steal(PyObject_GetAttrString(owner.get(), name.c_str())), &family.rule);
+    Ref<> callable = Ref<>::steal(PyObject_GetAttrString(owner.get(), name.c_str()));
     PyErr_Clear();
+    // What a program has put in the place of NumPy's own is not what the rule is about.
+    if (!callable || (&rules == &functions_ && !isFromNumPy(callable))) continue;
+    if (isMethods) methods_[name] = &family.rule;
+    add(rules, std::move(callable), &family.rule);
   }
 }
 
@@ -99,22 +97,19 @@ bool NumPyFunctions::isFromNumPy(BorrowedRef<> callable) const {
   PyObject* object = callable;
   PyTypeObject* type = Py_TYPE(object);
   if (PyFunction_Check(object)) {
-    return isNumPysName(textOf(cpython::read(object, cpython::FunctionField::Module)));
+    return !modules_.moduleOf(cpython::read(object, cpython::FunctionField::Globals)).empty();
   }
   if (PyCFunction_Check(object)) {
-    if (isNumPysName(textOf(cpython::moduleOf(object)))) return true;
     PyObject* self = PyCFunction_GET_SELF(object);
-    return self && isNumPysName(Py_TYPE(self)->tp_name);
+    if (!self) return false;
+    if (PyModule_Check(self)) return !modules_.moduleOf(PyModule_GetDict(self)).empty();
+    return modules_.holdsClass(Py_TYPE(self));
   }
-  if (PyType_Check(object)) {
-    auto* owner = reinterpret_cast<PyTypeObject*>(object);
-    if (!cpython::isHeapType(owner)) return isNumPysName(owner->tp_name);
-    return isNumPysName(textOf(cpython::ownAttribute(owner, "__module__")));
-  }
+  if (PyType_Check(object)) return modules_.holdsClass(reinterpret_cast<PyTypeObject*>(object));
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
-    return isNumPysName(PyDescr_TYPE(object)->tp_name);
+    return modules_.holdsClass(PyDescr_TYPE(object));
   }
-  return isNumPysName(type->tp_name);
+  return modules_.holdsClass(type);
 }
 
 CallRule NumPyFunctions::classifyMethod(BorrowedRef<> name) const {

@@ -8,6 +8,7 @@
 
 #include "libraries/numpy/function_rules.h"
 #include "libraries/numpy/numpy_module.h"
+#include "libraries/package_modules.h"
 #include "variables/library.h"
 
 namespace armature {
@@ -30,6 +31,7 @@ class NumPyFunctions {
   bool isFromNumPy(BorrowedRef<> callable) const;
 
   const NumPyModule& numpy_;
+  mutable PackageModules modules_{"numpy"};
   Rules functions_;
   // Functions of Python's that the graph uses for operators; as callables they are not ours.
   Rules operators_;

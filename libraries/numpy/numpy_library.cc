@@ -28,6 +28,14 @@ void observeSizes(Node* node, Observer& observer) {
   }
 }
 
+PyObject* getitem() {
+  static PyObject* const function = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+    return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
+  }();
+  return function;
+}
+
 }  // namespace
 
 PyTypeObject* NumPyLibrary::typeOf(const TensorMetadata& metadata) const {
@@ -97,7 +105,7 @@ bool NumPyLibrary::isPure(const Node& node) const {
     return true;
   }
   // An item at a constant place.
-  return targetName(node.target) == "operator.getitem" && !mentionsNode(node.arguments[1]);
+  return node.target.get() == getitem() && !mentionsNode(node.arguments[1]);
 }
 
 namespace {

@@ -4,8 +4,8 @@
 #include <array>
 #include <string>
 
-#include "cpython/c_functions.h"
-#include "cpython/function_layout.h"
+#include "cpython/type_lookup.h"
+#include "libraries/torch/callable_names.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/python_functions.h"
 
@@ -48,9 +48,9 @@ constexpr std::array<std::string_view, 27> kPureBindings = {"_accelerator_getAcc
 static_assert(std::ranges::is_sorted(kPureBindings));
 
 // Modules of C functions that are operations.
-constexpr std::array<std::string_view, 6> kOperationModules = {
-    "torch._C._fft", "torch._C._linalg", "torch._C._nested",
-    "torch._C._nn",  "torch._C._sparse", "torch._C._special"};
+constexpr std::array<std::string_view, 7> kOperationModules = {
+    "torch",        "torch._C._fft",    "torch._C._linalg", "torch._C._nested",
+    "torch._C._nn", "torch._C._sparse", "torch._C._special"};
 
 bool isOneTensor(std::string_view returns) {
   return returns.starts_with("Tensor") && !returns.ends_with("[]") &&
@@ -72,16 +72,12 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
 
 CallRule FunctionTable::find(BorrowedRef<> callable) {
   PyTypeObject* type = Py_TYPE(callable.get());
-  if (PyFunction_Check(callable.get())) {
-    using cpython::FunctionField;
-    return classifyPythonFunction(stringView(cpython::read(callable, FunctionField::Module)),
-                                  stringView(cpython::read(callable, FunctionField::Name)));
+  if (PyFunction_Check(callable.get()) || PyCFunction_Check(callable.get())) {
+    return findFunction(callable);
   }
-  if (PyCFunction_Check(callable.get())) return findCFunction(callable);
   if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) {
-    PyTypeObject* owner = PyDescr_TYPE(callable.get());
-    if (!PyType_IsSubtype(torch_.tensorType.get(), owner) || owner == &PyBaseObject_Type) return {};
-    return findMethod(stringView(PyDescr_NAME(callable.get())));
+    const CallableName& name = callableNames().of(callable);
+    return name.module.empty() ? CallRule() : findMethod(name.name);
   }
   if (PyType_Check(callable.get())) {
     return findType(reinterpret_cast<PyTypeObject*>(callable.get()));
@@ -95,22 +91,17 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
   return {};
 }
 
-CallRule FunctionTable::findCFunction(BorrowedRef<> function) {
-  const PyMethodDef* definition = cpython::methodDefinition(function);
-  std::string_view name = definition->ml_name;
-  std::string_view module = stringView(cpython::moduleOf(function));
-  if (!module.starts_with("torch")) return {};
-  bool isOperation = std::ranges::find(kOperationModules, module) != kOperationModules.end();
-  if (!isOperation) {
-    Ref<> operation =
-        Ref<>::steal(PyObject_GetAttrString(torch_.variableFunctions.get(), definition->ml_name));
-    PyErr_Clear();
-    isOperation = operation && operation.get() == function.get();
+CallRule FunctionTable::findFunction(BorrowedRef<> function) {
+  const CallableName& name = callableNames().of(function);
+  // The operator module's functions are Python's own.
+  if (name.module.empty() || name.module == "operator") return {};
+  if (PyFunction_Check(function.get())) return classifyPythonFunction(name);
+  if (std::ranges::binary_search(kPureBindings, name.name)) {
+    return {.kind = CallKind::ConstantFoldable};
   }
-  if (std::ranges::binary_search(kPureBindings, name)) return {.kind = CallKind::ConstantFoldable};
-  if (isOperation) {
-    const char* reason = reasonAgainstOperation(name);
-    return reason ? unsupported(reason) : graphOperation(name);
+  if (std::ranges::find(kOperationModules, name.module) != kOperationModules.end()) {
+    const char* reason = reasonAgainstOperation(name.name);
+    return reason ? unsupported(reason) : graphOperation(name.name);
   }
   return unsupported("this C function of torch is not an operation on tensors");
 }
@@ -119,16 +110,14 @@ CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
   if (type == torch_.tensorType.get()) {
     return unsupported("torch.Tensor makes a tensor of uninitialized or of given data");
   }
-  for (const char* name : {"device", "Size", "finfo", "iinfo"}) {
+  auto is = [&](const char* name) {
     Ref<> known = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), name));
     PyErr_Clear();
-    if (known && known.get() == reinterpret_cast<PyObject*>(type.get())) {
-      return {.kind = CallKind::ConstantFoldable};
-    }
-  }
-  if (std::string_view(type->tp_name) == "torch._C.Generator") {
-    return unsupported("random number generators are not modelled");
-  }
+    return known && known.get() == reinterpret_cast<PyObject*>(type.get());
+  };
+  if (is("device") || is("Size") || is("finfo") || is("iinfo"))
+    return {.kind = CallKind::ConstantFoldable};
+  if (is("Generator")) return unsupported("random number generators are not modelled");
   return {};
 }
 
@@ -158,14 +147,23 @@ CallRule FunctionTable::findOperator(BorrowedRef<> overloadOrPacket) {
 }
 
 CallRule FunctionTable::classifyMethod(BorrowedRef<> name) {
-  std::string_view text = stringView(name);
-  auto [entry, isNew] = methods_.try_emplace(llvm::StringRef(text.data(), text.size()));
-  if (!isNew) return entry->second;
-  Ref<> method = Ref<>::steal(
-      PyObject_GetAttr(reinterpret_cast<PyObject*>(torch_.tensorType.get()), name.get()));
-  PyErr_Clear();
-  if (method && PyCallable_Check(method.get())) entry->second = findMethod(text);
-  return entry->second;
+  PyObject* method = cpython::lookup(torch_.tensorType.get(), name);
+  if (!method) return {};
+  if (auto found = methods_.find(method); found != methods_.end()) return found->second;
+  CallRule rule = findMethodRule(method, stringView(name));
+  methods_[method] = rule;
+  kept_.push_back(Ref<>::create(method));
+  return rule;
+}
+
+// A program can give torch.Tensor methods of its own, by any name: they are functions to trace.
+CallRule FunctionTable::findMethodRule(BorrowedRef<> method, std::string_view name) {
+  if (PyFunction_Check(method.get())) {
+    const CallableName& known = callableNames().of(method);
+    return known.module.empty() ? CallRule{.kind = CallKind::Inline} : findMethod(name);
+  }
+  if (!callableNames().of(method).module.empty()) return findMethod(name);
+  return unsupported("the program has put it into torch.Tensor");
 }
 
 CallRule FunctionTable::findMethod(std::string_view name) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/StringMap.h>
 
 #include <string_view>
 #include <vector>
@@ -21,10 +20,11 @@ class FunctionTable {
 
  private:
   CallRule find(BorrowedRef<> callable);
-  CallRule findCFunction(BorrowedRef<> function);
+  CallRule findFunction(BorrowedRef<> function);
   CallRule findType(BorrowedRef<PyTypeObject> type);
   CallRule findOperator(BorrowedRef<> overloadOrPacket);
   CallRule findMethod(std::string_view name);
+  CallRule findMethodRule(BorrowedRef<> method, std::string_view name);
   // A function or method that has schemas under `name`, or has none.
   CallRule graphOperation(std::string_view name);
   // True if every schema of the name that is about tensors returns one tensor.
@@ -35,7 +35,7 @@ class FunctionTable {
   // go. `kept_` keeps the keys alive.
   llvm::DenseMap<PyObject*, CallRule> known_;
   std::vector<Ref<>> kept_;
-  llvm::StringMap<CallRule> methods_;
+  llvm::DenseMap<PyObject*, CallRule> methods_;  // by what torch.Tensor has
 };
 
 }  // namespace armature

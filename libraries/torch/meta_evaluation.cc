@@ -7,6 +7,7 @@
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "guards/array_library.h"
+#include "libraries/torch/callable_names.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/evaluation_state.h"
 
@@ -125,7 +126,7 @@ class Evaluation {
   bool needsFake() {
     if (!onlyCpu_) return true;
     // Its implementation is chosen by the device, and the layout of its result with it.
-    if (targetName(node_.target).ends_with(".scaled_dot_product_attention")) return true;
+    if (callableNames().of(node_.target).name == "scaled_dot_product_attention") return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
     Ref<> autocast = Ref<>::steal(
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)

@@ -118,8 +118,8 @@ constexpr std::array kFunctions = {
     NamedRule{"torch.nn.utils.rnn.pack_padded_sequence", CallKind::Unsupported, kReadsData},
     NamedRule{"torch.nn.utils.rnn.pad_packed_sequence", CallKind::Unsupported, kReadsData},
     // Methods of torch.Tensor.
-    NamedRule{"torch._tensor.split", CallKind::GraphOperation},
-    NamedRule{"torch._tensor.backward", CallKind::Unsupported, kAutograd},
+    NamedRule{"torch.Tensor.split", CallKind::GraphOperation},
+    NamedRule{"torch.Tensor.backward", CallKind::Unsupported, kAutograd},
 };
 
 struct ModuleRule {
@@ -198,18 +198,21 @@ CallRule rule(CallKind kind, const char* reason, std::string_view name) {
 
 }  // namespace
 
-CallRule classifyPythonFunction(std::string_view module, std::string_view name) {
-  if (!isIn(module, "torch")) return {};
-  std::string qualified = std::string(module) + "." + std::string(name);
+CallRule classifyPythonFunction(const CallableName& function) {
+  const auto& [module, name] = function;
+  if (module.empty()) return {};
+  std::string qualified = function.qualified();
   for (const NamedRule& entry : kFunctions) {
     if (entry.name == qualified) return rule(entry.kind, entry.reason, name);
   }
-  // Helpers of the functions above, which are reached only where those are looked into.
+  // Helpers of the operations, which are reached only where those are looked into.
   if (isIn(module, "torch.nn.functional") && name.starts_with('_')) {
     return {.kind = CallKind::Inline};
   }
   for (const ModuleRule& entry : kModules) {
-    if (isIn(module, entry.prefix)) return rule(entry.kind, entry.reason, name);
+    if (!isIn(module, entry.prefix)) continue;
+    if (entry.kind == CallKind::GraphOperation && name.empty()) break;
+    return rule(entry.kind, entry.reason, name);
   }
   return {.kind = CallKind::Inline};
 }

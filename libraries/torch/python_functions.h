@@ -1,13 +1,13 @@
 // What a trace does with torch's functions that are written in Python.
 #pragma once
 
-#include <string_view>
-
+#include "libraries/torch/callable_names.h"
 #include "variables/library.h"
 
 namespace armature {
 
-// By the module and the name of the function. NotOurs if the module is not torch's.
-CallRule classifyPythonFunction(std::string_view module, std::string_view name);
+// NotOurs if the function is not torch's. What differs from the rest of its module is in a table;
+// only what a module has as an attribute is an operation.
+CallRule classifyPythonFunction(const CallableName& function);
 
 }  // namespace armature

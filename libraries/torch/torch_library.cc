@@ -8,6 +8,7 @@
 #include "core/graph_break.h"
 #include "cpython/function_layout.h"
 #include "guards/array_library.h"
+#include "libraries/torch/callable_names.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
@@ -111,10 +112,9 @@ bool isInPlaceCall(const Node& node) {
 }
 
 // An in-place function of the operator module, whose names are like those of others: iadd, setitem.
-bool isInPlaceOperator(std::string_view qualifiedName) {
-  constexpr std::string_view kModule = "operator.";
-  if (!qualifiedName.starts_with(kModule)) return false;
-  std::string_view name = qualifiedName.substr(kModule.size());
+bool isInPlaceOperator(const CallableName& callable) {
+  if (callable.module != "operator") return false;
+  std::string_view name = callable.name;
   bool isInPlace = name.starts_with('i') && name != "invert" && name != "inv" && name != "index" &&
                    name != "is_" && name != "is_not" && name != "indexOf" && name != "itemgetter";
   return isInPlace || name == "setitem" || name == "delitem";
@@ -191,18 +191,19 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
       node.operation != NodeOperation::CallMethod) {
     return NodeEffect::Other;
   }
-  std::string qualified = targetName(node.target);
-  std::string_view name = qualified;
-  if (size_t dot = name.rfind('.'); dot != std::string_view::npos) name.remove_prefix(dot + 1);
+  const CallableName& callable = callableNames().of(node.target);
+  std::string_view name = callable.name;
+  // Methods, and Python's own getattr, are what they are called.
+  if (node.operation == NodeOperation::CallMethod) name = stringView(node.target);
   // An overload of torch.ops: "torch.ops.aten.add_.Tensor".
   if (Py_TYPE(node.target.get()) == torch_.opOverload.get()) {
-    bool none =
-        !functions_.classify(node.target).mutates && qualified.find("rand") == std::string::npos;
+    bool none = !functions_.classify(node.target).mutates &&
+                callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
   if (name == "_set_grad_enabled") return NodeEffect::GradMode;
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
-  bool changes = isInPlaceName(name) || isInPlaceOperator(qualified) || isInPlaceCall(node) ||
+  bool changes = isInPlaceName(name) || isInPlaceOperator(callable) || isInPlaceCall(node) ||
                  isRandomName(name) || hasOtherEffects(name);
   return changes ? NodeEffect::Other : NodeEffect::None;
 }

@@ -51,12 +51,9 @@ const TorchModule* TorchModule::get() {
   return module;
 }
 
-std::string_view stringView(BorrowedRef<> object) {
-  if (!object || !PyUnicode_Check(object.get())) return {};
-  Py_ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(object.get(), &size);
-  if (!text) PyErr_Clear();
-  return text ? std::string_view(text, size) : std::string_view();
+PackageModules& TorchModule::modules() {
+  static auto* modules = new PackageModules("torch");
+  return *modules;
 }
 
 }  // namespace armature

@@ -1,9 +1,8 @@
 // The objects of the imported torch that the library compares with.
 #pragma once
 
-#include <string_view>
-
 #include "core/ref.h"
+#include "libraries/package_modules.h"
 
 namespace armature {
 
@@ -17,11 +16,10 @@ struct TorchModule {
   Ref<PyTypeObject> higherOrderOperator;
   Ref<> schemasForOperator;  // torch._C._jit_get_schemas_for_operator
 
+  // torch's modules, by identity.
+  static PackageModules& modules();
   // Null while torch is not imported, or not completely. Imports nothing.
   static const TorchModule* get();
 };
-
-// The text of a str; empty for anything else.
-std::string_view stringView(BorrowedRef<> object);
 
 }  // namespace armature

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string>
 
+#include "libraries/torch/callable_names.h"
+
 namespace armature {
 
 namespace {
@@ -84,7 +86,7 @@ const RuleEntry* findByMethod(std::string_view name) {
 }
 
 const RuleEntry* findFunction(BorrowedRef<> target) {
-  std::string name = targetName(target);
+  std::string name = callableNames().of(target).qualified();
   // C functions whose module says where they are defined, not where programs find them.
   if (const RuleEntry* entry = table().find(name)) return entry;
   constexpr std::string_view kFunctional = "torch.functional.";
