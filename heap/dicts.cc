@@ -13,9 +13,7 @@ Found Heap::item(const Source* source, PyObject* dict, PyObject* key) {
   cpython::DictItem found;
   if (hash) found = lookUp(reinterpret_cast<PyDictObject*>(dict), key, *hash);
   if (!hash || found.presence == Presence::Unknown) {
-    throw GraphBreak("Key compared by the program", describe(key),
-                     "The key, or one in the dict, has an __eq__ or __hash__ that Python would "
-                     "ask.");
+    throw GraphBreak(GraphBreakKind::KeyComparedByProgram, describe(key));
   }
   PyObject* value = found.value;
   depend(source, value ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS, key);

@@ -171,8 +171,7 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
     if (code.locals[i].kind != LocalKind::Free) continue;
     NewCellVariable* cell = function->closure[next++];
     if (cell->existing() && !cell->contents() && effects.last(cell) == SideEffects::kNone) {
-      throw GraphBreak("Function with an empty cell", describe(Value(function)),
-                       "A variable of the function's closure has no value, which is not guarded.");
+      throw GraphBreak(GraphBreakKind::EmptyCell, describe(Value(function)));
     }
     locals[i] = cell;
   }
@@ -246,8 +245,7 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   realize(positional);
   PyTypeObject* type = typeOf(positional);
   if (!type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item)) {
-    throw GraphBreak("* of something that is not iterable", describe(positional),
-                     "Python raises TypeError.");
+    throw GraphBreak(GraphBreakKind::UnpackedNotIterable, describe(positional));
   }
   if (!iterateInto(*this, positional, arguments.values)) return false;
   Ref<> names;
@@ -256,13 +254,11 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
     Ref<> list = Ref<>::steal(PyList_New(0));
     auto* dict = trackerOf<DictVariable>(frame.peek(1));
     if (!dict) {
-      throw GraphBreak("** of something that is not a dict", describe(frame.peek(1)),
-                       "Only dicts are unpacked into keyword arguments.");
+      throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
     }
     dict->forEach(*this, [&](const OrderedValueMap::Entry& entry) {
       if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
-        throw GraphBreak("Keyword that is not a string", describe(entry.key),
-                         "Python raises TypeError.");
+        throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
       }
       PyList_Append(list.get(), entry.key.object());
       arguments.values.push_back(entry.value);

@@ -23,8 +23,7 @@ Value instantiate(Translator& translator, Value value) {
   if (isClass) return call(translator, value, llvm::ArrayRef<Value>());
   if (!object && translator.heap.isSubtype(typeOf(value),
                                            reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
-    throw GraphBreak("Existing exception object", describe(value),
-                     "Exceptions that existed before the trace are not modelled.");
+    throw GraphBreak(GraphBreakKind::ExistingException, describe(value));
   }
   return translator.raise(PyExc_TypeError, "exceptions must derive from BaseException");
 }

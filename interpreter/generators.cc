@@ -18,8 +18,7 @@ class SuspendedGenerator : public SuspendedFrame {
 
 Value InstructionTranslator::makeGenerator(Frame& frame) {
   if (frame.code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    throw GraphBreak("Coroutine", PyUnicode_AsUTF8(frame.code->name.get()),
-                     "async functions are not traced.");
+    throw GraphBreak(GraphBreakKind::Coroutine, PyUnicode_AsUTF8(frame.code->name.get()));
   }
   auto suspended = std::make_unique<SuspendedGenerator>();
   suspended->frame = std::make_unique<Frame>();

@@ -171,10 +171,11 @@ void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
 Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   Outcome outcome;
   BreakReason& report = outcome.reason.emplace();
-  report.gbType = reason.gbType();
+  const GraphBreakEntry& kind = entryOf(reason.kind());
+  report.gbType = kind.gbType;
   report.context = reason.context();
   report.explanation = reason.explanation();
-  report.hints = reason.hints();
+  report.hints = kind.hints();
   report.filename = PyUnicode_AsUTF8(frame_->code->filename.get());
   report.function = PyUnicode_AsUTF8(frame_->code->name.get());
   report.line = frame_->code->positions[frame_->pc].line;
@@ -259,9 +260,7 @@ bool InstructionTranslator::unwind(Frame* entry) {
         message += ": " + describe(raised->arguments[0]);
       }
     }
-    throw GraphBreak("Observed exception", message,
-                     "The traced code raises an exception that it does not catch; Python raises "
-                     "it where it belongs.");
+    throw GraphBreak(GraphBreakKind::ObservedException, message);
   }
   for (;;) {
     Frame& frame = *frame_;
@@ -545,8 +544,7 @@ Value InstructionTranslator::run(Frame* entry) {
         } else if (sent.is(Py_None)) {
           item = iteratorNext(*this, receiver);
         } else {
-          throw GraphBreak("Value sent to an iterator", describe(receiver),
-                           "Only generators take values by send().");
+          throw GraphBreak(GraphBreakKind::ValueSentToIterator, describe(receiver));
         }
         if (item) {
           frame.peek(1) = std::move(item);
@@ -579,8 +577,8 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = importInstruction(frame, instruction);
         break;
       default:
-        throw GraphBreak("Unsupported instruction", std::string(opcodeName(instruction.opcode)),
-                         "This instruction is not traced.");
+        throw GraphBreak(GraphBreakKind::UnsupportedInstruction,
+                         std::string(opcodeName(instruction.opcode)));
     }
     if (ok) {
       ++frame.pc;

@@ -20,8 +20,7 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
   if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
   if (!builtins) return PyEval_GetBuiltins();
   if (PyDict_Check(builtins)) return builtins;
-  throw GraphBreak("Builtins that are no dict", describe(Value::constant(builtins)),
-                   "The globals' __builtins__ are neither a module nor a dict.");
+  throw GraphBreak(GraphBreakKind::BuiltinsNotDict, describe(Value::constant(builtins)));
 }
 
 }  // namespace
@@ -52,8 +51,7 @@ bool InstructionTranslator::storeName(Frame& frame, const Instruction& instructi
       raise(PyExc_NameError, "name '%U' is not defined", name);
       return false;
     default:
-      throw GraphBreak("Name in a class body", PyUnicode_AsUTF8(name),
-                       "Class bodies are not traced; Python runs them.");
+      throw GraphBreak(GraphBreakKind::ClassBody, PyUnicode_AsUTF8(name));
   }
 }
 
@@ -82,13 +80,11 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
       cell->store(*this, Value());
       return true;
     default:
-      throw GraphBreak("Name in a class body", "LOAD_CLASSDEREF",
-                       "Class bodies are not traced; Python runs them.");
+      throw GraphBreak(GraphBreakKind::ClassBody, "LOAD_CLASSDEREF");
   }
   const LocalVariable& variable = frame.code->locals[instruction.argument];
   if (cell->existing() && effects.last(cell) == SideEffects::kNone) {
-    throw GraphBreak("Empty cell", PyUnicode_AsUTF8(variable.name.get()),
-                     "The variable has no value, which is not guarded.");
+    throw GraphBreak(GraphBreakKind::EmptyCell, PyUnicode_AsUTF8(variable.name.get()));
   }
   if (variable.kind == LocalKind::Free) {
     raise(PyExc_NameError,
@@ -164,8 +160,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
     Value value = getOptionalAttribute(*this, frame.peek(1), name);
     if (!value) {
       if (exceptionPending()) return false;
-      throw GraphBreak("Import of a submodule", PyUnicode_AsUTF8(name),
-                       "The name is not an attribute of the module yet.");
+      throw GraphBreak(GraphBreakKind::ImportOfSubmodule, PyUnicode_AsUTF8(name));
     }
     frame.push(std::move(value));
     return true;
@@ -177,9 +172,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
   PyObject* module = heap.item(sources->modulesDict(), modules, name).object;
   bool absolute = level && PyLong_CheckExact(level) && Py_SIZE(level) == 0;
   if (!absolute || !module || !PyModule_CheckExact(module)) {
-    throw GraphBreak("Import inside traced code", PyUnicode_AsUTF8(name),
-                     "The module is not imported yet, or the import is relative.",
-                     {"Import at the top of the file."});
+    throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, PyUnicode_AsUTF8(name));
   }
   const Source* source = sources->item(SourceKind::DictItem, sources->modulesDict(), name);
   addGuard(source, GuardType::MODULE_MATCH, module);
@@ -190,8 +183,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
       Ref<> top = Ref<>::steal(PyUnicode_Substring(name, 0, dot));
       module = heap.item(sources->modulesDict(), modules, top.get()).object;
       if (!module || !PyModule_CheckExact(module)) {
-        throw GraphBreak("Import inside traced code", PyUnicode_AsUTF8(name),
-                         "The parent package is not a plain module.");
+        throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, PyUnicode_AsUTF8(name));
       }
     }
   }

@@ -177,15 +177,14 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
       realize(frame.peek(1));
       auto* other = trackerOf<DictVariable>(frame.peek(1));
       if (!other) {
-        throw GraphBreak("** of something that is not a dict", describe(frame.peek(1)),
-                         "Only dicts are unpacked with **.");
+        throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
       }
       bool merge = instruction.opcode == Opcode::DICT_MERGE;
       bool ok = true;
       other->forEach(*this, [&](const OrderedValueMap::Entry& entry) {
         if (!ok) return;
         if (merge && dict->has(*this, entry.key)) {
-          throw GraphBreak("Keyword given twice", describe(entry.key), "Python raises TypeError.");
+          throw GraphBreak(GraphBreakKind::KeywordGivenTwice, describe(entry.key));
         }
         ok = dict->set(*this, entry.key, entry.value);
       });
@@ -205,7 +204,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
       Value& value = frame.peek(count - i);
       realize(value);
       PyObject* piece = value.objectOrNull();
-      if (!piece) throw GraphBreak("Text made of traced values", describe(value), "Not modelled.");
+      if (!piece) throw GraphBreak(GraphBreakKind::FormattingOfTracedValue, describe(value));
       Py_INCREF(piece);
       PyTuple_SET_ITEM(pieces.get(), i, piece);
     }
@@ -229,7 +228,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
       Value repr = toRepr(*this, value);
       value = repr ? fromPython(PyObject_ASCII(repr.object())) : repr;
       if (value && !isConstantData(frame.peek(hasSpecification ? 2 : 1))) {
-        throw GraphBreak("ascii() of a traced object", "!a", "Not modelled.");
+        throw GraphBreak(GraphBreakKind::FormattingOfTracedValue, "!a");
       }
       if (value) value = fromPython(PyObject_ASCII(frame.peek(hasSpecification ? 2 : 1).object()));
       break;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/graph_break.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
 #include "runtime/input_guards.h"
@@ -15,21 +16,17 @@ namespace armature {
 namespace {
 
 // A break that is known only after the trace, of the function as a whole.
-BreakReason wholeFunction(const Code& code, std::string type, std::string context,
-                          std::string explanation) {
+BreakReason wholeFunction(const Code& code, GraphBreakKind kind, std::string context) {
+  const GraphBreakEntry& entry = entryOf(kind);
   BreakReason reason;
-  reason.gbType = std::move(type);
+  reason.gbType = entry.gbType;
   reason.context = std::move(context);
-  reason.explanation = std::move(explanation);
+  reason.explanation = entry.explanation;
+  reason.hints = entry.hints();
   reason.filename = textOf(code.filename);
   reason.function = textOf(code.name);
   reason.line = code.firstLine;
   return reason;
-}
-
-BreakReason notRebuilt(const Code& code, std::string context) {
-  return wholeFunction(code, "Result that cannot be rebuilt", std::move(context),
-                       "No bytecode makes an object that the function returns or changes.");
 }
 
 }  // namespace
@@ -222,7 +219,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     throw PendingPythonException();
   }
   if (!generated.unsupported.empty() && !outcome.reason) {
-    outcome.reason = notRebuilt(*entry_.code, generated.unsupported);
+    outcome.reason = wholeFunction(*entry_.code, GraphBreakKind::NotRebuilt, generated.unsupported);
   }
   if (!generated.unsupported.empty() && settings_->fullGraph)
     raiseUnsupported(hooks(), *outcome.reason);
@@ -270,8 +267,8 @@ void CodeCache::recordInternalError(const std::string& message) {
   internalErrors_.push_back(message);
   if (settings_->fullGraph) {
     try {
-      raiseUnsupported(hooks(), wholeFunction(*entry_.code, "Internal error", message,
-                                              "Armature failed where it should not have."));
+      raiseUnsupported(hooks(),
+                       wholeFunction(*entry_.code, GraphBreakKind::InternalError, message));
     } catch (const RaisedForUser&) {
       return;
     }

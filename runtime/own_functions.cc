@@ -19,13 +19,11 @@ Value isCompilingHandler(Translator& translator, const Value&, CallArguments& ar
 }
 
 Value graphBreakHandler(Translator&, const Value&, CallArguments&) {
-  throw GraphBreak("Call of graph_break()", "", "The program asks for a graph break here.",
-                   {"Remove the call to get one graph."});
+  throw GraphBreak(GraphBreakKind::GraphBreakCall);
 }
 
 [[noreturn]] void breakOnDisabled(BorrowedRef<> callable) {
-  throw GraphBreak("Call of a disabled function", describe(callable),
-                   "armature.disable() keeps this function out of the graph.");
+  throw GraphBreak(GraphBreakKind::DisabledFunction, describe(callable));
 }
 
 // A compiled function is traced as the function that it stands for: `fn` in compile(fn).

@@ -10,9 +10,7 @@ namespace armature {
 bool SideEffects::concerns(VariableTracker* target) {
   if (target->source()) return true;
   if (!target->existing()) return false;
-  throw GraphBreak("Change of an object without a source", describe(target),
-                   "The object existed before the trace, and there is no path by which it could be "
-                   "found again.");
+  throw GraphBreak(GraphBreakKind::ChangeWithoutSource, describe(target));
 }
 
 int32_t SideEffects::append(Effect effect) {

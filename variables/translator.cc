@@ -71,8 +71,7 @@ Value Translator::raiseFromPython() {
   }
   // Nobody knows whether the program, too, would run out of memory here: Python finds out.
   if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) {
-    throw GraphBreak("Out of memory while tracing", "",
-                     "An operation on constants took more memory than there is.");
+    throw GraphBreak(GraphBreakKind::OutOfMemory);
   }
   PyException_SetTraceback(real.get(), Py_None);
   ValueVector arguments;
@@ -131,8 +130,7 @@ DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
     if (auto* variable = trackerOf<DictVariable>(value)) return variable;
     auto* user = trackerOf<UserObjectVariable>(value);
     if (user && user->container) return user->container;
-    throw GraphBreak("Globals that are not modelled", describe(value),
-                     "The globals of a function lie in a dict of a type that is not traced.");
+    throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(value));
   }
   auto* variable = make<DictVariable>(sources->globalsDict(dict, dict == rootGlobals_), dict);
   remember(dict, variable);
@@ -219,10 +217,8 @@ class ArgumentBuilder {
     if (value.isConstant()) return Argument::constant(value.object());
     if (auto* tensor = trackerOf<TensorVariable>(value)) {
       if (tensor->libraryKind() == library_.kind()) return Argument(tensor->node);
-      throw GraphBreak("Array of another library",
-                       targetName(target_) + "(" + describe(value) + ")",
-                       "An operation takes torch tensors or NumPy arrays, not both; conversions "
-                       "between them are not traced.");
+      throw GraphBreak(GraphBreakKind::MixedLibraries,
+                       targetName(target_) + "(" + describe(value) + ")");
     }
     if (auto* sequence = trackerOf<SequenceVariable>(value)) {
       if (llvm::isa<NamedTupleVariable>(sequence)) unsupported(value);
@@ -255,10 +251,8 @@ class ArgumentBuilder {
 
  private:
   [[noreturn]] void unsupported(const Value& value) {
-    throw GraphBreak("Graph operation with an unsupported argument",
-                     targetName(target_) + "(" + describe(value) + ")",
-                     "Only tensors, constants, and lists, tuples, slices and dicts of them can be "
-                     "arguments of an operation in the graph.");
+    throw GraphBreak(GraphBreakKind::UnsupportedArgument,
+                     targetName(target_) + "(" + describe(value) + ")");
   }
   Translator& translator_;
   const Library& library_;
@@ -323,8 +317,7 @@ class ResultBuilder {
     for (const Value& argument : arguments_) {
       if (Value found = findIn(translator_.realized(argument), node)) return found;
     }
-    throw GraphBreak("Result that is an element of an argument", targetName(node->target),
-                     "The operation returns an array that was found inside one of its arguments.");
+    throw GraphBreak(GraphBreakKind::ElementOfArgument, targetName(node->target));
   }
 
   Value findIn(const Value& value, Node* node) {
@@ -393,9 +386,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   auto* tensor = trackerOf<TensorVariable>(target_);
   auto* resultTensor = trackerOf<TensorVariable>(result);
   if (!tensor || !(resultTensor || result.is(Py_None))) {
-    throw GraphBreak("Mutation of several tensors at once", targetName(target),
-                     "An operation with more than one mutated tensor (out= with a tuple) is not "
-                     "modelled.");
+    throw GraphBreak(GraphBreakKind::SeveralMutations, targetName(target));
   }
   recordTensorMutation(*this, tensor);
   if (!resultTensor) return result;
@@ -407,10 +398,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 // hand is heard when it is evaluated; so everything about the inputs is guarded.
 void Translator::checkBeforeHandler(const Library& library, Node* node) {
   if (library.mayFailOnData(*node)) {
-    throw GraphBreak("Operation inside an exception handler", targetName(node->target),
-                     "The operation may fail or warn because of data, and the program could catch "
-                     "that.",
-                     {"Move the try or with statement out of the compiled function."});
+    throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {
@@ -442,9 +430,7 @@ bool Translator::enterRecursion() {
   // The C++ stack is the limit here, as the C stack is CPython's.
   constexpr int kLimit = 400;
   if (recursionDepth_ >= kLimit) {
-    throw GraphBreak("Deep recursion through special methods", "",
-                     "Python functions called from within operations (keys of sorted, special "
-                     "methods, properties) are nested too deep to trace.");
+    throw GraphBreak(GraphBreakKind::DeepRecursion);
   }
   ++recursionDepth_;
   return true;

@@ -98,12 +98,10 @@ class TrialRun {
 
  private:
   [[noreturn]] void breakOnForm(const char* why) const {
-    throw GraphBreak("Unsupported call of a NumPy function", targetName(node_.target), why);
+    throw GraphBreak(GraphBreakKind::UnsupportedNumPyCall, targetName(node_.target), why);
   }
   [[noreturn]] void breakOnData() const {
-    throw GraphBreak("Data dependent operator", targetName(node_.target),
-                     "What the operation returns depends on the data of an array, which is not "
-                     "known while tracing.");
+    throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node_.target));
   }
 
   // Only forms of the call are let through in which nothing but data depends on data.
@@ -123,7 +121,7 @@ class TrialRun {
       }
       if (std::string_view(keyword) == "out") {
         if (mentionsNode(argument) && argument.kind() != Argument::Kind::Node) {
-          breakOnForm("Several output arrays at once are not modelled.");
+          breakOnForm("The call writes into several output arrays at once; write into one at a time.");
         }
       } else if (!keywordMayHoldArrays(keyword) && mentionsNode(argument)) {
         breakOnData();
@@ -293,10 +291,8 @@ class TrialRun {
   }
 
   [[noreturn]] void breakOnResult(PyTypeObject* type) const {
-    throw GraphBreak("Result of NumPy that is not modelled",
-                     targetName(node_.target) + " returns " + type->tp_name,
-                     "Only arrays and scalars of numbers, and tuples and lists of them, are traced "
-                     "as results of NumPy's functions.");
+    throw GraphBreak(GraphBreakKind::UnsupportedNumPyResult,
+                     targetName(node_.target) + " returns " + type->tp_name);
   }
 
   static constexpr DType kBool = 0;  // NPY_BOOL

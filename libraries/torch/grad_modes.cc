@@ -11,8 +11,7 @@ namespace {
 template <bool kTarget>
 Value makeMode(Translator& translator, const Value& callable, CallArguments& arguments) {
   if (!arguments.values.empty()) {
-    throw GraphBreak("Grad mode used as a decorator", describe(callable),
-                     "Decorating a function inside traced code is not modelled.");
+    throw GraphBreak(GraphBreakKind::GradModeDecorator, describe(callable));
   }
   return translator.make<ContextManagerVariable>(typeOf(callable), callable, kTarget, false);
 }

@@ -32,9 +32,7 @@ const char* operationText(const Node& node, std::string& buffer) {
 
 [[noreturn]] void breakOnData(const Node& node) {
   std::string name;
-  throw GraphBreak("Data dependent operator", operationText(node, name),
-                   "What the operation returns depends on the data of a tensor, which is not known "
-                   "while tracing.");
+  throw GraphBreak(GraphBreakKind::DataDependentOperator, operationText(node, name));
 }
 
 ResultStructure failed() {
@@ -330,8 +328,8 @@ class Evaluation {
     if (!read) {
       PyErr_Clear();
       std::string name;
-      throw GraphBreak("Result of an unsupported form", operationText(node_, name),
-                       "The operation returns a tensor that is not modelled: " + why + ".");
+      throw GraphBreak(GraphBreakKind::UnsupportedResult, operationText(node_, name),
+                       "The operation returns a tensor that a graph cannot describe: " + why + ".");
     }
     // Meta tensors stood for the CPU's.
     if (stand_ == Stand::Meta) result->device = {};
@@ -387,8 +385,8 @@ class Evaluation {
     Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
     PyErr_Clear();
     std::string name;
-    throw GraphBreak("Operator does not support running with fake tensors",
-                     operationText(node_, name), std::string(stringView(text)));
+    throw GraphBreak(GraphBreakKind::FakeTensorFailure, operationText(node_, name),
+                     std::string(stringView(text)));
   }
 
   // The operation fails on meta tensors: with an error of the program's, whose wording real tensors

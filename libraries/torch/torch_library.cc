@@ -35,9 +35,9 @@ void observePlaceholder(Node& placeholder, Observer& observer) {
     std::string why = "torch is not registered with the guards";
     const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
     if (!library || !library->read(placeholder.example, *metadata, &why)) {
-      throw GraphBreak("Input of an unsupported form",
+      throw GraphBreak(GraphBreakKind::UnsupportedInput,
                        placeholder.source ? placeholder.source->name() : "",
-                       "The tensor is not modelled: " + why + ".");
+                       "A graph cannot describe the tensor: " + why + ".");
     }
     placeholder.metadata = std::move(metadata);
   }

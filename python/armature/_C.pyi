@@ -94,6 +94,9 @@ class DisabledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: object, owner: type | None = ..., /) -> Any: ...
 
+def graph_break_kinds() -> list[tuple[str, str, str, list[str]]]:
+    """The identifier, gb_type, explanation and hints of each kind of graph break."""
+
 def entries(compiled: CompiledFunction | CompiledCallable, /) -> list[Entry]:
     """A dict for each translation of a compiled function."""
 

@@ -15,7 +15,14 @@ from armature import backends, logging
 from armature._C import graph_break, is_compiling
 from armature._compile import compile, disable, guard_check, reset
 from armature._config import config
-from armature._explain import BreakReason, Explanation, Translation, explain
+from armature._explain import (
+    BreakReason,
+    Explanation,
+    GraphBreakKind,
+    Translation,
+    explain,
+    graph_break_kinds,
+)
 from armature.backends import list_backends
 from armature.exc import InternalError, InvalidBackend, RecompileLimitWarning, Unsupported
 from armature.logging import set_logs
@@ -23,6 +30,7 @@ from armature.logging import set_logs
 __all__ = [
     "BreakReason",
     "Explanation",
+    "GraphBreakKind",
     "InternalError",
     "InvalidBackend",
     "RecompileLimitWarning",
@@ -34,6 +42,7 @@ __all__ = [
     "disable",
     "explain",
     "graph_break",
+    "graph_break_kinds",
     "guard_check",
     "is_compiling",
     "list_backends",

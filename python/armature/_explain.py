@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from armature import _C
 from armature._compile import Settings, _compile_any, _functions
 from armature.backends import BackendFunction
 from armature.logging import format_break
+
+
+class GraphBreakKind(NamedTuple):
+    """A kind of graph break. The explanation of a break may be more special than that of its kind."""
+
+    name: str
+    gb_type: str
+    explanation: str
+    hints: list[str]
+
+
+def graph_break_kinds() -> list[GraphBreakKind]:
+    """Every kind of graph break that there is."""
+    return [GraphBreakKind(*kind) for kind in _C.graph_break_kinds()]
 
 
 @dataclass(frozen=True)

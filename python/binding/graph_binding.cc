@@ -190,7 +190,7 @@ PyObject* guarded(Function&& function) {
     return function().release();
   } catch (const PythonError&) {
   } catch (const GraphBreak& graphBreak) {
-    PyErr_Format(PyExc_NotImplementedError, "%s: %s: %s", graphBreak.gbType().c_str(),
+    PyErr_Format(PyExc_NotImplementedError, "%s: %s: %s", entryOf(graphBreak.kind()).gbType,
                  graphBreak.context().c_str(), graphBreak.explanation().c_str());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_ValueError, error.what());

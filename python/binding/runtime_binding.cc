@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/graph_break.h"
 #include "cpython/c_functions.h"
 #include "runtime/compiled_function.h"
 #include "runtime/dict_builder.h"
@@ -13,6 +14,19 @@
 namespace armature {
 
 namespace {
+
+PyObject* graphBreakKinds(PyObject*, PyObject*) {
+  Ref<> result = Ref<>::steal(PyList_New(0));
+  if (!result) return nullptr;
+  for (const GraphBreakEntry& entry : graphBreakRegistry()) {
+    Ref<> hints = Ref<>::steal(*entry.hint ? Py_BuildValue("[s]", entry.hint) : PyList_New(0));
+    if (!hints) return nullptr;
+    Ref<> row = Ref<>::steal(
+        Py_BuildValue("(sssO)", entry.identifier, entry.gbType, entry.explanation, hints.get()));
+    if (!row || PyList_Append(result.get(), row.get()) < 0) return nullptr;
+  }
+  return result.release();
+}
 
 PyObject* entries(PyObject*, PyObject* function) {
   return forPython([&]() -> PyObject* {
@@ -105,6 +119,9 @@ PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
 }
 
 PyMethodDef methods[] = {
+    {"graph_break_kinds", graphBreakKinds, METH_NOARGS,
+     "graph_break_kinds()\n--\n\n"
+     "The identifier, gb_type, explanation and hints of each kind of graph break."},
     {"entries", entries, METH_O,
      "entries(compiled, /)\n--\n\nA dict for each translation of a compiled function."},
     {"graph_modules", graphModules, METH_O,

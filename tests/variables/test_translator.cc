@@ -15,7 +15,7 @@ namespace armature {
 namespace {
 
 [[noreturn]] void unsupported(const char* what) {
-  throw GraphBreak("No interpreter", what, "The test translator cannot do this.");
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, what);
 }
 
 [[noreturn]] void die(const std::string& what) {

@@ -64,8 +64,7 @@ Value type(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.size() == 1 && !arguments.keywordCount()) {
     return typeValue(translator, translator.realized(arguments.values[0]));
   }
-  throw GraphBreak("Class made while tracing", "type(name, bases, namespace)",
-                   "Making a class runs code of metaclasses and descriptors.");
+  throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(name, bases, namespace)");
 }
 
 Value isinstance(Translator& translator, const Value&, CallArguments& arguments) {

@@ -14,8 +14,7 @@ namespace {
 // The forms with more arguments (a base, an encoding, keywords) are for constants.
 void requireOneArgument(const char* name, const CallArguments& arguments) {
   if (!arguments.keywordCount() && arguments.values.size() == 1) return;
-  throw GraphBreak("Call of a builtin with traced arguments", name,
-                   "With more than one argument this function is traced for constants only.");
+  throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, name);
 }
 
 // PyNumber_Long for what is not a constant: __int__, then __index__.
@@ -29,8 +28,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   if (hasIndex(value)) return toIndex(translator, value);
   static PyObject* const trunc = PyUnicode_InternFromString("__trunc__");
   if (translator.heap.lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
-    throw GraphBreak("int() of an object", describe(value),
-                     "The conversion runs code that is not traced.");
+    throw GraphBreak(GraphBreakKind::IntOfObject, describe(value));
   }
   return translator.raise(PyExc_TypeError,
                           "int() argument must be a string, a bytes-like object or a real number, "
@@ -112,8 +110,7 @@ Value abs(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value pow(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount() || arguments.values.size() != 2) {
-    throw GraphBreak("pow() with traced arguments", "",
-                     "pow() with a modulus or keywords is traced for constants only.");
+    throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, "pow");
   }
   return binaryOperation(translator, nb_power, arguments.values[0], arguments.values[1]);
 }
@@ -129,8 +126,7 @@ Value callSpecial(Translator& translator, const Value& object, const char* name,
 
 Value round(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount() || arguments.values.empty() || arguments.values.size() > 2) {
-    throw GraphBreak("round() with traced arguments", "",
-                     "round() with keywords is traced for constants only.");
+    throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, "round");
   }
   Value number = translator.realized(arguments.values[0]);
   llvm::ArrayRef<Value> digits(arguments.values);

@@ -19,9 +19,7 @@ Value len(Translator& translator, const Value&, CallArguments& arguments) {
 Value iter(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "iter", arguments, 1, 2)) return Value();
   if (arguments.values.size() == 2) {
-    throw GraphBreak("iter() with a sentinel", describe(arguments.values[0]),
-                     "The two-argument form of iter() is not modelled.",
-                     {"Write the loop with while."});
+    throw GraphBreak(GraphBreakKind::IterWithSentinel, describe(arguments.values[0]));
   }
   return getIterator(translator, arguments.values[0]);
 }

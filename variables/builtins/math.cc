@@ -22,15 +22,13 @@ constexpr const char* kFunctions[] = {
 template <const char* const& name>
 Value ofIterable(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.empty()) {
-    throw GraphBreak("Call of a math function without an iterable", name,
-                     "The function is traced with an iterable of numbers.");
+    throw GraphBreak(GraphBreakKind::MathOfObjects, name);
   }
   ValueVector items;
   if (!iterateInto(translator, arguments.values[0], items)) return Value();
   arguments.values[0] = translator.make<ListVariable>(std::move(items));
   if (!makeData(translator, arguments)) {
-    throw GraphBreak("Math function of objects", name,
-                     "The function is traced with an iterable of numbers.");
+    throw GraphBreak(GraphBreakKind::MathOfObjects, name);
   }
   Ref<> module = Ref<>::steal(PyImport_ImportModule("math"));
   Ref<> function = Ref<>::steal(PyObject_GetAttrString(module.get(), name));

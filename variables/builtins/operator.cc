@@ -98,8 +98,7 @@ Value concat(Translator& translator, const Value&, CallArguments& arguments) {
     return translator.raise(PyExc_TypeError, "'%.200s' object can't be concatenated",
                             typeOf(left)->tp_name);
   }
-  throw GraphBreak("operator.concat of an object", describe(left),
-                   "Only builtin sequences are concatenated.");
+  throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(left));
 }
 
 Value truth(Translator& translator, const Value&, CallArguments& arguments) {

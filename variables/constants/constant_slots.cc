@@ -145,8 +145,7 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
 Value constantSubscript(Translator& translator, const Value& self, const Value& key) {
   if (!isConstantData(self)) {
     // list[int] and its like: an alias object; nothing to trace.
-    throw GraphBreak("Subscript of a class", describe(self),
-                     "Parametrized classes are not modelled as values.");
+    throw GraphBreak(GraphBreakKind::SubscriptOfClass, describe(self));
   }
   if (key.isConstant()) {
     return translator.fromPython(PyObject_GetItem(self.object(), key.object()));
@@ -166,8 +165,7 @@ Value rangeContains(Translator& translator, const Value& range, const Value& ite
   Py_ssize_t length = PyObject_Size(range.object());
   if (length < 0 || length > kLongest) {
     PyErr_Clear();
-    throw GraphBreak("Long range that is searched", describe(item),
-                     "Whether an object is in a range is asked of every item.");
+    throw GraphBreak(GraphBreakKind::LongRangeSearched, describe(item));
   }
   for (Py_ssize_t i = 0; i < length; ++i) {
     Value element = translator.fromPython(PySequence_GetItem(range.object(), i));
@@ -239,8 +237,8 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
   if (std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return dict;
   static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
   if (dict->has(translator, Value::constant(getattr))) {
-    throw GraphBreak("Module with __getattr__", describe(module) + "." + PyUnicode_AsUTF8(name),
-                     "The module computes this attribute; that is not traced.");
+    throw GraphBreak(GraphBreakKind::ModuleWithGetattr,
+                     describe(module) + "." + PyUnicode_AsUTF8(name));
   }
   const char* moduleName = PyModule_GetName(module.object());
   if (!moduleName) PyErr_Clear();
@@ -264,8 +262,8 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
   if (PyType_Check(result.object())) {
     return translator.knownClass(reinterpret_cast<PyTypeObject*>(result.object()));
   }
-  throw GraphBreak("Attribute of a constant", describe(self) + "." + PyUnicode_AsUTF8(name),
-                   "The attribute is an object that the trace cannot hold.");
+  throw GraphBreak(GraphBreakKind::AttributeOfConstant,
+                   describe(self) + "." + PyUnicode_AsUTF8(name));
 }
 
 bool constantSetAttribute(Translator& translator, const Value& self, PyObject* name,
@@ -283,8 +281,7 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
     translator.raiseFromPython();
     return false;
   }
-  throw GraphBreak("Assignment to an attribute of a C object", describe(self),
-                   "This changes an object that the trace holds to be constant.");
+  throw GraphBreak(GraphBreakKind::AssignmentToCObject, describe(self));
 }
 
 // --- Calls.
@@ -322,8 +319,7 @@ Value callWithData(Translator& translator, PyObject* callable, const CallArgumen
       return translator.make<ListVariable>(std::move(items));
     }
   }
-  throw GraphBreak("Result that cannot be held as a constant", describe(result),
-                   "A C function returned an object that the trace cannot hold.");
+  throw GraphBreak(GraphBreakKind::UnsupportedCResult, describe(result));
 }
 
 namespace {
@@ -377,10 +373,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
                             Py_TYPE(object)->tp_name);
   }
-  throw GraphBreak("Call of a builtin that is not modelled", describe(callable),
-                   "This C function is not known to the trace: it may have effects or return "
-                   "something that cannot be traced.",
-                   {"Move the call out of the compiled function."});
+  throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(callable));
 }
 
 TypeSlots makeConstantSlots() {

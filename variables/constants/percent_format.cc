@@ -58,9 +58,8 @@ class PercentFormatter {
   }
 
   [[noreturn]] void unsupported() {
-    throw GraphBreak("String formatting of traced values",
-                     describe(Value::constant(format_)) + " % " + describe(argument_),
-                     "This conversion needs a constant.");
+    throw GraphBreak(GraphBreakKind::FormattingOfTracedValue,
+                     describe(Value::constant(format_)) + " % " + describe(argument_));
   }
 
   // The value for the next conversion; null with the exception pending.

@@ -109,9 +109,7 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
     PyErr_Clear();
   }
   if (!keys) {
-    throw GraphBreak("OrderedDict whose order cannot be read", source->name(),
-                     "The order of an instance of a subclass, or of one with keys that hash by "
-                     "Python code, cannot be read without running that code.");
+    throw GraphBreak(GraphBreakKind::OrderedDictOrder, source->name());
   }
   llvm::DenseMap<PyObject*, RealItem> byKey;
   for (const RealItem& item : items) byKey[item.key] = item;
@@ -153,9 +151,7 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
     case KeyHash::Status::Unmodelled:
       break;
   }
-  throw GraphBreak("Key whose hash is not known", describe(realized),
-                   "Keys of dicts and sets are traced where they hash and compare as data or by "
-                   "identity.");
+  throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
 }
 
 void DictVariable::appendTrailed(Translator& translator, OrderedValueMap::Entry entry) {
@@ -172,8 +168,7 @@ int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t h
   int32_t index = map_.find(key, hash);
   if (index != OrderedValueMap::kAbsent || complete_) return index;
   if (!source()) {
-    throw GraphBreak("Existing dict without a source", describe(this),
-                     "The dict cannot be guarded.");
+    throw GraphBreak(GraphBreakKind::DictWithoutSource, describe(this));
   }
   Ref<> object = realKey(key);
   if (!object) return OrderedValueMap::kAbsent;
@@ -317,8 +312,7 @@ const OrderedValueMap::Entry* DictVariable::previous(Translator& translator, int
 void DictVariable::complete(Translator& translator) {
   if (complete_) return;
   if (!source()) {
-    throw GraphBreak("Existing dict without a source", describe(this),
-                     "The dict cannot be guarded.");
+    throw GraphBreak(GraphBreakKind::DictWithoutSource, describe(this));
   }
   std::vector<RealItem> items = realItems(existing(), source());
   Ref<> keys = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
@@ -349,11 +343,10 @@ void DictVariable::complete(Translator& translator) {
                             object);
     }
     if (!hashWithoutCode(object)) {
-      throw GraphBreak("Key whose hash is not known", describe(Value(key)),
-                       "The dict has a key that is hashed by code of the program's.");
+      throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));
     }
     if (!realizeKey(translator, key, entry.key, entry.hash)) {
-      throw GraphBreak("Unhashable key", describe(entry.key), "A key of a dict is not hashable.");
+      throw GraphBreak(GraphBreakKind::UnknownHash, describe(entry.key));
     }
     int32_t known = map_.find(entry.key, entry.hash);
     // Found, but not as it existed: it was deleted and put back, and the old entry is unlinked.

@@ -126,8 +126,7 @@ Value fromKeys(Translator& translator, const Value&, CallArguments& arguments) {
 Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.values.empty() ||
       !arguments.values[0].is(reinterpret_cast<PyObject*>(&PyDict_Type))) {
-    throw GraphBreak("fromkeys of a dict subclass", "",
-                     "dict.fromkeys is modelled for dict and OrderedDict.");
+    throw GraphBreak(GraphBreakKind::FromkeysOfSubclass, "dict.fromkeys");
   }
   arguments.values.erase(arguments.values.begin());
   return fromKeys(translator, self, arguments);
@@ -175,8 +174,7 @@ bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& 
 
 DictVariable* dictOf(const Value& self) {
   if (auto* dict = trackerOf<DictVariable>(self)) return dict;
-  throw GraphBreak("Method of dict on a subclass", describe(self),
-                   "Instances of this subclass of dict are not modelled.");
+  throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
 }
 
 Value optionalMethod(Translator& translator, const Value& object, PyObject* name) {
@@ -220,7 +218,7 @@ bool isSpecialDict(const DictVariable* dict) {
 
 DictVariable* copyDict(Translator& translator, DictVariable* dict) {
   if (translator.heap.isSubtype(dict->type(), &PyODict_Type) && dict->type() != &PyODict_Type) {
-    throw GraphBreak("Copy of an OrderedDict subclass", describe(dict), "Not modelled.");
+    throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(dict));
   }
   auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
   result->defaultFactory = dict->defaultFactory;

@@ -141,8 +141,7 @@ Value repr(Translator& translator, const Value& self) {
   DictVariable* dict = dictOf(self);
   bool ordered = isOrdered(dict);
   if (!ordered && dict->type() != &PyDict_Type) {
-    throw GraphBreak("Text of a dict subclass", describe(self),
-                     "The text of dicts is modelled for dict and OrderedDict.");
+    throw GraphBreak(GraphBreakKind::TextOfDictSubclass, describe(self));
   }
   ReprRecursion recursion(self);
   if (recursion.entered()) return Value::string(ordered ? "..." : "{...}");

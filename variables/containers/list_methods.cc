@@ -16,8 +16,7 @@ namespace {
 
 ListVariable* listOf(const Value& self) {
   if (auto* list = trackerOf<ListVariable>(self)) return list;
-  throw GraphBreak("Method of list on a subclass", describe(self),
-                   "Instances of subclasses of list are not modelled.");
+  throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
 }
 
 Value append(Translator& translator, const Value& self, CallArguments& arguments) {

@@ -131,8 +131,7 @@ Value fromKeys(Translator& translator, const Value&, CallArguments& arguments) {
 Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.positionalCount() == 0 ||
       !arguments.values[0].is(reinterpret_cast<PyObject*>(&PyODict_Type))) {
-    throw GraphBreak("fromkeys of a dict subclass", "",
-                     "dict.fromkeys is modelled for dict and OrderedDict.");
+    throw GraphBreak(GraphBreakKind::FromkeysOfSubclass, "dict.fromkeys");
   }
   arguments.values.erase(arguments.values.begin());
   return fromKeys(translator, self, arguments);

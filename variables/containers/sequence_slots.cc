@@ -73,9 +73,8 @@ bool readRepeatCount(Translator& translator, const Value& count, size_t size, in
   if (result < 0) result = 0;
   constexpr int64_t kLongest = int64_t{1} << 26;
   if (size && result > kLongest / static_cast<int64_t>(size)) {
-    throw GraphBreak("Repeated sequence too long to trace",
-                     std::to_string(size) + " items times " + std::to_string(result),
-                     "The trace holds every item of a list or tuple by itself.");
+    throw GraphBreak(GraphBreakKind::LongRepeat,
+                     std::to_string(size) + " items times " + std::to_string(result));
   }
   return true;
 }

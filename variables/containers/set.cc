@@ -129,8 +129,7 @@ Value SetVariable::pop(Translator& translator) {
   } else if (Ref<> set = real()) {
     item = Value::steal(PySet_Pop(set.get()));
   } else {
-    throw GraphBreak("Item of a set in unknown order", describe(this),
-                     "Which item set.pop() takes depends on hashes that are not known.");
+    throw GraphBreak(GraphBreakKind::SetOrder, describe(this));
   }
   changeBy(translator, "pop", isConstantData(item) ? Ref<>::steal(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });

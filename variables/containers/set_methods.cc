@@ -10,8 +10,7 @@ namespace {
 
 SetVariable* mutableSet(const Value& self) {
   if (auto* set = trackerOf<SetVariable>(self)) return set;
-  throw GraphBreak("Method of set on a subclass", describe(self),
-                   "Instances of subclasses of set are not modelled.");
+  throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
 }
 
 // Checks the arguments of a method that set and frozenset both have: errors name the type.
@@ -29,8 +28,7 @@ Value add(Translator& translator, const Value& self, CallArguments& arguments) {
 
 Value removeItem(Translator& translator, const Value& self, const Value& item, bool& removed) {
   if (trackerOf<SetVariable>(translator.realized(item))) {
-    throw GraphBreak("Set looked up in a set", describe(item),
-                     "A set as a key stands for a frozenset with the same items.");
+    throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
   }
   removed = mutableSet(self)->remove(translator, item);
   return translator.exceptionPending() ? Value() : Value::none();

@@ -111,8 +111,7 @@ Value length(Translator&, const Value& self) { return Value::integer(setOf(self)
 
 Value contains(Translator& translator, const Value& self, const Value& item) {
   if (trackerOf<SetVariable>(item)) {
-    throw GraphBreak("Set looked up in a set", describe(item),
-                     "A set as a key stands for a frozenset with the same items.");
+    throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
   }
   bool found = setOf(self)->contains(translator, item);
   return translator.exceptionPending() ? Value() : Value::boolean(found);
@@ -128,10 +127,7 @@ Value iterate(Translator& translator, const Value& self) {
   } else if (set->size() <= 1) {
     set->forEach([&](const Value& item) { order.push_back(item); });
   } else {
-    throw GraphBreak("Iteration over a set in unknown order", describe(self),
-                     "The order of a set depends on the hashes of its items and on its history, "
-                     "which are not known for this one.",
-                     {"Iterate over sorted(...) of it, or keep the items in a dict or a list."});
+    throw GraphBreak(GraphBreakKind::SetOrder, describe(self));
   }
   return translator.make<DictIteratorVariable>(&PySetIter_Type, set, DictViewKind::Keys,
                                                set->size(), std::move(order));
@@ -159,8 +155,7 @@ Value hash(Translator& translator, const Value& self) {
   if (typeOf(self) != &PyFrozenSet_Type) {
     return translator.raise(PyExc_TypeError, "unhashable type: 'set'");
   }
-  throw GraphBreak("Hash of a frozenset of objects", describe(self),
-                   "The hash depends on addresses.");
+  throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
 }
 
 TypeSlots makeSetSlots() {

@@ -37,8 +37,7 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
 // tuple.__new__(cls, iterable): what the constructors of namedtuple types call.
 Value constructSubclass(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount() || arguments.values.empty() || arguments.values.size() > 2) {
-    throw GraphBreak("Unusual call of tuple.__new__", "",
-                     "tuple.__new__ is traced with a class and an iterable.");
+    throw GraphBreak(GraphBreakKind::TupleNew);
   }
   Value cls = translator.realized(arguments.values[0]);
   Value items = makeTuple(translator, {});
@@ -48,8 +47,7 @@ Value constructSubclass(Translator& translator, const Value&, CallArguments& arg
   if (cls.is(reinterpret_cast<PyObject*>(&PyTuple_Type))) return items;
   auto* userClass = trackerOf<UserClassVariable>(cls);
   if (!userClass || !PyType_IsSubtype(userClass->value(), &PyTuple_Type)) {
-    throw GraphBreak("Unusual call of tuple.__new__", describe(cls),
-                     "The class is not a subclass of tuple that can be traced.");
+    throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
   }
   ValueVector storage;
   llvm::ArrayRef<Value> view;

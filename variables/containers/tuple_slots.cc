@@ -121,8 +121,7 @@ Value namedGetAttribute(Translator& translator, const Value& self, PyObject* nam
   PyTypeObject* type = typeOf(self);
   Found found = translator.heap.lookup(type, name);
   if (!found && cpython::hasInstanceDict(type)) {
-    throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
-                     "Instances of tuple subclasses are traced without attributes of their own.");
+    throw GraphBreak(GraphBreakKind::AttributeOfTuple, describe(self));
   }
   if (found.object) {
     int64_t index = fieldIndex(type, found.object);
@@ -144,8 +143,7 @@ bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name
     return false;
   }
   if (cpython::hasInstanceDict(type)) {
-    throw GraphBreak("Attribute of a tuple with a __dict__", describe(self),
-                     "Instances of tuple subclasses are traced without attributes of their own.");
+    throw GraphBreak(GraphBreakKind::AttributeOfTuple, describe(self));
   }
   return genericSetAttribute(translator, self, name, value);
 }
@@ -163,8 +161,7 @@ void requireInherited(Translator& translator, const Value& self,
   for (const char* method : methods) {
     Ref<> name = Ref<>::steal(PyUnicode_InternFromString(method));
     if (translator.heap.inherits(typeOf(self), &PyTuple_Type, name.get())) continue;
-    throw GraphBreak("Tuple subclass with overridden methods", describe(self),
-                     "The class redefines an operator of tuple.");
+    throw GraphBreak(GraphBreakKind::TupleWithOperators, describe(self));
   }
 }
 

@@ -109,8 +109,8 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
     return translator.wrap(found.source, found.object);
   }
   if (cpython::lookup(&PyFunction_Type, name)) {
-    throw GraphBreak("Attribute of a function", std::string("function.") + PyUnicode_AsUTF8(name),
-                     "This attribute of function objects is not modelled.");
+    throw GraphBreak(GraphBreakKind::AttributeOfFunction,
+                     std::string("function.") + PyUnicode_AsUTF8(name));
   }
   if (real) {
     if (DictVariable* dict = existingFunctionDict(translator, function)) {
@@ -129,8 +129,7 @@ bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* n
                   PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
   if (function->existing() || !settable || !value) {
-    throw GraphBreak("Assignment to an attribute of a function", describe(self),
-                     "Only attributes of functions made inside the traced code can be set.");
+    throw GraphBreak(GraphBreakKind::AssignmentToFunction, describe(self));
   }
   if (!function->attributes) {
     assignTrailed(translator.trail, function->attributes, translator.make<DictVariable>(function));
@@ -181,8 +180,7 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name) 
   auto* user = trackerOf<UserClassVariable>(startClass);
   PyTypeObject* after =
       user ? user->value() : reinterpret_cast<PyTypeObject*>(startClass.objectOrNull());
-  if (!after)
-    throw GraphBreak("super() of something that is not a class", describe(startClass), "");
+  if (!after) throw GraphBreak(GraphBreakKind::UnusualSuper, describe(startClass));
   bool throughClass = trackerOf<UserClassVariable>(super->self) != nullptr;
   Found found = translator.heap.lookupAfter(super->selfType, after, name);
   if (!found) {
@@ -217,12 +215,12 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
     startClass = arguments.values[0];
     self = arguments.values[1];
   } else {
-    throw GraphBreak("Unbound super()", "", "super() with one argument is not modelled.");
+    throw GraphBreak(GraphBreakKind::UnusualSuper, "super() with one argument");
   }
   translator.realize(startClass);
   translator.realize(self);
   auto* user = trackerOf<UserClassVariable>(startClass);
-  if (!user) throw GraphBreak("super() of a builtin class", describe(startClass), "Not modelled.");
+  if (!user) throw GraphBreak(GraphBreakKind::UnusualSuper, describe(startClass));
   PyTypeObject* selfType = nullptr;
   if (auto* classSelf = trackerOf<UserClassVariable>(self);
       classSelf && translator.heap.isSubtype(classSelf->value(), user->value())) {

@@ -28,9 +28,8 @@ bool callLibrary(Translator& translator, PyObject* callable, CallArguments& argu
         }
         [[fallthrough]];
       case CallKind::Unsupported:
-        throw GraphBreak(
-            "Call of an unsupported library function", targetName(callable),
-            *rule.reason ? rule.reason : "The function needs the data of its arguments.");
+        throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(callable),
+                         rule.reason);
     }
   }
   return false;

@@ -38,8 +38,7 @@ Value exceptionAttribute(Translator& translator, const Value& self, PyObject* na
       found && (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) &&
       !is("__class__") && !is("__dict__");
   if (computed) {
-    throw GraphBreak("Attribute of an exception", describe(self) + "." + text,
-                     "This attribute of the exception is not modelled.");
+    throw GraphBreak(GraphBreakKind::AttributeOfException, describe(self) + "." + text);
   }
   return genericGetAttribute(translator, self, name);
 }
@@ -68,7 +67,7 @@ Value exceptionStr(Translator& translator, const Value& self) {
     }
     auto* keyError = reinterpret_cast<PyTypeObject*>(PyExc_KeyError);
     if (!inheritsSpecial(translator, exception->type(), keyError, "__str__")) {
-      throw GraphBreak("Text of an exception", describe(self), "Its __str__ is not modelled.");
+      throw GraphBreak(GraphBreakKind::TextOfException, describe(self));
     }
   }
   if (exception->arguments.empty()) return Value::string("");
@@ -80,7 +79,7 @@ Value exceptionRepr(Translator& translator, const Value& self) {
   auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
   if (!inheritsSpecial(translator, exception->type(), base, "__repr__")) {
-    throw GraphBreak("Text of an exception", describe(self), "Its __repr__ is not modelled.");
+    throw GraphBreak(GraphBreakKind::TextOfException, describe(self));
   }
   Found name = translator.heap.nameOf(exception->type());
   if (name.source) translator.addGuard(name.source, GuardType::EQUALS_MATCH, name.object);
@@ -96,7 +95,7 @@ Value exceptionRepr(Translator& translator, const Value& self) {
 // BaseException.__init__: its arguments become `args`.
 Value initException(Translator& translator, const Value& self, CallArguments& arguments) {
   auto* exception = trackerOf<ExceptionVariable>(self);
-  if (!exception) throw GraphBreak("Existing exception object", describe(self), "Not modelled.");
+  if (!exception) throw GraphBreak(GraphBreakKind::ExistingException, describe(self));
   if (arguments.keywordCount()) {
     return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
                             exception->type()->tp_name);

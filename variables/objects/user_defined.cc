@@ -80,9 +80,8 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
     if (isOwn && PyUnicode_CheckExact(found.object))
       return translator.wrap(found.source, found.object);
   }
-  throw GraphBreak("Attribute of a class that type computes",
-                   std::string(cpython::nameOf(type)) + "." + PyUnicode_AsUTF8(attribute),
-                   "This attribute of classes is not modelled.");
+  throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
+                   std::string(cpython::nameOf(type)) + "." + PyUnicode_AsUTF8(attribute));
 }
 
 // type_getattro: data descriptors of the metaclass, then the class's MRO, then the metaclass.
@@ -94,8 +93,7 @@ Value classAttribute(Translator& translator, const Value& self, PyObject* attrib
   static PyObject* const className = name("__class__");
   static PyObject* const getattribute = name("__getattribute__");
   if (!heap.inherits(metaclass, &PyType_Type, getattribute)) {
-    throw GraphBreak("Metaclass with __getattribute__", cpython::nameOf(type),
-                     "The metaclass computes the attributes of its classes.");
+    throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
   }
   Found meta = heap.lookup(metaclass, attribute);
   if (meta && heap.isDataDescriptor(meta.object) && heap.hasGet(meta.object)) {
@@ -113,8 +111,7 @@ Value classAttribute(Translator& translator, const Value& self, PyObject* attrib
   if (meta) return bindTypeAttribute(translator, meta, self, metaclass, attribute);
   static PyObject* const getattr = name("__getattr__");
   if (heap.lookup(metaclass, getattr)) {
-    throw GraphBreak("Metaclass with __getattr__", cpython::nameOf(type),
-                     "The metaclass computes attributes that its classes do not have.");
+    throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
   }
   return translator.raise(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'",
                           type->tp_name, attribute);
@@ -141,7 +138,7 @@ Value makeException(Translator& translator, const Value& callable, PyTypeObject*
   static PyObject* const newName = name("__new__");
   Found newFunction = translator.heap.lookup(type, newName);
   if (newFunction && Py_TYPE(newFunction.object) == &PyStaticMethod_Type) {
-    throw GraphBreak("Exception class with __new__", type->tp_name, "Not modelled.");
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
   }
   auto* exception = translator.make<ExceptionVariable>(
       type, callable, ValueVector(arguments.positional().begin(), arguments.positional().end()));
@@ -189,8 +186,7 @@ Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObje
       value = translator.heap.item(defaults.source, defaults.object, PyTuple_GET_ITEM(fields, i));
     }
     if (!value) {
-      throw GraphBreak("namedtuple with a missing field", type->tp_name,
-                       "A field without a default was not given.");
+      throw GraphBreak(GraphBreakKind::NamedtupleField, type->tp_name);
     }
     items[i] = translator.wrap(value.source, value.object);
   }
@@ -201,9 +197,7 @@ Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObje
 // by Python.
 void refuseFinalizer(Translator& translator, PyTypeObject* type) {
   if (!translator.heap.lookup(type, "__del__")) return;
-  throw GraphBreak("Object with a finalizer", type->tp_name,
-                   "The class defines __del__, which runs when Python drops the object.",
-                   {"Make such objects outside of the compiled function."});
+  throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
 }
 
 // type_call: __new__, then __init__ of the result.
@@ -220,8 +214,7 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   static PyObject* const callName = name("__call__");
   PyTypeObject* metaclass = Py_TYPE(type);
   if (!translator.heap.inherits(metaclass, &PyType_Type, callName)) {
-    throw GraphBreak("Class whose metaclass defines __call__", type->tp_name,
-                     "Making an instance runs code of the metaclass, which is not modelled.");
+    throw GraphBreak(GraphBreakKind::MetaclassCall, type->tp_name);
   }
   refuseFinalizer(translator, type);
   if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
@@ -241,12 +234,10 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
   bool hasBuiltinNew = translator.heap.inherits(type, layout, newName);
   if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
-    throw GraphBreak("Class with a __new__ that is not object's", type->tp_name,
-                     "Instances of builtin types' subclasses and of classes with their own "
-                     "__new__ are not modelled.");
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
   }
   if (translator.heap.isAbstract(type)) {
-    throw GraphBreak("Instance of an abstract class", type->tp_name, "Python raises TypeError.");
+    throw GraphBreak(GraphBreakKind::AbstractInstance, type->tp_name);
   }
   auto* object = translator.make<UserObjectVariable>(variable);
   if (isDict) {
@@ -266,7 +257,7 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
 Value classHash(Translator& translator, const Value& self) {
   static PyObject* const special = name("__hash__");
   if (!translator.heap.inherits(typeOf(self), &PyType_Type, special)) {
-    throw GraphBreak("Hash of a class", describe(self), "The metaclass computes it.");
+    throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
   }
   // By identity, which is guarded.
   return Value::integer(PyBaseObject_Type.tp_hash(self.tracker()->existing()));
@@ -277,7 +268,7 @@ Value classRepr(Translator& translator, const Value& self) {
   auto* type = llvm::cast<UserClassVariable>(self.tracker())->value();
   Heap& heap = translator.heap;
   if (!heap.inherits(Py_TYPE(type), &PyType_Type, special)) {
-    throw GraphBreak("Text of a class", describe(self), "The metaclass computes it.");
+    throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
   }
   for (const Found& part : {heap.qualifiedNameOf(type), heap.lookup(type, "__module__")}) {
     if (part.source) translator.addGuard(part.source, GuardType::EQUALS_MATCH, part.object);
@@ -310,8 +301,7 @@ DictVariable* existingInstanceDict(Translator& translator, UserObjectVariable* o
   if (auto* dict = trackerOf<DictVariable>(value)) return dict;
   auto* user = trackerOf<UserObjectVariable>(value);
   if (!user || !user->container) {
-    throw GraphBreak("__dict__ that is not modelled", describe(value),
-                     "The attributes of this object lie in a dict of a type that is not traced.");
+    throw GraphBreak(GraphBreakKind::UnsupportedInstanceDict, describe(value));
   }
   return user->container;
 }
@@ -514,7 +504,7 @@ Value objectIterator(Translator& translator, const Value& self) {
   Value result = callSpecial(translator, self, iter, {});
   if (!result && !translator.exceptionPending()) {
     if (translator.heap.lookup(typeOf(self), getitem)) {
-      throw GraphBreak("Iteration through __getitem__", describe(self), "Not modelled.");
+      throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
                             typeOf(self)->tp_name);
@@ -582,8 +572,7 @@ Value objectHash(Translator& translator, const Value& self) {
     return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", typeOf(self)->tp_name);
   }
   if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
-    throw GraphBreak("Hash of an object's identity", describe(self),
-                     "The number depends on the object's address.");
+    throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
   }
   return callSpecial(translator, self, special, {});
 }
@@ -600,8 +589,7 @@ Value objectText(Translator& translator, const Value& self, PyObject* special) {
     found = translator.heap.lookup(typeOf(self), repr);
     if (found && PyFunction_Check(found.object)) return objectText(translator, self, repr);
   }
-  throw GraphBreak("Text of a traced object", describe(self),
-                   "The text of this object contains its address.");
+  throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
 }
 Value objectStr(Translator& translator, const Value& self) {
   static PyObject* const special = name("__str__");
@@ -626,7 +614,7 @@ bool setObjectAttribute(Translator& translator, const Value& self, PyObject* att
     return static_cast<bool>(result);
   }
   if (attribute == className || attribute == dictName) {
-    throw GraphBreak("Assignment to __class__ or __dict__", describe(self), "Not modelled.");
+    throw GraphBreak(GraphBreakKind::AssignmentToClassOrDict, describe(self));
   }
   return genericSetAttribute(translator, self, attribute, value);
 }

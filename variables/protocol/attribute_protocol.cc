@@ -60,12 +60,11 @@ Value memberOf(Translator& translator, const Found& found, const Value& instance
         return translator.wrap(
             translator.sources->item(SourceKind::Slot, object->source(), found.object), value);
       }
-      throw GraphBreak("Read of an empty slot", describe(instance),
-                       "A slot of this object has no value; its absence cannot be guarded.");
+      throw GraphBreak(GraphBreakKind::EmptySlot, describe(instance));
     }
   }
-  throw GraphBreak("Attribute of a C object", describe(instance) + "." + PyUnicode_AsUTF8(name),
-                   "This attribute is computed by C code that is not modelled.");
+  throw GraphBreak(GraphBreakKind::AttributeOfCObject,
+                   describe(instance) + "." + PyUnicode_AsUTF8(name));
 }
 
 Value getsetValue(Translator& translator, const Value& instance, PyObject* name) {
@@ -79,8 +78,7 @@ Value getsetValue(Translator& translator, const Value& instance, PyObject* name)
   if (instance.isConstant() && isConstantData(instance)) {
     return translator.fromPython(Heap::attributeOfData(instance.object(), name).release());
   }
-  throw GraphBreak("Attribute of a C object", describe(instance) + "." + text,
-                   "This attribute is computed by C code that is not modelled.");
+  throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(instance) + "." + text);
 }
 
 DictVariable* instanceDictOf(Translator& translator, const Value& object) {
@@ -151,9 +149,8 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     return call(translator, method, {instance ? instance : Value::none(), owner()});
   }
   throw GraphBreak(
-      "Descriptor that is not modelled",
-      std::string(type->tp_name) + "." + PyUnicode_AsUTF8(name) + " (" + kind->tp_name + ")",
-      "Descriptors of this type run code that is not traced.");
+      GraphBreakKind::UnsupportedDescriptor,
+      std::string(type->tp_name) + "." + PyUnicode_AsUTF8(name) + " (" + kind->tp_name + ")");
 }
 
 Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {
@@ -213,8 +210,7 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
     Value method = bindTypeAttribute(translator, fallback, object, type, getattr);
     return call(translator, method, {Value::constant(name)});
   }
-  throw GraphBreak("__getattr__ that is not a Python function", describe(object),
-                   "The class answers missing attributes by code that is not traced.");
+  throw GraphBreak(GraphBreakKind::GetattrNotFunction, describe(object));
 }
 
 }  // namespace
@@ -245,8 +241,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
                         translator.make<DictVariable>(static_cast<VariableTracker*>(user)));
         }
         if (!value) {
-          throw GraphBreak("Deletion of a slot", describe(object),
-                           "del of a slot is not modelled.");
+          throw GraphBreak(GraphBreakKind::DeletionOfSlot, describe(object));
         }
         Value key = Value::constant(found.object);
         bool isFirst = !user->memberValues->has(translator, key);
@@ -263,9 +258,8 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
       Value method = lookupSpecial(translator, descriptor, set);
       return method && call(translator, method, {object, value});
     }
-    throw GraphBreak("Assignment through a descriptor that is not modelled",
-                     describe(object) + "." + PyUnicode_AsUTF8(name),
-                     "Assigning this attribute runs code that is not traced.");
+    throw GraphBreak(GraphBreakKind::UnsupportedDescriptor,
+                     describe(object) + "." + PyUnicode_AsUTF8(name));
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     Value key = Value::constant(name);

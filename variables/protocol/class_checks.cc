@@ -87,16 +87,13 @@ int isPlainInstance(Translator& translator, const Value& object, PyTypeObject* t
 }
 
 [[noreturn]] void notAClass(const Value& classInfo) {
-  throw GraphBreak("Class check against something that is not a class", describe(classInfo),
-                   "isinstance and issubclass are traced for classes, unions and tuples of them.");
+  throw GraphBreak(GraphBreakKind::ClassCheckAgainstObject, describe(classInfo));
 }
 
 int isAbstractSubclass(Translator& translator, const Value& derived, const Value& base) {
   Heap::Answer answer = translator.heap.isAbstractSubclass(asClass(derived), asClass(base));
   if (answer == Heap::Answer::RunsCode) {
-    throw GraphBreak("Abstract base class with __subclasshook__", describe(base),
-                     "The class, or one that it asks, decides by code of its own which classes are "
-                     "its subclasses; the answer is kept in caches that tracing must not fill.");
+    throw GraphBreak(GraphBreakKind::SubclassHook, describe(base));
   }
   if (answer == Heap::Answer::Raised) translator.raiseFromPython();
   return static_cast<int>(answer);

@@ -217,8 +217,8 @@ bool areSameConstants(Translator& translator, const Value& left, const Source* l
     const Source* source = translator.constantSource(object);
     if (source && a == b) translator.addGuard(source, GuardType::ID_MATCH, object);
     if (!source || a == b || !sameConstant(a, b)) continue;
-    throw GraphBreak("Identity of constants", describe(left) + " is " + describe(right),
-                     "Whether an input is the very object of an equal constant is not guarded.");
+    throw GraphBreak(GraphBreakKind::IdentityOfConstants,
+                     describe(left) + " is " + describe(right));
   }
   return a == b;
 }
@@ -258,8 +258,7 @@ bool isSame(Translator& translator, Value left, Value right) {
   auto* leftTensor = trackerOf<TensorVariable>(left);
   if (leftTensor && trackerOf<TensorVariable>(right) &&
       leftTensor->library().isImmutable(typeOf(left)) && typeOf(left) == typeOf(right)) {
-    throw GraphBreak("Identity of numbers", describe(left) + " is " + describe(right),
-                     "NumPy keeps some numbers, such as True and False, as single objects.");
+    throw GraphBreak(GraphBreakKind::IdentityOfNumbers, describe(left) + " is " + describe(right));
   }
   // Constants are the real objects, except tuples, which the trace may hold in two forms.
   if (left.isConstant() != right.isConstant()) return false;
@@ -424,10 +423,7 @@ Value toStr(Translator& translator, Value value) {
 Value toRepr(Translator& translator, Value value) {
   translator.realize(value);
   if (UnaryFunction function = slotsOf(value).tp_repr) return function(translator, value);
-  throw GraphBreak("Text of a traced object", describe(value),
-                   "The text of this object depends on its address or on data that is not known "
-                   "while tracing.",
-                   {"Format it outside of the compiled function."});
+  throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
 }
 
 Value formatValue(Translator& translator, Value value, Value specification) {
@@ -456,14 +452,13 @@ Value formatValue(Translator& translator, Value value, Value specification) {
 namespace unimplemented {
 
 [[noreturn]] static void unmodelled(const char* operation, const Value& self) {
-  throw GraphBreak("Operation that is not modelled", std::string(operation) + ": " + describe(self),
-                   "Python allows this operation on this object, but it is not traced.");
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                   std::string(operation) + ": " + describe(self));
 }
 
 Value binary(Translator&, NumberSlot slot, const Value& left, const Value& right) {
-  throw GraphBreak("Operation that is not modelled",
-                   describe(left) + " " + kBinarySymbols[slot] + " " + describe(right),
-                   "Python allows this operator on these operands, but it is not traced.");
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                   describe(left) + " " + kBinarySymbols[slot] + " " + describe(right));
 }
 Value unary(Translator&, const Value& self) { unmodelled("special method", self); }
 Value unaryOperation(Translator&, UnarySlot slot, const Value& self) {

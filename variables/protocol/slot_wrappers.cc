@@ -12,8 +12,7 @@ namespace {
 // The errors of a wrong call differ between slot wrappers and methods: Python raises them.
 void requireArguments(const Value& self, const CallArguments& arguments, size_t count) {
   if (!arguments.keywordCount() && arguments.values.size() == count) return;
-  throw GraphBreak("Wrong call of a special method", describe(self),
-                   "A special method is called with the wrong number of arguments.");
+  throw GraphBreak(GraphBreakKind::SpecialMethodArguments, describe(self));
 }
 
 Value none(bool ok) { return ok ? Value::none() : Value(); }

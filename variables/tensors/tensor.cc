@@ -100,9 +100,8 @@ CallRule operatorRule(bool mutates = false) {
 }
 
 [[noreturn]] void unsupportedOperand(const char* operation, const Value& left, const Value& right) {
-  throw GraphBreak("Operator on an array and something else",
-                   std::string(operation) + ": " + describe(left) + ", " + describe(right),
-                   "Operators of arrays are traced with arrays of the same library and numbers.");
+  throw GraphBreak(GraphBreakKind::ArrayAndOther,
+                   std::string(operation) + ": " + describe(left) + ", " + describe(right));
 }
 
 Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
@@ -162,15 +161,11 @@ Value tensorCompare(Translator& translator, const Value& left, const Value& righ
 }
 
 Value tensorBool(Translator&, const Value& self) {
-  throw GraphBreak("Data-dependent branching", describe(self),
-                   "The program asks for the truth of an array, which is not known while tracing.",
-                   {"Use torch.cond, torch.where or np.where instead of a Python branch."});
+  throw GraphBreak(GraphBreakKind::DataDependentBranching, describe(self));
 }
 
 Value tensorScalar(Translator&, const Value& self) {
-  throw GraphBreak("Number out of an array", describe(self),
-                   "The program turns an array's data into a Python number, as Tensor.item() does.",
-                   {"Keep the value in a tensor as long as you can."});
+  throw GraphBreak(GraphBreakKind::NumberOutOfArray, describe(self));
 }
 
 Value tensorLength(Translator& translator, const Value& self) {
@@ -198,7 +193,7 @@ bool tensorAssignSubscript(Translator& translator, const Value& self, const Valu
                            const Value& value) {
   static PyObject* const setitem = operatorFunction("setitem");
   if (!value) {
-    throw GraphBreak("Deletion of an item of an array", describe(self), "Arrays do not allow it.");
+    throw GraphBreak(GraphBreakKind::DeletionOfArrayItem, describe(self));
   }
   // The assignment's own result is None; the array's later uses come after it in the graph.
   CallRule rule = operatorRule();
@@ -211,8 +206,7 @@ bool tensorAssignSubscript(Translator& translator, const Value& self, const Valu
 }
 
 Value tensorContains(Translator&, const Value& self, const Value&) {
-  throw GraphBreak("Membership in an array", describe(self),
-                   "Whether an array contains a value depends on its data.");
+  throw GraphBreak(GraphBreakKind::ArrayMembership, describe(self));
 }
 
 Value tensorIterator(Translator& translator, const Value& self) {
@@ -260,8 +254,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   // Ask the metadata only for what it can answer.
   TensorMetadata nothing;
   if (!tensor->library().attribute(nothing, text)) {
-    throw GraphBreak("Attribute of an array", describe(self) + "." + std::string(text),
-                     "This attribute is not part of the metadata that a trace knows.");
+    throw GraphBreak(GraphBreakKind::AttributeOfArray, describe(self) + "." + std::string(text));
   }
   const TensorMetadata* metadata = observedMetadata(translator, tensor, text);
   if (!metadata) return Value();
@@ -270,9 +263,8 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
 }
 
 bool tensorSetAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
-  throw GraphBreak("Assignment to an attribute of an array",
-                   describe(self) + "." + PyUnicode_AsUTF8(name),
-                   "Attributes of arrays are not tracked as side effects.");
+  throw GraphBreak(GraphBreakKind::AssignmentToArray,
+                   describe(self) + "." + PyUnicode_AsUTF8(name));
 }
 
 TypeSlots makeTensorSlots() {
@@ -314,8 +306,8 @@ Value methodFromMetadata(Translator& translator, const Value& self, PyObject* na
     if (!arguments.values.empty()) {
       return callInGraph(translator, self, name, CallRule(), arguments);
     }
-    throw GraphBreak("Method of an array", describe(self) + "." + std::string(text) + "()",
-                     "The method needs the array's data.");
+    throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,
+                     describe(self) + "." + std::string(text) + "()");
   }
   const TensorMetadata* metadata = observedMetadata(translator, tensor, text);
   if (!metadata) return Value();
@@ -364,9 +356,8 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
       [[fallthrough]];
     }
     default:
-      throw GraphBreak("Unsupported method of an array",
-                       describe(self) + "." + PyUnicode_AsUTF8(name) + "()",
-                       *rule.reason ? rule.reason : "This method is not modelled.");
+      throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,
+                       describe(self) + "." + PyUnicode_AsUTF8(name) + "()", rule.reason);
   }
 }
 
