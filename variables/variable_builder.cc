@@ -73,6 +73,17 @@ PyObject* findMethod(PyTypeObject* type, BorrowedRef<> bound, PyTypeObject* desc
   return nullptr;
 }
 
+// Does the type have anything by the C function's name?
+bool hasAttributeOfName(PyTypeObject* type, BorrowedRef<> function) {
+  const char* name = cpython::methodDefinition(function)->ml_name;
+  PyObject* mro = cpython::mro(type);
+  for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (cpython::ownAttribute(base, name)) return true;
+  }
+  return false;
+}
+
 // A class method of C, bound to its class afresh each time it is looked up: dict.fromkeys.
 PyObject* classMethodOf(PyObject* object) {
   PyObject* self = PyCFunction_Check(object) ? PyCFunction_GET_SELF(object) : nullptr;
@@ -284,6 +295,11 @@ Value VariableBuilder::buildBuiltinMethod() {
   // each time, so what counts is of what they are made.
   PyObject* self = PyCFunction_GET_SELF(object_.get());
   PyObject* descriptor = findMethod(Py_TYPE(self), object_, &PyMethodDescr_Type);
+  if (!descriptor && !hasAttributeOfName(Py_TYPE(self), object_)) {
+    // No method, but a function of an extension module, with what its binding generator keeps.
+    guard(GuardType::ID_MATCH, object_);
+    return Value::constant(object_);
+  }
   if (!descriptor) return buildOpaque();
   guard(GuardType::BUILTIN_MATCH, descriptor);
   return translator_.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(descriptor),

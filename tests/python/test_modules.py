@@ -390,3 +390,31 @@ def test_each_instance_has_its_own_translation():
         same(compiled(a, X), a(X))
         same(compiled(b, X), b(X))
     assert translations(compiled) <= 16
+
+
+query = torch._C._get_tracing_state
+
+
+def test_functions_bound_to_what_a_binding_generator_keeps():
+    global query
+
+    def f(x):
+        return query(), x + 1
+
+    x = torch.ones(3)
+    assert armature.explain(f)(x).graph_break_count == 0
+    previous, compiled = query, armature.compile(f)
+    try:
+        assert compiled(x)[0] is None
+        query = torch._C._get_privateuse1_backend_name
+        assert compiled(x)[0] == query()
+    finally:
+        query = previous
+    assert compiled(x)[0] is None
+
+
+def test_a_module_with_hooks_is_one_graph():
+    module = nn.Linear(3, 3)
+    module.register_forward_hook(lambda module, args, result: result * 2)
+    found = armature.explain(module)(torch.ones(3))
+    assert (found.graph_count, found.graph_break_count) == (1, 0)
