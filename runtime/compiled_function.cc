@@ -56,7 +56,8 @@ PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, s
       case CodeCache::Action::Run: {
         PyObject* result =
             PyObject_Vectorcall(function.get(), slots.data(), inputCount + captureCount, nullptr);
-        if (result != graphFailure()) return result;
+        // The marker, made on its first use, cannot be made while an exception is set.
+        if (!result || result != graphFailure()) return result;
         Py_DECREF(result);
         return plain();
       }
