@@ -1,4 +1,5 @@
 #include "bytecode/assembler.h"
+#include "core/text.h"
 
 #include <cassert>
 #include <new>
@@ -32,7 +33,7 @@ int32_t Assembler::addParameter(BorrowedRef<> name) {
 }
 
 int32_t Assembler::addLocal(BorrowedRef<> name) {
-  localNames_.try_emplace(PyUnicode_AsUTF8(name.get()), 1);
+  localNames_.try_emplace(printable(name), 1);
   code_.locals.push_back({Ref<>::create(name), LocalKind::Local});
   return static_cast<int32_t>(code_.locals.size() - 1);
 }

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/constant.h"
-#include "core/describe.h"
+#include "core/text.h"
 
 namespace armature {
 namespace {
@@ -40,10 +40,10 @@ Json toJson(const Instruction& instruction, const Position& position) {
 nlohmann::ordered_json toJson(const Code& code) {
   Json locals = Json::array(), constants = Json::array(), names = Json::array();
   for (const LocalVariable& local : code.locals) {
-    locals.push_back({{"name", utf8(local.name)}, {"kind", kindName(local.kind)}});
+    locals.push_back({{"name", printable(local.name)}, {"kind", kindName(local.kind)}});
   }
   for (const Ref<>& constant : code.constants) constants.push_back(constantText(constant));
-  for (const Ref<>& name : code.names) names.push_back(utf8(name));
+  for (const Ref<>& name : code.names) names.push_back(printable(name));
   Json instructions = Json::array(), regions = Json::array();
   for (size_t i = 0; i < code.instructions.size(); ++i) {
     const Position position = i < code.positions.size() ? code.positions[i] : Position{};
@@ -56,9 +56,9 @@ nlohmann::ordered_json toJson(const Code& code) {
                        {"depth", region.depth},
                        {"lasti", region.pushLasti}});
   }
-  return {{"name", utf8(code.name)},
-          {"qualified_name", utf8(code.qualifiedName)},
-          {"filename", utf8(code.filename)},
+  return {{"name", printable(code.name)},
+          {"qualified_name", printable(code.qualifiedName)},
+          {"filename", printable(code.filename)},
           {"first_line", code.firstLine},
           {"flags", code.flags},
           {"argument_count", code.argumentCount},

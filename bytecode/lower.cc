@@ -7,6 +7,7 @@
 #include "bytecode/location_table.h"
 #include "bytecode/native.h"
 #include "bytecode/validate.h"
+#include "core/text.h"
 
 namespace armature {
 namespace {
@@ -50,15 +51,13 @@ bool cellNamesAreUnique(const Code& code) {
   std::unordered_multiset<std::string> names;
   for (const LocalVariable& local : code.locals) {
     if (local.kind == LocalKind::Free) continue;
-    const char* name = PyUnicode_AsUTF8(local.name.get());
-    if (name == nullptr) return false;
-    names.insert(name);
+    names.insert(printable(local.name));
   }
   for (const LocalVariable& local : code.locals) {
     if (local.kind != LocalKind::Cell) continue;
-    const char* name = PyUnicode_AsUTF8(local.name.get());
+    const std::string name = printable(local.name);
     if (names.count(name) == 1) continue;
-    PyErr_Format(PyExc_ValueError, "cannot lower: the cell '%s' shares its name", name);
+    PyErr_Format(PyExc_ValueError, "cannot lower: the cell '%s' shares its name", name.c_str());
     return false;
   }
   return true;

@@ -3,7 +3,7 @@
 
 #include "bytecode/code.h"
 #include "core/constant.h"
-#include "core/describe.h"
+#include "core/text.h"
 
 namespace armature {
 namespace {
@@ -22,11 +22,11 @@ std::string meaning(const Code& code, const Instruction& instruction) {
     }
     case ArgumentKind::Name: {
       const auto* name = at(code.names, instruction.argument);
-      return name != nullptr ? utf8(*name) : "?";
+      return name != nullptr ? printable(*name) : "?";
     }
     case ArgumentKind::Local: {
       const auto* local = at(code.locals, instruction.argument);
-      return local != nullptr ? utf8(local->name) : "?";
+      return local != nullptr ? printable(local->name) : "?";
     }
     default:
       break;

@@ -4,6 +4,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
 #include "core/pending_python_exception.h"
+#include "core/text.h"
 #include "variables/containers/dict.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -151,7 +152,7 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   for (int i = live.find_first(); i >= 0; i = live.find_next(i)) {
     if (!frame.locals[i]) continue;
     load(frame.locals[i]);
-    int32_t local = freshLocal(PyUnicode_AsUTF8(frame.code->locals[i].name.get()));
+    int32_t local = freshLocal(printable(frame.code->locals[i].name).c_str());
     assembler_.emit(Opcode::STORE_FAST, local);
     stored.locals[i] = local;
   }

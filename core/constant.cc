@@ -11,6 +11,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/describe.h"
+#include "core/text.h"
 #include "cpython/integers.h"
 #include "cpython/set_entries.h"
 
@@ -67,7 +68,7 @@ size_t hashComplex(PyObject* object) {
 }
 
 std::string codeText(PyObject* code) {
-  return "<code " + utf8(reinterpret_cast<PyCodeObject*>(code)->co_qualname) + ">";
+  return "<code " + printable(reinterpret_cast<PyCodeObject*>(code)->co_qualname) + ">";
 }
 
 // --- Composite builtin types
@@ -264,7 +265,7 @@ std::string constantText(BorrowedRef<> object) {
   const ConstantType* constant = find(type);
   if (constant->text) return constant->text(object);
   Ref<> text = Ref<>::steal(PyObject_Repr(object));
-  if (text) return shortened(utf8(text));
+  if (text) return shortened(printable(text));
   PyErr_Clear();  // an int beyond sys.get_int_max_str_digits()
   return "<" + typeName(type) + " too long to print>";
 }

@@ -2,8 +2,10 @@
 
 #include "core/constant.h"
 
+#include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/integers.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
@@ -62,11 +64,11 @@ std::string describeAtDepth(BorrowedRef<> object, int depth) {
   if (PyAnySet_CheckExact(o)) return describeSet(o);
   if (PyType_Check(o)) return "<class " + typeName(reinterpret_cast<PyTypeObject*>(o)) + ">";
   if (PyFunction_Check(o))
-    return "<function " + utf8(cpython::read(o, cpython::FunctionField::QualifiedName)) + ">";
+    return "<function " + printable(cpython::read(o, cpython::FunctionField::QualifiedName)) + ">";
   if (PyCFunction_Check(o))
     return std::string("<built-in function ") + cpython::methodDefinition(o)->ml_name + ">";
   if (Py_TYPE(o) == &PyMethodDescr_Type || Py_TYPE(o) == &PyClassMethodDescr_Type)
-    return "<method " + typeName(PyDescr_TYPE(o)) + "." + utf8(PyDescr_NAME(o)) + ">";
+    return "<method " + typeName(PyDescr_TYPE(o)) + "." + printable(PyDescr_NAME(o)) + ">";
   if (PyMethod_Check(o))
     return "<method " + describeAtDepth(PyMethod_GET_FUNCTION(o), depth + 1) + " of " +
            describeAtDepth(PyMethod_GET_SELF(o), depth + 1) + ">";
@@ -79,26 +81,14 @@ std::string describeAtDepth(BorrowedRef<> object, int depth) {
 
 }  // namespace
 
-std::string utf8(BorrowedRef<> string) {
-  if (!string || !PyUnicode_Check(string.get())) return "?";
-  Py_ssize_t size = 0;
-  const char* data = PyUnicode_AsUTF8AndSize(string, &size);
-  if (data) return std::string(data, static_cast<size_t>(size));
-  PyErr_Clear();  // lone surrogates
-  Ref<> escaped = Ref<>::steal(PyUnicode_AsEncodedString(string, "ascii", "backslashreplace"));
-  if (escaped) return PyBytes_AS_STRING(escaped.get());
-  PyErr_Clear();
-  return "?";
-}
-
 std::string describe(BorrowedRef<> object) { return describeAtDepth(object, 0); }
 
 std::string typeName(const PyTypeObject* type) {
   if (!cpython::isHeapType(type)) return cpython::nameOf(type);
-  std::string name = utf8(cpython::qualifiedName(type));
+  std::string name = printable(cpython::qualifiedName(type));
   PyObject* module = cpython::ownAttribute(type, "__module__");
   if (!module || !PyUnicode_CheckExact(module)) return name;
-  std::string prefix = utf8(module);
+  std::string prefix = printable(module);
   return prefix == "builtins" ? name : prefix + "." + name;
 }
 

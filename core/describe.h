@@ -15,9 +15,6 @@ namespace armature {
 // "3", "'text'", "(1, <__main__.Point object>)", "<function helper>"; "<nothing>" for null.
 std::string describe(BorrowedRef<> object);
 
-// A str's content, lone surrogates escaped; "?" for what is no str.
-std::string utf8(BorrowedRef<> string);
-
 // "int", "torch.nn.modules.linear.Linear": the module is left out for builtins.
 std::string typeName(const PyTypeObject* type);
 

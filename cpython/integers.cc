@@ -21,7 +21,11 @@ bool sameInteger(BorrowedRef<> a, BorrowedRef<> b) {
 #endif
 }
 
-size_t bitLength(BorrowedRef<> integer) { return _PyLong_NumBits(integer); }
+size_t bitLength(BorrowedRef<> integer) {
+  const size_t bits = _PyLong_NumBits(integer);
+  if (bits == SIZE_MAX) PyErr_Clear();  // OverflowError
+  return bits;
+}
 
 bool isBelow60Bits(BorrowedRef<> integer) {
   static_assert(PyLong_SHIFT == 30);

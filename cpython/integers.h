@@ -10,7 +10,7 @@ namespace armature::cpython {
 // Are two exact ints the same number? Allocates nothing.
 bool sameInteger(BorrowedRef<> a, BorrowedRef<> b);
 
-// The bits of an exact int's magnitude.
+// The bits of an exact int's magnitude; SIZE_MAX where a size_t does not count them.
 size_t bitLength(BorrowedRef<> integer);
 
 // Is an exact int below 2 ** 60 in magnitude? As fast as a look at its header.

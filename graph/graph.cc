@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "graph/namespace.h"
 
 namespace armature {
@@ -14,19 +15,17 @@ namespace {
 std::string nameBase(const Node& node) {
   if (node.operation == NodeOperation::Output) return "output";
   if (node.operation == NodeOperation::CallMethod) {
-    std::string_view name = PyUnicode_AsUTF8(node.target.get());
+    const std::string text = printable(node.target);
+    std::string_view name = text;
     if (name.size() > 4 && name.starts_with("__") && name.ends_with("__")) {
       name = name.substr(2, name.size() - 4);
     }
     return snakeCase(name);
   }
   Ref<> name = Ref<>::steal(PyObject_GetAttrString(node.target.get(), "__name__"));
-  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  if (!text) {
-    PyErr_Clear();
-    text = Py_TYPE(node.target.get())->tp_name;
-  }
-  return snakeCase(text);
+  if (!name) PyErr_Clear();
+  return snakeCase(name && PyUnicode_Check(name.get()) ? printable(name)
+                                                       : Py_TYPE(node.target.get())->tp_name);
 }
 
 // The parameter's name: the source's, with everything but letters and digits as underscores.
@@ -103,8 +102,8 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
     } else {
       node->name = names.createName(nameBase(*node));
       if (node->variableName) {
-        const char* variable = PyUnicode_AsUTF8(node->variableName.get());
-        if (variable && node->name != variable) node->name = names.createName(variable);
+        std::string variable = printable(node->variableName);
+        if (node->name != variable) node->name = names.createName(variable);
       }
     }
   }

@@ -1,4 +1,5 @@
 #include "graph/json.h"
+#include "core/text.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,8 +18,7 @@ json constantToJson(BorrowedRef<> object) {
   if (value == Py_None) return nullptr;
   if (PyBool_Check(value)) return value == Py_True;
   if (PyUnicode_CheckExact(value)) {
-    if (const char* text = PyUnicode_AsUTF8(value)) return text;
-    PyErr_Clear();  // lone surrogates: as repr writes them
+    return printable(value);
   }
   if (PyLong_CheckExact(value)) {
     int overflow = 0;
@@ -93,15 +93,15 @@ json nodeToJson(const Node& node) {
   if (!node.keywordArguments.empty()) {
     json keywords = json::object();
     for (const auto& [name, argument] : node.keywordArguments) {
-      keywords[PyUnicode_AsUTF8(name.get())] = argumentToJson(argument);
+      keywords[printable(name)] = argumentToJson(argument);
     }
     result["keyword_arguments"] = std::move(keywords);
   }
   if (node.metadata) result["metadata"] = metadataToJson(*node.metadata);
   if (node.location.code) {
-    result["location"] = {{"file", PyUnicode_AsUTF8(node.location.code->co_filename)},
+    result["location"] = {{"file", printable(node.location.code->co_filename)},
                           {"line", node.location.line},
-                          {"function", PyUnicode_AsUTF8(node.location.code->co_name)}};
+                          {"function", printable(node.location.code->co_name)}};
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/text.h"
 #include "graph/graph.h"
 #include "graph/namespace.h"
 #include "graph/source_line.h"
@@ -121,9 +122,9 @@ class Printer {
     if (location.code) {
       std::string line = sourceLine(location);
       if (!line.empty()) {
-        comment = std::string("# File: ") + PyUnicode_AsUTF8(location.code->co_filename) + ":" +
-                  std::to_string(location.line) + " in " +
-                  PyUnicode_AsUTF8(location.code->co_name) + ", code: " + line;
+        comment = "# File: " + printable(location.code->co_filename) + ":" +
+                  std::to_string(location.line) + " in " + printable(location.code->co_name) +
+                  ", code: " + line;
       }
     }
     if (comment == location_) return;
@@ -139,8 +140,8 @@ class Printer {
   std::string statement(const Node& node) {
     std::string result = node.name + annotation(node) + " = ";
     if (node.operation == NodeOperation::CallMethod) {
-      return result + attribute(text(node.arguments[0]), PyUnicode_AsUTF8(node.target.get())) +
-             "(" + arguments(node, 1) + ")";
+      return result + attribute(text(node.arguments[0]), printable(node.target)) + "(" +
+             arguments(node, 1) + ")";
     }
     std::string name = qualifiedName(node.target);
     constexpr std::string_view kOperatorModule = "_operator.";
@@ -169,13 +170,13 @@ class Printer {
       BorrowedRef<> attributeName = node.arguments[1].object();
       if (attributeName && PyUnicode_Check(attributeName.get()) &&
           PyUnicode_IsIdentifier(attributeName.get())) {
-        return result + attribute(argumentText(node, 0), PyUnicode_AsUTF8(attributeName.get()));
+        return result + attribute(argumentText(node, 0), printable(attributeName));
       }
     }
     return result + globalName(node.target, name) + "(" + arguments(node, 0) + ")";
   }
 
-  static std::string attribute(const std::string& object, const char* name) {
+  static std::string attribute(const std::string& object, const std::string& name) {
     return object + "." + name;
   }
 
@@ -185,7 +186,7 @@ class Printer {
     std::vector<std::string> parts;
     for (size_t i = first; i < node.arguments.size(); ++i) parts.push_back(argumentText(node, i));
     for (const auto& [name, argument] : node.keywordArguments) {
-      parts.push_back(std::string(PyUnicode_AsUTF8(name.get())) + " = " + text(argument));
+      parts.push_back(printable(name) + " = " + text(argument));
     }
     return join(parts, ", ");
   }
@@ -220,8 +221,7 @@ class Printer {
 
   static std::string repr(BorrowedRef<> object) {
     Ref<> text = Ref<>::steal(PyObject_Repr(object.get()));
-    const char* characters = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    if (characters) return characters;
+    if (text) return printable(text);
     PyErr_Clear();
     return std::string("<") + Py_TYPE(object.get())->tp_name + " object>";
   }

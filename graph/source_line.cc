@@ -1,4 +1,5 @@
 #include "graph/source_line.h"
+#include "core/text.h"
 
 namespace armature {
 
@@ -10,18 +11,17 @@ std::string sourceLine(const ProgramLocation& location) {
                                             location.code->co_filename, location.line));
   }
   if (line) line = Ref<>::steal(PyObject_CallMethod(line.get(), "strip", nullptr));
-  const char* text = line && PyUnicode_Check(line.get()) ? PyUnicode_AsUTF8(line.get()) : nullptr;
-  std::string result = text ? text : "";
-  PyErr_Clear();
+  if (!line) PyErr_Clear();  // A source that cannot be read has no text.
+  std::string result = line ? printable(line) : "";
   return result;
 }
 
 std::string stackTrace(const ProgramLocation& location) {
   if (!location.code) return "";
   std::string result = "  File \"";
-  result += PyUnicode_AsUTF8(location.code->co_filename);
+  result += printable(location.code->co_filename);
   result += "\", line " + std::to_string(location.line) + ", in ";
-  result += PyUnicode_AsUTF8(location.code->co_name);
+  result += printable(location.code->co_name);
   result += "\n";
   std::string line = sourceLine(location);
   if (!line.empty()) result += "    " + line + "\n";

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/text.h"
 #include "graph/graph.h"
 
 namespace armature {
@@ -50,10 +51,8 @@ bool isMethodOfTensor(BorrowedRef<> target, const std::string& name, const std::
 
 std::string stringAttribute(BorrowedRef<> object, const char* name) {
   Ref<> value = Ref<>::steal(PyObject_GetAttrString(object.get(), name));
-  const char* text =
-      value && PyUnicode_Check(value.get()) ? PyUnicode_AsUTF8(value.get()) : nullptr;
-  PyErr_Clear();
-  return text ? text : "";
+  if (!value) PyErr_Clear();
+  return value && PyUnicode_Check(value.get()) ? printable(value) : "";
 }
 
 std::string qualifiedName(BorrowedRef<> target) {
@@ -87,7 +86,7 @@ bool isFromTorch(BorrowedRef<> target) {
 }
 
 std::string targetName(BorrowedRef<> target) {
-  if (PyUnicode_Check(target.get())) return PyUnicode_AsUTF8(target.get());
+  if (PyUnicode_Check(target.get())) return printable(target);
   std::string name = qualifiedName(target);
   if (name.starts_with("_operator.")) name.erase(0, 1);
   return name;

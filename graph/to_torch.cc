@@ -38,6 +38,11 @@ class Converter {
       PyTuple_SET_ITEM(arguments.get(), i, value.release());
     }
     for (const auto& [name, argument] : node.keywordArguments) {
+      // torch.fx writes them into the text of a function.
+      if (!PyUnicode_IsIdentifier(name.get())) {
+        PyErr_Format(PyExc_ValueError, "not the name of a keyword: %R", name.get());
+        return false;
+      }
       Ref<> value = convertArgument(argument);
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return false;
     }

@@ -1,9 +1,11 @@
 // Calls of Python functions: binding arguments as initialize_locals of CPython's ceval.c does.
+#include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/recursion_guard.h"
 
 namespace armature {
 
@@ -48,7 +50,7 @@ bool InstructionTranslator::missingArguments(UserFunctionVariable* function, Fra
   int32_t end = keywordOnly ? begin + code.keywordOnlyCount : code.argumentCount;
   std::vector<std::string> names;
   for (int32_t i = begin; i < end; ++i) {
-    if (!frame.locals()[i]) names.push_back(PyUnicode_AsUTF8(code.locals[i].name.get()));
+    if (!frame.locals()[i]) names.push_back(printable(code.locals[i].name));
   }
   if (names.empty()) return false;
   raise(PyExc_TypeError, "%U() missing %zu required %s argument%s: %s",
@@ -194,16 +196,8 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   frame->pushedByInstruction = arguments.tail;
   frame->callersResumable = arguments.tail && callerResumable && !function->code->readsOwnFrame;
   if (arguments.tail) return Value::framePushed();
-  enterRecursion();
-  Value result;
-  try {
-    result = run(frame);
-  } catch (...) {
-    leaveRecursion();
-    throw;
-  }
-  leaveRecursion();
-  return result;
+  RecursionGuard guard(*this);
+  return run(frame);
 }
 
 // --- The instructions.

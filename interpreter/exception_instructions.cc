@@ -12,17 +12,47 @@ namespace armature {
 
 namespace {
 
+bool isExceptionClass(const Value& value) {
+  auto* user = trackerOf<UserClassVariable>(value);
+  PyObject* object = user ? user->existing() : value.objectOrNull();
+  return object && PyExceptionClass_Check(object);
+}
+
+// A class of exceptions, or an instance of one.
+bool isException(const Value& value) {
+  return isExceptionClass(value) ||
+         PyType_IsSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
+}
+
+// What `except` may name: an exception class, or a tuple of them.
+bool mayCatch(Translator& translator, Value value) {
+  translator.realize(value);
+  ValueVector classes = {value};
+  bool isTuple = value.isConstant() ? PyTuple_Check(value.object())
+                                    : trackerOf<TupleVariable>(value) != nullptr;
+  if (isTuple) {
+    classes.clear();
+    if (!iterateInto(translator, value, classes)) return false;
+  }
+  for (const Value& each : classes) {
+    if (isExceptionClass(translator.realized(each))) continue;
+    translator.raise(PyExc_TypeError,
+                     "catching classes that do not inherit from BaseException is not allowed");
+    return false;
+  }
+  return true;
+}
+
 // An exception class as a value: calls it; an instance stays what it is.
 Value instantiate(Translator& translator, Value value) {
   translator.realize(value);
   if (trackerOf<ExceptionVariable>(value)) return value;
-  PyObject* object = value.objectOrNull();
-  auto* user = trackerOf<UserClassVariable>(value);
-  bool isClass = (object && PyExceptionClass_Check(object)) ||
-                 (user && PyExceptionClass_Check(user->existing()));
-  if (isClass) return call(translator, value, llvm::ArrayRef<Value>());
-  if (!object && translator.heap.isSubtype(typeOf(value),
-                                           reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+  if (isExceptionClass(value)) {
+    Value made = translator.realized(call(translator, value, llvm::ArrayRef<Value>()));
+    if (!made || isException(made)) return made;
+    throw GraphBreak(GraphBreakKind::ExistingException, describe(value));
+  }
+  if (isException(value)) {
     throw GraphBreak(GraphBreakKind::ExistingException, describe(value));
   }
   return translator.raise(PyExc_TypeError, "exceptions must derive from BaseException");
@@ -74,9 +104,15 @@ bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& in
   Value exception = instantiate(*this, frame.peek(hasCause ? 2 : 1));
   if (!exception) return false;
   if (hasCause) {
-    auto* raised = llvm::cast<ExceptionVariable>(exception.tracker());
+    auto* raised = trackerOf<ExceptionVariable>(exception);
+    if (!raised)
+      throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
     Value cause = realized(frame.peek(1));
     if (!cause.is(Py_None)) {
+      if (!isException(cause)) {
+        raise(PyExc_TypeError, "exception causes must derive from BaseException");
+        return false;
+      }
       cause = instantiate(*this, cause);
       if (!cause) return false;
     }
@@ -105,6 +141,7 @@ bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction
       frame.push(Value::constant(PyExc_AssertionError));
       return true;
     default: {  // CHECK_EXC_MATCH
+      if (!mayCatch(*this, frame.peek(1))) return false;
       int matches = exceptionMatches(*this, frame.peek(2), frame.peek(1));
       if (matches < 0) return false;
       frame.peek(1) = Value::boolean(matches);

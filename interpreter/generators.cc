@@ -1,8 +1,10 @@
 // Generators: frames that are suspended between their items.
+#include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/objects/exception.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/recursion_guard.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -18,7 +20,7 @@ class SuspendedGenerator : public SuspendedFrame {
 
 Value InstructionTranslator::makeGenerator(Frame& frame) {
   if (frame.code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    throw GraphBreak(GraphBreakKind::Coroutine, PyUnicode_AsUTF8(frame.code->name.get()));
+    throw GraphBreak(GraphBreakKind::Coroutine, printable(frame.code->name));
   }
   auto suspended = std::make_unique<SuspendedGenerator>();
   suspended->frame = std::make_unique<Frame>();
@@ -97,7 +99,7 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   if (first && sent && !sent.is(Py_None)) {
     return raise(PyExc_TypeError, "can't send non-None value to a just-started generator");
   }
-  enterRecursion();
+  RecursionGuard guard(*this);
   // The frame runs as a copy, so that a rewind finds the suspended one as it was.
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
   Frame* running = new Frame(*suspended->frame);
@@ -108,14 +110,7 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   running->push(sent ? sent : Value::none());
   frame_ = running;
   ++frameCount_;
-  Value item;
-  try {
-    item = run(running);
-  } catch (...) {
-    leaveRecursion();
-    throw;
-  }
-  leaveRecursion();
+  Value item = run(running);
   if (item) {
     // run() left the frame, suspended again, to us.
     std::unique_ptr<Frame> previous = std::move(suspended->frame);

@@ -1,6 +1,7 @@
 #include "interpreter/instruction_translator.h"
 
 #include "core/pending_python_exception.h"
+#include "core/text.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
@@ -176,8 +177,8 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   report.context = reason.context();
   report.explanation = reason.explanation();
   report.hints = kind.hints();
-  report.filename = PyUnicode_AsUTF8(frame_->code->filename.get());
-  report.function = PyUnicode_AsUTF8(frame_->code->name.get());
+  report.filename = printable(frame_->code->filename);
+  report.function = printable(frame_->code->name);
   report.line = frame_->code->positions[frame_->pc].line;
 
   trail.rewind();

@@ -1,4 +1,5 @@
 // Instructions on names: globals, cells, attributes, subscripts, imports.
+#include "core/text.h"
 #include "cpython/function_layout.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
@@ -28,7 +29,11 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
 bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) {
   Value value = frame.globals->get(*this, name);
   if (!value) {
-    value = moduleDict(builtinsOf(*this, frame))->get(*this, name);
+    PyObject* builtins = builtinsOf(*this, frame);
+    if (!builtins || !PyDict_CheckExact(builtins)) {
+      throw GraphBreak(GraphBreakKind::BuiltinsNotDict, printable(name));
+    }
+    value = moduleDict(builtins)->get(*this, name);
   }
   if (!value) {
     raise(PyExc_NameError, "name '%U' is not defined", name);
@@ -51,7 +56,7 @@ bool InstructionTranslator::storeName(Frame& frame, const Instruction& instructi
       raise(PyExc_NameError, "name '%U' is not defined", name);
       return false;
     default:
-      throw GraphBreak(GraphBreakKind::ClassBody, PyUnicode_AsUTF8(name));
+      throw GraphBreak(GraphBreakKind::ClassBody, printable(name));
   }
 }
 
@@ -84,7 +89,7 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
   }
   const LocalVariable& variable = frame.code->locals[instruction.argument];
   if (cell->existing() && effects.last(cell) == SideEffects::kNone) {
-    throw GraphBreak(GraphBreakKind::EmptyCell, PyUnicode_AsUTF8(variable.name.get()));
+    throw GraphBreak(GraphBreakKind::EmptyCell, printable(variable.name));
   }
   if (variable.kind == LocalKind::Free) {
     raise(PyExc_NameError,
@@ -160,7 +165,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
     Value value = getOptionalAttribute(*this, frame.peek(1), name);
     if (!value) {
       if (exceptionPending()) return false;
-      throw GraphBreak(GraphBreakKind::ImportOfSubmodule, PyUnicode_AsUTF8(name));
+      throw GraphBreak(GraphBreakKind::ImportOfSubmodule, printable(name));
     }
     frame.push(std::move(value));
     return true;
@@ -172,7 +177,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
   PyObject* module = heap.item(sources->modulesDict(), modules, name).object;
   bool absolute = level && PyLong_CheckExact(level) && Py_SIZE(level) == 0;
   if (!absolute || !module || !PyModule_CheckExact(module)) {
-    throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, PyUnicode_AsUTF8(name));
+    throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, printable(name));
   }
   const Source* source = sources->item(SourceKind::DictItem, sources->modulesDict(), name);
   addGuard(source, GuardType::MODULE_MATCH, module);
@@ -183,7 +188,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
       Ref<> top = Ref<>::steal(PyUnicode_Substring(name, 0, dot));
       module = heap.item(sources->modulesDict(), modules, top.get()).object;
       if (!module || !PyModule_CheckExact(module)) {
-        throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, PyUnicode_AsUTF8(name));
+        throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, printable(name));
       }
     }
   }

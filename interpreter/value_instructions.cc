@@ -1,4 +1,5 @@
 // Instructions that compute, build, take apart and format values.
+#include "core/checked.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -16,6 +17,18 @@ Kind* containerAt(Translator& translator, Frame& frame, int32_t n) {
   Value& value = frame.peek(n);
   translator.realize(value);
   return llvm::cast<Kind>(value.tracker());
+}
+
+}  // namespace
+
+namespace {
+
+// PyObject_ASCII's escapes, of a text that repr() gave.
+Value asciiText(Translator& translator, PyObject* text) {
+  if (PyUnicode_IS_ASCII(text)) return Value::constant(text);
+  Ref<> bytes = checked(PyUnicode_AsEncodedString(text, "ascii", "backslashreplace"));
+  return translator.fromPython(
+      PyUnicode_DecodeASCII(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()), ""));
 }
 
 }  // namespace
@@ -60,6 +73,15 @@ bool InstructionTranslator::operatorInstruction(Frame& frame, const Instruction&
       return true;
     }
   }
+}
+
+// Whether the pending exception is a TypeError of iterating over a value whose type says nothing of
+// iteration: CPython then names the construct instead.
+bool InstructionTranslator::raisedBecauseNotIterable(const Value& value) const {
+  PyTypeObject* type = typeOf(value);
+  return exceptionPending() &&
+         PyType_IsSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_TypeError)) &&
+         !type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item);
 }
 
 bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& instruction) {
@@ -138,8 +160,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
       ValueVector items;
       if (!iterateInto(*this, frame.peek(1), items)) {
         // CPython names the construct where the iterable has no __iter__ at all.
-        bool notIterable = !slotsOf(realized(frame.peek(1))).tp_iter && exceptionPending();
-        if (notIterable) {
+        if (raisedBecauseNotIterable(realized(frame.peek(1)))) {
           raise(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
                 typeOf(frame.peek(1))->tp_name);
         }
@@ -226,11 +247,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
       break;
     case 3: {
       Value repr = toRepr(*this, value);
-      value = repr ? fromPython(PyObject_ASCII(repr.object())) : repr;
-      if (value && !isConstantData(frame.peek(hasSpecification ? 2 : 1))) {
-        throw GraphBreak(GraphBreakKind::FormattingOfTracedValue, "!a");
-      }
-      if (value) value = fromPython(PyObject_ASCII(frame.peek(hasSpecification ? 2 : 1).object()));
+      value = repr ? asciiText(*this, repr.object()) : repr;
       break;
     }
     default:
@@ -251,14 +268,12 @@ bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction)
   ValueVector items;
   bool isSequence = (sequence.isConstant() && PyTuple_CheckExact(sequence.object())) ||
                     trackerOf<SequenceVariable>(sequence);
-  bool known = isSequence;
   if (isSequence) {
     if (!iterateInto(*this, sequence, items)) return false;
   } else {
     Value iterator = getIterator(*this, sequence);
     if (!iterator) {
-      if (!slotsOf(sequence).tp_iter ||
-          typeOf(exception()) == reinterpret_cast<PyTypeObject*>(PyExc_TypeError)) {
+      if (raisedBecauseNotIterable(sequence)) {
         raise(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
               typeOf(sequence)->tp_name);
       }
@@ -277,7 +292,6 @@ bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction)
     return false;
   }
   if (items.size() > count) {
-    (void)known;
     raise(PyExc_ValueError, "too many values to unpack (expected %zu)", count);
     return false;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/graph_break.h"
+#include "core/text.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
 #include "runtime/input_guards.h"

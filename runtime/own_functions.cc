@@ -2,6 +2,7 @@
 
 #include "core/describe.h"
 #include "core/graph_break.h"
+#include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "runtime/compiled_callable.h"
 #include "runtime/compiled_function.h"

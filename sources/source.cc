@@ -3,6 +3,7 @@
 #include <llvm/ADT/Hashing.h>
 
 #include "core/describe.h"
+#include "core/text.h"
 
 namespace armature {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 // `base.name` where `name` can be written that way, else `base.__dict__['na me']`.
 std::string attributeName(const Source* dict, BorrowedRef<> key) {
   if (PyUnicode_CheckExact(key) && PyUnicode_IsIdentifier(key))
-    return dict->base()->name() + "." + utf8(key);
+    return dict->base()->name() + "." + printable(key);
   return dict->name() + "[" + describe(key) + "]";
 }
 
@@ -18,7 +19,7 @@ std::string attributeName(const Source* dict, BorrowedRef<> key) {
 std::string descriptorName(BorrowedRef<> descriptor) {
   PyTypeObject* type = Py_TYPE(descriptor.get());
   if (type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type)
-    return utf8(PyDescr_NAME(descriptor.get()));
+    return printable(PyDescr_NAME(descriptor.get()));
   return describe(descriptor);
 }
 
@@ -55,10 +56,10 @@ std::string makeName(const Source& source, const std::string& text) {
     case SourceKind::Descriptor:
       return source.base()->name() + "." + descriptorName(source.object());
     case SourceKind::TypeAttribute:
-      return source.base()->name() + "." + utf8(source.object());
+      return source.base()->name() + "." + printable(source.object());
     case SourceKind::SuperAttribute:
       return "super(" + describe(source.after()) + ", " + source.base()->name() + ")." +
-             utf8(source.object());
+             printable(source.object());
     case SourceKind::TypeName:
     case SourceKind::FunctionName:
       return of(".__name__");
@@ -151,6 +152,7 @@ const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t i
     source->kind_ = kind;
     source->base_ = base;
     source->index_ = index;
+    source->depth_ = base ? base->depth_ + 1 : 0;
     source->object_ = std::move(owned);
     source->after_ = Ref<>::create(after);
     source->text_ = std::move(text);
@@ -161,11 +163,11 @@ const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t i
 }
 
 const Source* SourceTable::local(int64_t index, BorrowedRef<> name) {
-  return intern(SourceKind::Local, nullptr, index, nullptr, utf8(name));
+  return intern(SourceKind::Local, nullptr, index, nullptr, printable(name));
 }
 
 const Source* SourceTable::localCell(int64_t index, BorrowedRef<> name) {
-  return intern(SourceKind::LocalCell, nullptr, index, nullptr, utf8(name));
+  return intern(SourceKind::LocalCell, nullptr, index, nullptr, printable(name));
 }
 
 const Source* SourceTable::globalsDict(BorrowedRef<> dict, bool isRoot) {

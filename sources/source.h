@@ -73,7 +73,7 @@ class Source {
   // True if the path starts in the globals, builtins or sys.modules.
   bool isGlobal() const;
   // Number of steps from the root.
-  int depth() const { return base_ ? base_->depth() + 1 : 0; }
+  int depth() const { return depth_; }
 
  private:
   friend class SourceTable;
@@ -82,6 +82,7 @@ class Source {
   SourceKind kind_ = SourceKind::Local;
   const Source* base_ = nullptr;
   int64_t index_ = 0;
+  int depth_ = 0;
   Ref<> object_;  // key, name, dict or descriptor, by kind
   Ref<> after_;
   std::string text_;  // name of a local, of a module of globals; empty for others

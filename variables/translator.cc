@@ -2,13 +2,16 @@
 
 #include <cstdarg>
 
-#include "core/pending_python_exception.h"
+#include "core/checked.h"
+#include "core/describe.h"
+#include "core/text.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/recursion_guard.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 #include "variables/variable_builder.h"
@@ -46,8 +49,9 @@ Value Translator::raiseValue(Value exception) {
 Value Translator::raise(PyObject* type, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  Value message = Value::steal(PyUnicode_FromFormatV(format, arguments));
+  PyObject* text = PyUnicode_FromFormatV(format, arguments);
   va_end(arguments);
+  Value message = Value::steal(checked(text).release());
   return raiseWithArguments(type, {std::move(message)});
 }
 
@@ -64,13 +68,14 @@ Value Translator::raiseFromPython() {
   PyErr_NormalizeException(&type, &value, &traceback);
   Ref<> ownedType = Ref<>::steal(type), real = Ref<>::steal(value);
   Py_XDECREF(traceback);
-  // An interrupt is not the traced program's doing.
+  // What comes from outside while an operation is evaluated is not its doing.
   if (!PyErr_GivenExceptionMatches(type, PyExc_Exception)) {
     PyErr_Restore(ownedType.release(), real.release(), nullptr);
     throw PendingPythonException();
   }
-  // Nobody knows whether the program, too, would run out of memory here: Python finds out.
-  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) {
+  // Whether memory and stack suffice is for the call to say that does the operation.
+  if (PyErr_GivenExceptionMatches(type, PyExc_MemoryError) ||
+      PyErr_GivenExceptionMatches(type, PyExc_RecursionError)) {
     throw GraphBreak(GraphBreakKind::OutOfMemory);
   }
   PyException_SetTraceback(real.get(), Py_None);
@@ -91,6 +96,11 @@ Value Translator::raiseFromPython() {
 // --- Inputs.
 
 Value Translator::wrap(const Source* source, BorrowedRef<> object) {
+  // Every call would walk the whole path again; a linked list has as many steps as nodes.
+  constexpr int kDeepestPath = 1000;
+  if (source && source->depth() > kDeepestPath) {
+    throw GraphBreak(GraphBreakKind::DeepPath, describe(object));
+  }
   return make<LazyVariable>(source, object);
 }
 
@@ -215,6 +225,9 @@ class ArgumentBuilder {
   Argument build(Value value) {
     translator_.realize(value);
     if (value.isConstant()) return Argument::constant(value.object());
+    RecursionGuard guard(translator_);
+    // A list may hold one other in very many places.
+    if (++containers_ > kMostContainers) unsupported(value);
     if (auto* tensor = trackerOf<TensorVariable>(value)) {
       if (tensor->libraryKind() == library_.kind()) return Argument(tensor->node);
       throw GraphBreak(GraphBreakKind::MixedLibraries,
@@ -235,16 +248,17 @@ class ArgumentBuilder {
       }
       return Argument::aggregate(Argument::Kind::Slice, std::move(elements));
     }
-    if (auto* dict = trackerOf<DictVariable>(value)) {
+    auto* dict = trackerOf<DictVariable>(value);
+    if (dict && dict->type() == &PyDict_Type) {
       std::vector<Argument> elements;
-      Ref<> keys = Ref<>::steal(PyList_New(0));
+      Ref<> keys = checked(PyList_New(0));
       dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
         if (!entry.key.isConstant()) unsupported(value);
-        PyList_Append(keys.get(), entry.key.object());
+        checked(PyList_Append(keys.get(), entry.key.object()));
         elements.push_back(build(entry.value));
       });
       return Argument::aggregate(Argument::Kind::Dict, std::move(elements),
-                                 Ref<>::steal(PyList_AsTuple(keys.get())));
+                                 checked(PyList_AsTuple(keys.get())));
     }
     unsupported(value);
   }
@@ -254,9 +268,11 @@ class ArgumentBuilder {
     throw GraphBreak(GraphBreakKind::UnsupportedArgument,
                      targetName(target_) + "(" + describe(value) + ")");
   }
+  static constexpr size_t kMostContainers = 1 << 20;
   Translator& translator_;
   const Library& library_;
   BorrowedRef<> target_;
+  size_t containers_ = 0;
 };
 
 // Turns the structure of what a node returned into variables.
@@ -282,8 +298,8 @@ class ResultBuilder {
  private:
   Value buildElements(Node* node, const ResultStructure& structure) {
     static PyObject* const getitem = [] {
-      Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
-      return PyObject_GetAttrString(module.get(), "getitem");
+      Ref<> module = checked(PyImport_ImportModule("_operator"));
+      return checked(PyObject_GetAttrString(module.get(), "getitem")).release();
     }();
     ValueVector items;
     for (size_t i = 0; i < structure.elements.size(); ++i) {
@@ -294,7 +310,7 @@ class ResultBuilder {
       }
       std::vector<Argument> arguments;
       arguments.push_back(Argument(node));
-      Ref<> index = Ref<>::steal(PyLong_FromSize_t(i));
+      Ref<> index = checked(PyLong_FromSize_t(i));
       arguments.push_back(Argument::constant(index));
       Node* item = translator_.graph->addCall(NodeOperation::CallFunction, getitem,
                                               std::move(arguments), {}, translator_.location());
@@ -324,6 +340,7 @@ class ResultBuilder {
     auto* tensor = trackerOf<TensorVariable>(value);
     if (tensor && tensor->node == node) return value;
     if (auto* sequence = trackerOf<SequenceVariable>(value)) {
+      RecursionGuard guard(translator_);
       for (const Value& item : sequence->items()) {
         if (Value found = findIn(translator_.realized(item), node)) return found;
       }
@@ -335,6 +352,16 @@ class ResultBuilder {
   const Library& library_;
   llvm::ArrayRef<Value> arguments_;
 };
+
+// A name that may be written before the `=` of a call.
+bool isKeywordName(PyObject* name) {
+  if (!PyUnicode_IsIdentifier(name)) return false;
+  static PyObject* const isKeyword = [] {
+    Ref<> module = checked(PyImport_ImportModule("keyword"));
+    return checked(PyObject_GetAttrString(module.get(), "iskeyword")).release();
+  }();
+  return checked(PyObject_CallOneArg(isKeyword, name)).get() == Py_False;
+}
 
 }  // namespace
 
@@ -353,6 +380,11 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   const Value* out = nullptr;
   for (size_t i = 0; i < keywordCount; ++i) {
     PyObject* name = PyTuple_GET_ITEM(keywordNames, i);
+    // Backends write graphs as text.
+    if (!isKeywordName(name)) {
+      throw GraphBreak(GraphBreakKind::KeywordNotIdentifier,
+                       targetName(target) + "(" + printable(name) + "=…)");
+    }
     const Value& value = arguments[positionalCount + i];
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && !value.is(Py_None)) out = &value;
     keywords.emplace_back(Ref<>::create(name), builder.build(value));
@@ -424,16 +456,6 @@ void Translator::setGradEnabled(bool enabled) {
       graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
   node->gradEnabled = gradEnabled_;
   assignTrailed(trail, gradEnabled_, enabled);
-}
-
-bool Translator::enterRecursion() {
-  // The C++ stack is the limit here, as the C stack is CPython's.
-  constexpr int kLimit = 400;
-  if (recursionDepth_ >= kLimit) {
-    throw GraphBreak(GraphBreakKind::DeepRecursion);
-  }
-  ++recursionDepth_;
-  return true;
 }
 
 }  // namespace armature

@@ -11,6 +11,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/graph_break.h"
+#include "core/native_stack.h"
 #include "core/trail.h"
 #include "graph/graph.h"
 #include "guards/guard.h"
@@ -169,11 +170,6 @@ class Translator : public Observer, public Heap::Dependencies {
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }
 
-  // Bounds C++ recursion (slots that call Python functions that call slots …): RecursionError as
-  // CPython would raise; false with the exception pending.
-  bool enterRecursion();
-  void leaveRecursion() { --recursionDepth_; }
-
  protected:
   Translator();
   void setException(Value exception) { exception_ = std::move(exception); }
@@ -195,21 +191,10 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<PyObject*, const Source*> constantSources_;
   bool gradEnabled_ = true;
   bool usedLibraries_ = false;
+  // How deep slots have called slots, and the stack on which they do (recursion_guard.h).
+  friend class RecursionGuard;
   int recursionDepth_ = 0;
-};
-
-// Counts one level of C++ recursion for as long as it lives. Throws as enterRecursion does.
-class RecursionScope {
- public:
-  explicit RecursionScope(Translator& translator) : translator_(translator) {
-    translator.enterRecursion();
-  }
-  ~RecursionScope() { translator_.leaveRecursion(); }
-  RecursionScope(const RecursionScope&) = delete;
-  RecursionScope& operator=(const RecursionScope&) = delete;
-
- private:
-  Translator& translator_;
+  NativeStack nativeStack_;
 };
 
 }  // namespace armature

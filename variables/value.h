@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/checked.h"
 #include "core/ref.h"
 
 namespace armature {
@@ -22,9 +23,11 @@ class VariableTracker;
 class Value {
  public:
   Value() = default;
-  Value(VariableTracker* tracker) : word_(reinterpret_cast<uintptr_t>(tracker) | kTracker) {}
+  // A null pointer gives the null Value.
+  Value(VariableTracker* tracker)
+      : word_(tracker ? reinterpret_cast<uintptr_t>(tracker) | kTracker : 0) {}
   Value(const Value& other) : word_(other.word_) {
-    if (isConstant()) Py_INCREF(object());
+    if (isConstant()) Py_INCREF(reinterpret_cast<PyObject*>(word_));
   }
   Value(Value&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
   ~Value() { release(); }
@@ -51,8 +54,12 @@ class Value {
   }
   static Value none() { return constant(Py_None); }
   static Value boolean(bool value) { return constant(value ? Py_True : Py_False); }
-  static Value integer(int64_t value) { return steal(PyLong_FromLongLong(value)); }
-  static Value string(const char* text) { return steal(PyUnicode_FromString(text)); }
+  static Value integer(int64_t value) {
+    return steal(checked(PyLong_FromLongLong(value)).release());
+  }
+  static Value string(const char* text) {
+    return steal(checked(PyUnicode_FromString(text)).release());
+  }
   // The result of a call that pushed a frame instead of finishing: see Translator::call.
   static Value framePushed() {
     Value result;
@@ -66,10 +73,22 @@ class Value {
   bool isTracker() const { return (word_ & kTracker) != 0; }
   bool isFramePushed() const { return word_ == kFramePushed; }
 
-  PyObject* object() const { return reinterpret_cast<PyObject*>(word_); }
-  VariableTracker* tracker() const { return reinterpret_cast<VariableTracker*>(word_ & ~kTagMask); }
+  // The object of a constant, the tracker of what is none. A value that turns out to be something
+  // else, because the program is stranger than the caller thought, is a graph break.
+  PyObject* object() const {
+    if (!isConstant()) [[unlikely]]
+      unexpectedKind();
+    return reinterpret_cast<PyObject*>(word_);
+  }
+  VariableTracker* tracker() const {
+    if (!isTracker()) [[unlikely]]
+      unexpectedKind();
+    return reinterpret_cast<VariableTracker*>(word_ & ~kTagMask);
+  }
   // The constant's object, or null for anything else.
-  PyObject* objectOrNull() const { return isConstant() ? object() : nullptr; }
+  PyObject* objectOrNull() const {
+    return isConstant() ? reinterpret_cast<PyObject*>(word_) : nullptr;
+  }
   bool is(PyObject* object) const { return word_ == reinterpret_cast<uintptr_t>(object); }
 
   // The same word: the same object. (Distinct lazy trackers may yet turn out to be one object.)
@@ -80,8 +99,9 @@ class Value {
   static constexpr uintptr_t kTracker = 1;
   static constexpr uintptr_t kFramePushed = 2;
   static constexpr uintptr_t kTagMask = 3;
+  [[noreturn]] void unexpectedKind() const;
   void release() {
-    if (isConstant()) Py_DECREF(object());
+    if (isConstant()) Py_DECREF(reinterpret_cast<PyObject*>(word_));
   }
   uintptr_t word_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/graph_break.h"
+#include "core/text.h"
 #include "guards/array_library.h"
 #include "libraries/numpy/stand_ins.h"
 #include "variables/constants/constant.h"
@@ -115,15 +116,15 @@ class TrialRun {
         breakOnData();
     }
     for (const auto& [name, argument] : node_.keywordArguments) {
-      const char* keyword = PyUnicode_AsUTF8(name.get());
+      const std::string keyword = printable(name);
       if (isRefused(keyword)) {
         breakOnForm("The function is not traced with one of the keyword arguments given.");
       }
-      if (std::string_view(keyword) == "out") {
+      if (keyword == "out") {
         if (mentionsNode(argument) && argument.kind() != Argument::Kind::Node) {
           breakOnForm("The call writes into several output arrays at once; write into one at a time.");
         }
-      } else if (!keywordMayHoldArrays(keyword) && mentionsNode(argument)) {
+      } else if (!keywordMayHoldArrays(keyword.c_str()) && mentionsNode(argument)) {
         breakOnData();
       }
     }
@@ -165,8 +166,8 @@ class TrialRun {
     }
     PyObject* function = node_.arguments.empty() ? nullptr : node_.arguments[0].object().get();
     Ref<> name = Ref<>::steal(function ? PyObject_GetAttrString(function, "__name__") : nullptr);
-    const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : "";
-    bool isKnown = *text && numpy_.attribute(text).get() == function;
+    const std::string text = name ? printable(name) : "";
+    bool isKnown = !text.empty() && numpy_.attribute(text.c_str()).get() == function;
     PyErr_Clear();
     if (!isKnown) breakOnForm("The universal function was not made by NumPy.");
   }
@@ -210,7 +211,7 @@ class TrialRun {
       if (mayHoldArrays(i) && isSequence(node_.arguments[i])) return true;
     }
     for (const auto& [name, argument] : node_.keywordArguments) {
-      if (keywordMayHoldArrays(PyUnicode_AsUTF8(name.get())) && isSequence(argument)) return true;
+      if (keywordMayHoldArrays(printable(name).c_str()) && isSequence(argument)) return true;
     }
     return false;
   }

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/checked.h"
 #include "core/graph_break.h"
+#include "cpython/integers.h"
 #include "graph/graph.h"
 #include "graph/json.h"
 #include "libraries/torch/dtypes.h"
@@ -23,16 +25,23 @@ namespace {
 // A Python exception is set.
 struct PythonError {};
 
+[[noreturn]] void wrongType(const char* expected, BorrowedRef<> found) {
+  PyErr_Format(PyExc_TypeError, "expected %s, not '%.200s'", expected,
+               Py_TYPE(found.get())->tp_name);
+  throw PythonError();
+}
+
 std::string_view text(BorrowedRef<> object) {
+  if (!PyUnicode_Check(object.get())) wrongType("a str", object);
   const char* characters = PyUnicode_AsUTF8(object.get());
   if (!characters) throw PythonError();
   return characters;
 }
 
 PyObject* field(BorrowedRef<> tuple, Py_ssize_t i) {
-  PyObject* item = PyTuple_GetItem(tuple.get(), i);
-  if (!item) throw PythonError();
-  return item;
+  if (!PyTuple_Check(tuple.get())) wrongType("a tuple", tuple);
+  if (i >= PyTuple_GET_SIZE(tuple.get())) throw std::invalid_argument("a tuple lacks an item");
+  return PyTuple_GET_ITEM(tuple.get(), i);
 }
 
 class IgnoringObserver : public Observer {
@@ -51,12 +60,15 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(BorrowedRef<> description)
       : description_(description), graph_(std::make_shared<SourceTable>()) {
-    PyObject* inputs = item("inputs");
+    if (!PyDict_Check(description.get())) wrongType("a dict", description);
+    PyObject* inputs = list("inputs");
     for (Py_ssize_t i = 0; inputs && i < PyList_GET_SIZE(inputs); ++i) {
       PyObject* input = PyList_GET_ITEM(inputs, i);
-      nodes_.push_back(graph_.addPlaceholder(source(text(field(input, 0)), i), field(input, 1)));
+      const Source* path = source(text(field(input, 0)), i);
+      if (!path) throw std::invalid_argument("an input has no name");
+      nodes_.push_back(graph_.addPlaceholder(path, field(input, 1)));
     }
-    PyObject* nodes = item("nodes");
+    PyObject* nodes = list("nodes");
     for (Py_ssize_t i = 0; nodes && i < PyList_GET_SIZE(nodes); ++i) {
       addCall(PyList_GET_ITEM(nodes, i));
     }
@@ -65,18 +77,31 @@ class GraphBuilder {
 
   void finish(bool (*isPure)(const Node&)) {
     std::vector<Node*> outputs;
-    PyObject* list = item("outputs");
-    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i) {
-      outputs.push_back(reference(PyList_GET_ITEM(list, i)));
+    PyObject* references = list("outputs");
+    for (Py_ssize_t i = 0; references && i < PyList_GET_SIZE(references); ++i) {
+      outputs.push_back(reference(PyList_GET_ITEM(references, i)));
     }
     graph_.finish(outputs, isPure);
   }
 
   Graph& graph() { return graph_; }
-  Node* last() { return nodes_.back(); }
+  Node* last() {
+    bool isCall = !nodes_.empty() && nodes_.back()->operation != NodeOperation::Placeholder;
+    if (!isCall) throw std::invalid_argument("the graph has no operation");
+    return nodes_.back();
+  }
 
  private:
+  // Descriptions nest as deep as this.
+  static constexpr int kDeepest = 100;
+
   PyObject* item(const char* name) { return PyDict_GetItemString(description_.get(), name); }
+  // A list, or null where there is none.
+  PyObject* list(const char* name) {
+    PyObject* found = item(name);
+    if (found && !PyList_Check(found)) wrongType("a list", found);
+    return found;
+  }
 
   // The source that a name like "self._modules[fc1].weight" means.
   const Source* source(std::string_view name, int64_t index) {
@@ -101,42 +126,65 @@ class GraphBuilder {
 
   void addCall(BorrowedRef<> description) {
     std::string_view operation = text(field(description, 0));
+    bool isMethod = operation == "call_method";
+    if (!isMethod && operation != "call_function") throw std::invalid_argument("no such operation");
     PyObject* target = field(description, 1);
+    if (isMethod) text(target);
+    if (!isMethod && !PyCallable_Check(target)) wrongType("a callable", target);
     Argument arguments = argument(field(description, 2));
+    bool isSequence =
+        arguments.kind() == Argument::Kind::Tuple || arguments.kind() == Argument::Kind::List;
+    if (!isSequence) wrongType("a tuple of arguments", field(description, 2));
+    if (isMethod && arguments.elements().empty()) {
+      throw std::invalid_argument("a method is called without an object");
+    }
     std::vector<std::pair<Ref<>, Argument>> keywords;
+    if (!PyDict_Check(field(description, 3))) wrongType("a dict", field(description, 3));
     PyObject *name, *value;
     for (Py_ssize_t at = 0; PyDict_Next(field(description, 3), &at, &name, &value);) {
+      text(name);
       keywords.emplace_back(Ref<>::create(name), argument(value));
     }
     PyObject* options = PyTuple_GET_SIZE(description.get()) > 4 ? field(description, 4) : nullptr;
+    if (options && !PyDict_Check(options)) wrongType("a dict", options);
     auto option = [&](const char* key) {
       return options ? PyDict_GetItemString(options, key) : nullptr;
     };
     ProgramLocation location;
-    if (PyObject* code = option("code")) location.code = reinterpret_cast<PyCodeObject*>(code);
-    if (PyObject* line = option("line")) location.line = PyLong_AsLong(line);
-    Node* node = graph_.addCall(
-        operation == "call_method" ? NodeOperation::CallMethod : NodeOperation::CallFunction,
-        target, arguments.elements(), std::move(keywords), location);
-    if (PyObject* variable = option("variable_name")) node->variableName = Ref<>::create(variable);
+    if (PyObject* code = option("code")) {
+      if (!PyCode_Check(code)) wrongType("a code object", code);
+      location.code = reinterpret_cast<PyCodeObject*>(code);
+    }
+    if (PyObject* line = option("line")) {
+      location.line = cpython::asInt(line);
+      if (location.line == -1 && PyErr_Occurred()) throw PythonError();
+    }
+    Node* node = graph_.addCall(isMethod ? NodeOperation::CallMethod : NodeOperation::CallFunction,
+                                target, arguments.elements(), std::move(keywords), location);
+    if (PyObject* variable = option("variable_name")) {
+      text(variable);
+      node->variableName = Ref<>::create(variable);
+    }
     if (option("grad_enabled") == Py_False) node->gradEnabled = false;
     nodes_.push_back(node);
   }
 
   Node* reference(BorrowedRef<> object) {
-    return nodes_.at(std::stoi(std::string(text(object).substr(1))));
+    int number = isReference(object) ? std::stoi(std::string(text(object).substr(1))) : -1;
+    return nodes_.at(static_cast<size_t>(number));
   }
 
   static bool isReference(BorrowedRef<> object) {
     return PyUnicode_Check(object.get()) && text(object).starts_with('%');
   }
 
-  Argument argument(BorrowedRef<> object) {
+  Argument argument(BorrowedRef<> object, int depth = 0) {
     if (isReference(object)) return reference(object);
+    if (depth == kDeepest) throw std::invalid_argument("the arguments are nested too deep");
     std::vector<Argument> elements;
     if (PyTuple_CheckExact(object.get()) || PyList_CheckExact(object.get())) {
       for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i) {
-        elements.push_back(argument(PySequence_Fast_GET_ITEM(object.get(), i)));
+        elements.push_back(argument(PySequence_Fast_GET_ITEM(object.get(), i), depth + 1));
       }
       return Argument::aggregate(
           PyTuple_CheckExact(object.get()) ? Argument::Kind::Tuple : Argument::Kind::List,
@@ -145,19 +193,19 @@ class GraphBuilder {
     if (PySlice_Check(object.get())) {
       auto* slice = reinterpret_cast<PySliceObject*>(object.get());
       for (PyObject* part : {slice->start, slice->stop, slice->step}) {
-        elements.push_back(argument(part));
+        elements.push_back(argument(part, depth + 1));
       }
       return Argument::aggregate(Argument::Kind::Slice, std::move(elements));
     }
     if (PyDict_CheckExact(object.get())) {
-      Ref<> keys = Ref<>::steal(PyList_New(0));
+      Ref<> keys = checked(PyList_New(0));
       PyObject *key, *value;
       for (Py_ssize_t at = 0; PyDict_Next(object.get(), &at, &key, &value);) {
-        PyList_Append(keys.get(), key);
-        elements.push_back(argument(value));
+        checked(PyList_Append(keys.get(), key));
+        elements.push_back(argument(value, depth + 1));
       }
       return Argument::aggregate(Argument::Kind::Dict, std::move(elements),
-                                 Ref<>::steal(PyList_AsTuple(keys.get())));
+                                 checked(PyList_AsTuple(keys.get())));
     }
     return Argument::constant(object);
   }
@@ -189,6 +237,7 @@ PyObject* guarded(Function&& function) {
   try {
     return function().release();
   } catch (const PythonError&) {
+  } catch (const PendingPythonException&) {
   } catch (const GraphBreak& graphBreak) {
     PyErr_Format(PyExc_NotImplementedError, "%s: %s: %s", entryOf(graphBreak.kind()).gbType,
                  graphBreak.context().c_str(), graphBreak.explanation().c_str());
@@ -209,7 +258,7 @@ PyObject* withGraph(PyObject* description, Function&& function) {
 }
 
 Ref<> string(const std::string& value) {
-  return Ref<>::steal(PyUnicode_FromStringAndSize(value.data(), value.size()));
+  return Ref<>::steal(PyUnicode_DecodeUTF8(value.data(), value.size(), "replace"));
 }
 
 PyObject* graphText(PyObject*, PyObject* description) {
@@ -309,9 +358,13 @@ PyObject* torchRuleName(PyObject*, PyObject* description) {
 }
 
 PyObject* torchRuleNames(PyObject*, PyObject*) {
-  Ref<> names = Ref<>::steal(PyList_New(0));
-  for (const std::string& name : ruleNames()) PyList_Append(names.get(), string(name).get());
-  return names.release();
+  return guarded([] {
+    Ref<> names = checked(PyList_New(0));
+    for (const std::string& name : ruleNames()) {
+      checked(PyList_Append(names.get(), checked(string(name).release()).get()));
+    }
+    return names;
+  });
 }
 
 Ref<> toPython(const CallRule& rule) {
@@ -333,6 +386,7 @@ PyObject* torchClassify(PyObject*, PyObject* callable) {
 PyObject* torchClassifyMethod(PyObject*, PyObject* name) {
   return guarded([&] {
     if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    text(name);
     return toPython(findLibrary(ArrayLibraryKind::Torch)->classifyMethod(name));
   });
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/checked.h"
 #include "cpython/c_functions.h"
 #include "guards/array_library.h"
 #include "guards/check_function_manager.h"
@@ -18,20 +19,31 @@
 namespace armature {
 namespace {
 
-// --- From Python descriptions to sources and guards. Errors are std::invalid_argument.
+// --- From Python descriptions to sources and guards. Errors are std::invalid_argument, or those of
+// CPython.
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
 
 std::string_view text(PyObject* object) {
-  const char* data = PyUnicode_Check(object) ? PyUnicode_AsUTF8(object) : nullptr;
-  if (!data) throw std::invalid_argument("expected a str");
+  require(PyUnicode_CheckExact(object), "expected a str");
+  const char* data = PyUnicode_AsUTF8(object);
+  if (!data) throw PendingPythonException();
   return data;
 }
 
 int64_t integer(PyObject* object) {
+  require(PyLong_CheckExact(object) || PyBool_Check(object), "expected an int");
   int64_t value = PyLong_AsLongLong(object);
-  if (value == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    throw std::invalid_argument("expected an int");
-  }
+  if (value == -1 && PyErr_Occurred()) throw PendingPythonException();
+  return value;
+}
+
+// The position of a local or an item.
+int64_t position(PyObject* object) {
+  int64_t value = integer(object);
+  require(value >= 0, "a position is negative");
   return value;
 }
 
@@ -64,32 +76,58 @@ SourceKind pathKind(std::string_view name) {
   throw std::invalid_argument("no kind of source: " + std::string(name));
 }
 
+// Where descriptions are read.
+struct World {
+  std::shared_ptr<SourceTable> table;
+  size_t localCount;
+};
+
 // ("Local", 0, "x"), ("GlobalsDict", {...}), ("DictItem", base, "key"), ("Type", base), …
-const Source* parseSource(SourceTable& table, PyObject* description) {
-  if (!PyTuple_Check(description) || PyTuple_GET_SIZE(description) == 0)
-    throw std::invalid_argument("a source is a tuple");
+const Source* parseSource(const World& world, PyObject* description, int depth = 0) {
+  constexpr int kDeepest = 1000;
+  require(depth < kDeepest, "a source is nested too deep");
+  require(PyTuple_Check(description) && PyTuple_GET_SIZE(description) > 0, "a source is a tuple");
+  SourceTable& table = *world.table;
+  auto local = [&](PyObject* object) {
+    int64_t index = position(object);
+    require(static_cast<size_t>(index) < world.localCount, "there is no such local");
+    return index;
+  };
+  auto name_ = [](PyObject* object) {
+    text(object);
+    return object;
+  };
   Py_ssize_t size = PyTuple_GET_SIZE(description);
   auto field = [&](Py_ssize_t i) {
     if (i >= size) throw std::invalid_argument("a source lacks an operand");
     return PyTuple_GET_ITEM(description, i);
   };
   std::string_view name = text(field(0));
-  if (name == "Local") return table.local(integer(field(1)), field(2));
-  if (name == "LocalCell") return table.localCell(integer(field(1)), field(2));
-  if (name == "GlobalsDict") return table.globalsDict(field(1), size < 3);
+  if (name == "Local") return table.local(local(field(1)), name_(field(2)));
+  if (name == "LocalCell") return table.localCell(local(field(1)), name_(field(2)));
+  if (name == "GlobalsDict") {
+    require(PyDict_Check(field(1)), "globals are a dict");
+    return table.globalsDict(field(1), size < 3);
+  }
   if (name == "BuiltinsDict") return table.builtinsDict();
   if (name == "ModulesDict") return table.modulesDict();
   SourceKind kind = pathKind(name);
-  const Source* base = parseSource(table, field(1));
+  const Source* base = parseSource(world, field(1), depth + 1);
   switch (kind) {
     case SourceKind::DictKey:
     case SourceKind::ListItem:
     case SourceKind::TupleItem:
-      return table.item(kind, base, integer(field(2)));
+      return table.item(kind, base, position(field(2)));
     case SourceKind::DictItem:
+      return table.item(kind, base, BorrowedRef<>(field(2)));
     case SourceKind::Slot:
+      require(Py_TYPE(field(2)) == &PyMemberDescr_Type, "a slot is a member descriptor");
+      return table.item(kind, base, BorrowedRef<>(field(2)));
     case SourceKind::TypeAttribute:
+      return table.item(kind, base, BorrowedRef<>(name_(field(2))));
     case SourceKind::Descriptor:
+      require(Py_TYPE(field(2)) == &PyMemberDescr_Type || Py_TYPE(field(2)) == &PyGetSetDescr_Type,
+              "a descriptor is one of C");
       return table.item(kind, base, BorrowedRef<>(field(2)));
     default:
       return table.path(kind, base);
@@ -109,21 +147,17 @@ std::shared_ptr<const TensorMetadata> readMetadata(PyObject* array) {
 }
 
 std::vector<Ref<>> elements(PyObject* iterable) {
-  Ref<> list = Ref<>::steal(PySequence_List(iterable));
-  if (!list) {
-    PyErr_Clear();
-    throw std::invalid_argument("expected a sequence");
-  }
+  Ref<> list = checked(PySequence_List(iterable));
   std::vector<Ref<>> result;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
     result.push_back(Ref<>::create(PyList_GET_ITEM(list.get(), i)));
   return result;
 }
 
-std::vector<const Source*> parseSources(SourceTable& table, PyObject* descriptions) {
+std::vector<const Source*> parseSources(const World& world, PyObject* descriptions) {
   std::vector<const Source*> sources;
   for (const Ref<>& each : elements(descriptions))
-    sources.push_back(parseSource(table, each.get()));
+    sources.push_back(parseSource(world, each.get()));
   return sources;
 }
 
@@ -137,20 +171,20 @@ GuardType guardType(std::string_view name) {
 // (source or None, "TYPE_MATCH", operand, number, other source); the last three may be missing. The
 // operand of a TENSOR_MATCH is the example. Or (None, "DUPLICATE_INPUT", written, read): two
 // sequences of sources.
-Guard parseGuard(SourceTable& table, PyObject* description) {
-  if (!PyTuple_Check(description) || PyTuple_GET_SIZE(description) < 2)
-    throw std::invalid_argument("a guard is a tuple of source, type, operand, number, other");
+Guard parseGuard(const World& world, PyObject* description) {
+  require(PyTuple_Check(description) && PyTuple_GET_SIZE(description) >= 2,
+          "a guard is a tuple of source, type, operand, number, other");
   auto field = [&](Py_ssize_t i) {
     return i < PyTuple_GET_SIZE(description) ? PyTuple_GET_ITEM(description, i) : nullptr;
   };
   Guard guard;
   guard.type = guardType(text(field(1)));
   if (field(0) != Py_None) {
-    guard.source = parseSource(table, field(0));
+    guard.source = parseSource(world, field(0));
   } else if (guard.type == GuardType::DUPLICATE_INPUT) {
     if (!field(3)) throw std::invalid_argument("expected what is written, and what is read");
     guard.distinct = std::make_shared<const DistinctObjects>(DistinctObjects{
-        .written = parseSources(table, field(2)), .read = parseSources(table, field(3))});
+        .written = parseSources(world, field(2)), .read = parseSources(world, field(3))});
     return guard;
   }
   if (PyObject* operand = field(2)) {
@@ -160,7 +194,10 @@ Guard parseGuard(SourceTable& table, PyObject* description) {
       guard.operand = Ref<>::create(operand);
   }
   if (PyObject* number = field(3)) guard.number = integer(number);
-  if (PyObject* other = field(4)) guard.other = parseSource(table, other);
+  if (PyObject* other = field(4)) guard.other = parseSource(world, other);
+  bool isCode = guard.type == GuardType::CLOSURE_MATCH;
+  require(!isCode || (guard.operand && PyCode_Check(guard.operand.get())),
+          "expected a code object");
   return guard;
 }
 
@@ -179,6 +216,8 @@ template <class Body>
 auto guarded(Body body) -> decltype(body()) {
   try {
     return body();
+  } catch (const PendingPythonException&) {
+    return decltype(body()){};
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_ValueError, error.what());
     return decltype(body()){};
@@ -194,19 +233,21 @@ PyObject* newManager(PyTypeObject* type, PyObject* arguments, PyObject* keywords
   return guarded([&]() -> PyObject* {
     registerTorch();
     registerNumPy();
-    auto table = std::make_shared<SourceTable>();
-    std::vector<Guard> requests;
-    for (const Ref<>& each : elements(guards)) requests.push_back(parseGuard(*table, each.get()));
-    std::vector<const Source*> sources = parseSources(*table, captures);
     std::vector<PyObject*> slots;
     std::vector<Ref<>> owned = elements(example);
     for (const Ref<>& each : owned) slots.push_back(each.get());
+    World world{std::make_shared<SourceTable>(), slots.size()};
+    std::vector<Guard> requests;
+    for (const Ref<>& each : elements(guards)) requests.push_back(parseGuard(world, each.get()));
+    std::vector<const Source*> sources = parseSources(world, captures);
     std::unique_ptr<bool[]> isCell(new bool[slots.size() + 1]());
-    if (cells)
-      for (const Ref<>& each : elements(cells))
-        isCell[static_cast<size_t>(integer(each.get()))] = true;
+    for (const Ref<>& each : cells ? elements(cells) : std::vector<Ref<>>()) {
+      auto cell = static_cast<size_t>(position(each.get()));
+      require(cell < slots.size() && PyCell_Check(slots[cell]), "there is no such cell");
+      isCell[cell] = true;
+    }
     auto manager = std::make_unique<CheckFunctionManager>(
-        table, std::move(requests), std::move(sources),
+        world.table, std::move(requests), std::move(sources),
         FrameLocalsMapping{slots.data(), isCell.get(), slots.size()});
     PyObject* object = type->tp_alloc(type, 0);
     if (!object) return nullptr;
@@ -223,10 +264,17 @@ void deleteManager(PyObject* object) {
   Py_TYPE(object)->tp_free(object);
 }
 
-bool hasLocals(PyObject* object, Py_ssize_t count) {
-  if (static_cast<size_t>(count) == self(object)->localCount) return true;
-  PyErr_Format(PyExc_TypeError, "expected %zu locals", self(object)->localCount);
-  return false;
+bool hasLocals(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
+  if (static_cast<size_t>(count) != self(object)->localCount) {
+    PyErr_Format(PyExc_TypeError, "expected %zu locals", self(object)->localCount);
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!self(object)->isCell[i] || PyCell_Check(arguments[i])) continue;
+    PyErr_Format(PyExc_TypeError, "local %zd is a cell", i);
+    return false;
+  }
+  return true;
 }
 
 FrameLocalsMapping mapping(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
@@ -234,7 +282,7 @@ FrameLocalsMapping mapping(PyObject* object, PyObject* const* arguments, Py_ssiz
 }
 
 PyObject* check(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
-  if (!hasLocals(object, count)) return nullptr;
+  if (!hasLocals(object, arguments, count)) return nullptr;
   CheckFunctionManager& manager = *self(object)->manager;
   std::vector<PyObject*> captures(manager.captureCount());
   if (!manager.check(mapping(object, arguments, count), captures.data())) Py_RETURN_NONE;
@@ -246,7 +294,7 @@ PyObject* check(PyObject* object, PyObject* const* arguments, Py_ssize_t count) 
 }
 
 PyObject* checkVerbose(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
-  if (!hasLocals(object, count)) return nullptr;
+  if (!hasLocals(object, arguments, count)) return nullptr;
   GuardFailure failure;
   bool passed = self(object)->manager->checkVerbose(mapping(object, arguments, count), failure);
   return Py_BuildValue("(Oss)", passed ? Py_True : Py_False, failure.text.c_str(),
@@ -255,9 +303,15 @@ PyObject* checkVerbose(PyObject* object, PyObject* const* arguments, Py_ssize_t 
 
 // Nanoseconds of one check, the least of several rounds of `repetitions` each.
 PyObject* measure(PyObject* object, PyObject* const* arguments, Py_ssize_t count) {
-  if (count == 0 || !hasLocals(object, count - 1)) return nullptr;
+  if (count == 0) {
+    PyErr_SetString(PyExc_TypeError, "measure() needs a number of repetitions");
+    return nullptr;
+  }
+  if (!hasLocals(object, arguments + 1, count - 1)) return nullptr;
   return guarded([&]() -> PyObject* {
+    constexpr int64_t kMost = 10'000'000;
     int64_t repetitions = integer(arguments[0]);
+    require(repetitions > 0 && repetitions <= kMost, "repetitions are 1 to 10,000,000");
     CheckFunctionManager& manager = *self(object)->manager;
     FrameLocalsMapping locals = mapping(object, arguments + 1, count - 1);
     std::vector<PyObject*> captures(manager.captureCount());
@@ -373,7 +427,9 @@ PyObject* globalStateDifference(PyObject*, PyObject* state) {
   return guarded([&]() -> PyObject* {
     if (!PyBytes_Check(state)) throw std::invalid_argument("expected what global_state() returned");
     std::string known(PyBytes_AS_STRING(state), static_cast<size_t>(PyBytes_GET_SIZE(state)));
+    registerTorch();
     const ArrayLibrary* torch = arrayLibrary(ArrayLibraryKind::Torch);
+    require(torch != nullptr, "torch is not imported");
     return Py_BuildValue("(Os)", torch->globalStateMatches(known) ? Py_True : Py_False,
                          torch->explainGlobalState(known).c_str());
   });

@@ -107,6 +107,11 @@ PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
                                    &internal)) {
     return nullptr;
   }
+  for (PyObject* hook : {compiled, limit, unsupported, internal}) {
+    if (hook == Py_None || PyCallable_Check(hook)) continue;
+    return PyErr_Format(PyExc_TypeError, "a hook is a callable or None, not '%.200s'",
+                        Py_TYPE(hook)->tp_name);
+  }
   Hooks& hooks = packageEngine()->hooks;
   auto set = [](Ref<>& hook, PyObject* value) {
     hook = value == Py_None ? Ref<>() : Ref<>::create(value);

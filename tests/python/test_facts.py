@@ -5,7 +5,7 @@ looked at and give the arguments of the next call. It runs plainly in one world 
 another.
 """
 
-# ruff: noqa: B024, B018 (classes without abstract methods are what is tested)
+# ruff: noqa: B024 (classes without abstract methods are what is tested)
 import abc
 import types
 

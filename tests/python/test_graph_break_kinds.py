@@ -19,6 +19,14 @@ from differential import break_reasons, check
 
 # Kinds that have no example yet, and none needs to join them.
 WITHOUT_EXAMPLE = {
+    "UnexpectedValue",
+    "LargeConstant",
+    "HugeRange",
+    "SpecialMethodResult",
+    "AttributeNameSubclass",
+    "HugeIterable",
+    "DeepPath",
+    "KeywordNotIdentifier",
     "MethodOfContainerSubclass",
     "UnsupportedInput",
     "ConcatOfObject",

@@ -1,62 +1,44 @@
 // getattr, setattr, hasattr, delattr, type, isinstance, issubclass, callable.
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
 namespace {
 
-// The name argument as an interned str; null with the TypeError pending.
-PyObject* readName(Translator& translator, Value name, Ref<>& owner) {
-  translator.realize(name);
-  PyObject* object = name.objectOrNull();
-  if (!object || !PyUnicode_Check(object)) {
-    translator.raise(PyExc_TypeError, "attribute name must be string, not '%.200s'",
-                     typeOf(name)->tp_name);
-    return nullptr;
-  }
-  PyObject* interned = object;
-  Py_INCREF(interned);
-  PyUnicode_InternInPlace(&interned);
-  owner = Ref<>::steal(interned);
-  return interned;
-}
-
 Value getattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "getattr", arguments, 2, 3)) return Value();
-  Ref<> owner;
-  PyObject* name = readName(translator, arguments.values[1], owner);
-  if (!name) return Value();
-  if (arguments.values.size() == 2) return getAttribute(translator, arguments.values[0], name);
-  Value result = getOptionalAttribute(translator, arguments.values[0], name);
+  Value name = readAttributeName(translator, arguments.values[1]);
+  if (!name) return name;
+  if (arguments.values.size() == 2)
+    return getAttribute(translator, arguments.values[0], name.object());
+  Value result = getOptionalAttribute(translator, arguments.values[0], name.object());
   return result || translator.exceptionPending() ? result : arguments.values[2];
 }
 
 Value hasattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "hasattr", arguments, 2, 2)) return Value();
-  Ref<> owner;
-  PyObject* name = readName(translator, arguments.values[1], owner);
-  if (!name) return Value();
-  Value result = getOptionalAttribute(translator, arguments.values[0], name);
+  Value name = readAttributeName(translator, arguments.values[1]);
+  if (!name) return name;
+  Value result = getOptionalAttribute(translator, arguments.values[0], name.object());
   return translator.exceptionPending() ? Value() : Value::boolean(static_cast<bool>(result));
 }
 
 Value setattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "setattr", arguments, 3, 3)) return Value();
-  Ref<> owner;
-  PyObject* name = readName(translator, arguments.values[1], owner);
-  if (!name) return Value();
-  bool ok = setAttribute(translator, arguments.values[0], name, arguments.values[2]);
+  Value name = readAttributeName(translator, arguments.values[1]);
+  if (!name) return name;
+  bool ok = setAttribute(translator, arguments.values[0], name.object(), arguments.values[2]);
   return ok ? Value::none() : Value();
 }
 
 Value delattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "delattr", arguments, 2, 2)) return Value();
-  Ref<> owner;
-  PyObject* name = readName(translator, arguments.values[1], owner);
-  if (!name) return Value();
-  bool ok = setAttribute(translator, arguments.values[0], name, Value());
+  Value name = readAttributeName(translator, arguments.values[1]);
+  if (!name) return name;
+  bool ok = setAttribute(translator, arguments.values[0], name.object(), Value());
   return ok ? Value::none() : Value();
 }
 

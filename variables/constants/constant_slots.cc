@@ -1,6 +1,7 @@
 // The behaviour of constants: CPython's own, on the real objects.
-#include <cstring>
-
+#include "core/checked.h"
+#include "core/text.h"
+#include "cpython/integers.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/string_formatting.h"
@@ -57,9 +58,43 @@ constexpr binaryfunc kOperations[] = {PyNumber_Add,
                                       PyNumber_InPlaceTrueDivide,
                                       PyNumber_InPlaceXor};
 
+// How many bits or items the result of an operation may have for the trace to compute it. What is
+// larger is left to the call, which may have to do it anyway, but not twice.
+constexpr double kLargestResult = 1 << 22;
+
+double bitsOf(PyObject* integer) { return static_cast<double>(cpython::bitLength(integer)); }
+
+double sizeOf(PyObject* object) {
+  if (PyUnicode_CheckExact(object)) return static_cast<double>(PyUnicode_GET_LENGTH(object));
+  bool isSized = PyTuple_CheckExact(object) || PyBytes_CheckExact(object);
+  return isSized ? static_cast<double>(Py_SIZE(object)) : 0;
+}
+
+// The value of an int, or something larger than any bound.
+double magnitude(PyObject* integer) {
+  double value = PyLong_AsDouble(integer);
+  if (value == -1 && PyErr_Occurred()) PyErr_Clear();  // beyond a double
+  return bitsOf(integer) > 60 ? 1e300 : value;
+}
+
+// Of `**`, `<<` and `*`, whose results may be far larger than their operands.
+double sizeOfResult(NumberSlot slot, PyObject* left, PyObject* right) {
+  NumberSlot plain = slot >= nb_inplace_add ? static_cast<NumberSlot>(slot - nb_inplace_add) : slot;
+  bool integers = PyLong_Check(left) && PyLong_Check(right);
+  if (integers && plain == nb_power) return bitsOf(left) * magnitude(right);
+  if (integers && plain == nb_lshift) return bitsOf(left) + magnitude(right);
+  if (integers && plain == nb_multiply) return bitsOf(left) + bitsOf(right);
+  if (plain != nb_multiply) return 0;
+  if (PyLong_Check(right)) return sizeOf(left) * magnitude(right);
+  return PyLong_Check(left) ? sizeOf(right) * magnitude(left) : 0;
+}
+
 Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
   if (left.isConstant() && right.isConstant()) {
+    if (sizeOfResult(slot, left.object(), right.object()) > kLargestResult) {
+      throw GraphBreak(GraphBreakKind::LargeConstant, describe(left) + ", " + describe(right));
+    }
     return translator.fromPython(kOperations[slot](left.object(), right.object()));
   }
   if (slot == nb_remainder && left.isConstant() && PyUnicode_CheckExact(left.object())) {
@@ -209,7 +244,11 @@ Value constantIterator(Translator& translator, const Value& self) {
   PyObject* object = self.object();
   if (PyTuple_CheckExact(object) || PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
       PyRange_Check(object)) {
-    Ref<> real = Ref<>::steal(PyObject_GetIter(object));
+    Ref<> real = checked(PyObject_GetIter(object));
+    if (PyObject_Size(object) < 0) {
+      PyErr_Clear();  // OverflowError
+      throw GraphBreak(GraphBreakKind::HugeRange, describe(self));
+    }
     return translator.make<SequenceIteratorVariable>(Py_TYPE(real.get()), self);
   }
   if (isConstant(object) && (PySequence_Check(object) || PyFrozenSet_CheckExact(object))) {
@@ -234,11 +273,11 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
   DictVariable* dict = translator.moduleDict(PyModule_GetDict(module.object()));
   if (Value value = dict->get(translator, name)) return value;
   if (translator.exceptionPending()) return Value();
-  if (std::strcmp(PyUnicode_AsUTF8(name), "__dict__") == 0) return dict;
+  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) return dict;
   static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
   if (dict->has(translator, Value::constant(getattr))) {
     throw GraphBreak(GraphBreakKind::ModuleWithGetattr,
-                     describe(module) + "." + PyUnicode_AsUTF8(name));
+                     describe(module) + "." + printable(name));
   }
   const char* moduleName = PyModule_GetName(module.object());
   if (!moduleName) PyErr_Clear();
@@ -263,7 +302,7 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
     return translator.knownClass(reinterpret_cast<PyTypeObject*>(result.object()));
   }
   throw GraphBreak(GraphBreakKind::AttributeOfConstant,
-                   describe(self) + "." + PyUnicode_AsUTF8(name));
+                   describe(self) + "." + printable(name));
 }
 
 bool constantSetAttribute(Translator& translator, const Value& self, PyObject* name,

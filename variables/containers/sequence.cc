@@ -1,6 +1,8 @@
 // The state of lists, and how tuples and slices are made.
 #include "variables/containers/sequence.h"
 
+#include "core/checked.h"
+#include "core/constant.h"
 #include "variables/constants/constant.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
@@ -145,16 +147,19 @@ Value makeTuple(Translator& translator, ValueVector items) {
   for (const Value& item : items) {
     if (!isConstantData(item)) return translator.make<TupleVariable>(std::move(items));
   }
-  Ref<> tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  Ref<> tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     PyTuple_SET_ITEM(tuple.get(), i, Ref<>::create(items[i].object()).release());
   }
-  return Value::steal(tuple.release());
+  if (isConstant(tuple.get())) return Value::steal(tuple.release());
+  // Nested too deep for a constant.
+  return translator.make<TupleVariable>(std::move(items));
 }
 
 Value makeSlice(Translator& translator, Value start, Value stop, Value step) {
   if (isConstantData(start) && isConstantData(stop) && isConstantData(step)) {
-    return Value::steal(PySlice_New(start.object(), stop.object(), step.object()));
+    Ref<> slice = checked(PySlice_New(start.object(), stop.object(), step.object()));
+    if (isConstant(slice.get())) return Value::steal(slice.release());
   }
   return translator.make<SliceVariable>(std::move(start), std::move(stop), std::move(step));
 }

@@ -1,5 +1,6 @@
 #include "variables/functions/functions.h"
 
+#include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
@@ -110,7 +111,7 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
   }
   if (cpython::lookup(&PyFunction_Type, name)) {
     throw GraphBreak(GraphBreakKind::AttributeOfFunction,
-                     std::string("function.") + PyUnicode_AsUTF8(name));
+                     std::string("function.") + printable(name));
   }
   if (real) {
     if (DictVariable* dict = existingFunctionDict(translator, function)) {
@@ -155,6 +156,13 @@ Value boundAttribute(Translator& translator, const Value& self, PyObject* name) 
   if (PyUnicode_CompareWithASCIIString(name, "__func__") == 0 && method->type() == &PyMethod_Type) {
     return method->function;
   }
+  // A method of Python code shows the attributes of its function; a C method has its own, of which
+  // only the name is that of its descriptor.
+  bool shown = method->type() == &PyMethod_Type
+                   ? !cpython::lookup(&PyMethod_Type, name)
+                   : PyUnicode_CompareWithASCIIString(name, "__name__") == 0 &&
+                         !trackerOf<TensorVariable>(method->self);
+  if (!shown) return unimplemented::getAttribute(translator, self, name);
   return getAttribute(translator, method->function, name);
 }
 

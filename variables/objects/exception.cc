@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
@@ -24,8 +25,8 @@ Value orNone(const Value& value) { return value ? value : Value::none(); }
 
 Value exceptionAttribute(Translator& translator, const Value& self, PyObject* name) {
   auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
-  const char* text = PyUnicode_AsUTF8(name);
-  auto is = [&](const char* other) { return std::strcmp(text, other) == 0; };
+  const std::string text = printable(name);
+  auto is = [&](const char* other) { return text == other; };
   if (is("args")) return makeTuple(translator, exception->arguments);
   if (is("__cause__")) return orNone(exception->cause);
   if (is("__context__")) return orNone(exception->context);

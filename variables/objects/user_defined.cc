@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/text.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -81,7 +82,7 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
       return translator.wrap(found.source, found.object);
   }
   throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
-                   std::string(cpython::nameOf(type)) + "." + PyUnicode_AsUTF8(attribute));
+                   std::string(cpython::nameOf(type)) + "." + printable(attribute));
 }
 
 // type_getattro: data descriptors of the metaclass, then the class's MRO, then the metaclass.
@@ -409,7 +410,8 @@ Value objectLength(Translator& translator, const Value& self) {
   if (Py_SIZE(result.object()) < 0) {
     return translator.raise(PyExc_ValueError, "__len__() should return >= 0");
   }
-  return result;
+  Py_ssize_t size = PyNumber_AsSsize_t(result.object(), PyExc_OverflowError);
+  return size < 0 ? translator.raiseFromPython() : result;
 }
 
 Value objectBool(Translator& translator, const Value& self) {
@@ -428,6 +430,16 @@ Value objectBool(Translator& translator, const Value& self) {
   return result ? Value::boolean(PyObject_IsTrue(result.object())) : result;
 }
 
+// What a special method returned, if it is an instance of the builtin type that it has to be.
+// Otherwise raises TypeError with the message, a format of that type's name.
+Value requireType(Translator& translator, Value result, PyTypeObject* type, const char* message) {
+  if (!result || typeOf(result) == type) return result;
+  if (!PyType_IsSubtype(typeOf(result), type)) {
+    return translator.raise(PyExc_TypeError, message, typeOf(result)->tp_name);
+  }
+  throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(result));
+}
+
 Value objectConversion(Translator& translator, const Value& self, PyObject* special,
                        const char* message) {
   Value result = callSpecial(translator, self, special, {});
@@ -438,19 +450,28 @@ Value objectConversion(Translator& translator, const Value& self, PyObject* spec
 }
 Value objectIndex(Translator& translator, const Value& self) {
   static PyObject* const special = name("__index__");
-  return objectConversion(translator, self, special,
-                          "'%.200s' object cannot be interpreted as an integer");
+  return requireType(translator,
+                     objectConversion(translator, self, special,
+                                      "'%.200s' object cannot be interpreted as an integer"),
+                     &PyLong_Type, "__index__ returned non-int (type %.200s)");
 }
 Value objectInt(Translator& translator, const Value& self) {
   static PyObject* const special = name("__int__");
-  return objectConversion(
-      translator, self, special,
-      "int() argument must be a string, a bytes-like object or a real number, not '%.200s'");
+  return requireType(
+      translator,
+      objectConversion(
+          translator, self, special,
+          "int() argument must be a string, a bytes-like object or a real number, not '%.200s'"),
+      &PyLong_Type, "__int__ returned non-int (type %.200s)");
 }
 Value objectFloat(Translator& translator, const Value& self) {
   static PyObject* const special = name("__float__");
-  return objectConversion(translator, self, special,
-                          "float() argument must be a string or a real number, not '%.200s'");
+  Value result =
+      objectConversion(translator, self, special,
+                       "float() argument must be a string or a real number, not '%.200s'");
+  std::string message = std::string(typeOf(self)->tp_name).substr(0, 50) +
+                        ".__float__ returned non-float (type %.50s)";
+  return requireType(translator, std::move(result), &PyFloat_Type, message.c_str());
 }
 
 Value objectSubscript(Translator& translator, const Value& self, const Value& key) {
@@ -479,7 +500,11 @@ bool objectAssignSubscript(Translator& translator, const Value& self, const Valu
 Value objectContains(Translator& translator, const Value& self, const Value& item) {
   static PyObject* const special = name("__contains__");
   Found found = translator.heap.lookup(typeOf(self), special);
-  if (found && found.object != Py_None) {
+  if (found && found.object == Py_None) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not a container",
+                            typeOf(self)->tp_name);
+  }
+  if (found) {
     Value result = callSpecial(translator, self, special, {item});
     if (!result) return result;
     int truth = isTrue(translator, result);
@@ -501,9 +526,11 @@ Value objectContains(Translator& translator, const Value& self, const Value& ite
 Value objectIterator(Translator& translator, const Value& self) {
   static PyObject* const iter = name("__iter__");
   static PyObject* const getitem = name("__getitem__");
-  Value result = callSpecial(translator, self, iter, {});
+  Found iterFound = translator.heap.lookup(typeOf(self), iter);
+  Value result =
+      iterFound && iterFound.object == Py_None ? Value() : callSpecial(translator, self, iter, {});
   if (!result && !translator.exceptionPending()) {
-    if (translator.heap.lookup(typeOf(self), getitem)) {
+    if (!iterFound && translator.heap.lookup(typeOf(self), getitem)) {
       throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
@@ -574,15 +601,25 @@ Value objectHash(Translator& translator, const Value& self) {
   if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
     throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
   }
-  return callSpecial(translator, self, special, {});
+  Value result = requireType(translator, callSpecial(translator, self, special, {}), &PyLong_Type,
+                             "__hash__ method should return an integer");
+  if (!result) return result;
+  // slot_tp_hash: what does not fit is hashed itself, and -1 stands for an error.
+  Py_hash_t hash = PyLong_AsSsize_t(result.object());
+  if (hash == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    hash = PyObject_Hash(result.object());
+  }
+  return Value::integer(hash == -1 ? -2 : hash);
 }
 
 Value objectText(Translator& translator, const Value& self, PyObject* special) {
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found && PyFunction_Check(found.object)) {
-    Value result = callSpecial(translator, self, special, {});
-    translator.realize(result);
-    return result;
+    static PyObject* const str = name("__str__");
+    return requireType(translator, callSpecial(translator, self, special, {}), &PyUnicode_Type,
+                       special == str ? "__str__ returned non-string (type %.200s)"
+                                      : "__repr__ returned non-string (type %.200s)");
   }
   static PyObject* const repr = name("__repr__");
   if (special != repr) {
@@ -713,22 +750,17 @@ Value objectSetattrMethod(Translator& translator, const Value& self, CallArgumen
     return translator.raise(PyExc_TypeError, "expected 2 arguments, got %zu",
                             arguments.positionalCount());
   }
-  Value attribute = translator.realized(arguments.values[0]);
-  if (!attribute.isConstant() || !PyUnicode_CheckExact(attribute.object())) {
-    return translator.raise(PyExc_TypeError, "attribute name must be string, not '%.200s'",
-                            typeOf(attribute)->tp_name);
-  }
-  PyObject* interned = attribute.object();
-  Py_INCREF(interned);
-  PyUnicode_InternInPlace(&interned);
-  Value held = Value::steal(interned);
-  return genericSetAttribute(translator, self, interned, arguments.values[1]) ? Value::none()
-                                                                              : Value();
+  Value attribute = readAttributeName(translator, arguments.values[0]);
+  if (!attribute) return attribute;
+  return genericSetAttribute(translator, self, attribute.object(), arguments.values[1])
+             ? Value::none()
+             : Value();
 }
 
 Value objectDelattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__delattr__", arguments, 1, 1)) return Value();
-  Value attribute = translator.realized(arguments.values[0]);
+  Value attribute = readAttributeName(translator, arguments.values[0]);
+  if (!attribute) return attribute;
   return genericSetAttribute(translator, self, attribute.object(), Value()) ? Value::none()
                                                                             : Value();
 }
@@ -736,8 +768,8 @@ Value objectDelattrMethod(Translator& translator, const Value& self, CallArgumen
 Value objectGetattributeMethod(Translator& translator, const Value& self,
                                CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__getattribute__", arguments, 1, 1)) return Value();
-  Value attribute = translator.realized(arguments.values[0]);
-  return genericGetAttribute(translator, self, attribute.object());
+  Value attribute = readAttributeName(translator, arguments.values[0]);
+  return attribute ? genericGetAttribute(translator, self, attribute.object()) : attribute;
 }
 
 void registerObjectHandlers() {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/text.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -64,13 +65,13 @@ Value memberOf(Translator& translator, const Found& found, const Value& instance
     }
   }
   throw GraphBreak(GraphBreakKind::AttributeOfCObject,
-                   describe(instance) + "." + PyUnicode_AsUTF8(name));
+                   describe(instance) + "." + printable(name));
 }
 
 Value getsetValue(Translator& translator, const Value& instance, PyObject* name) {
-  const char* text = PyUnicode_AsUTF8(name);
-  if (std::strcmp(text, "__class__") == 0) return typeValue(translator, instance);
-  if (std::strcmp(text, "__dict__") == 0) {
+  const std::string text = printable(name);
+  if (text == "__class__") return typeValue(translator, instance);
+  if (text == "__dict__") {
     if (InstanceDictFunction function = slotsOf(instance).instanceDict) {
       if (DictVariable* dict = function(translator, instance)) return translator.dictValue(dict);
     }
@@ -150,7 +151,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   }
   throw GraphBreak(
       GraphBreakKind::UnsupportedDescriptor,
-      std::string(type->tp_name) + "." + PyUnicode_AsUTF8(name) + " (" + kind->tp_name + ")");
+      std::string(type->tp_name) + "." + printable(name) + " (" + kind->tp_name + ")");
 }
 
 Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {
@@ -259,7 +260,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
       return method && call(translator, method, {object, value});
     }
     throw GraphBreak(GraphBreakKind::UnsupportedDescriptor,
-                     describe(object) + "." + PyUnicode_AsUTF8(name));
+                     describe(object) + "." + printable(name));
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     Value key = Value::constant(name);
@@ -291,6 +292,21 @@ bool setAttribute(Translator& translator, Value object, PyObject* name, Value va
     return function(translator, object, name, value);
   }
   return genericSetAttribute(translator, object, name, value);
+}
+
+Value readAttributeName(Translator& translator, Value name) {
+  translator.realize(name);
+  PyObject* object = name.objectOrNull();
+  if (object && PyUnicode_CheckExact(object)) {
+    Py_INCREF(object);
+    PyUnicode_InternInPlace(&object);
+    return Value::steal(object);
+  }
+  if (PyType_IsSubtype(typeOf(name), &PyUnicode_Type)) {
+    throw GraphBreak(GraphBreakKind::AttributeNameSubclass, describe(name));
+  }
+  return translator.raise(PyExc_TypeError, "attribute name must be string, not '%.200s'",
+                          typeOf(name)->tp_name);
 }
 
 Value getOptionalAttribute(Translator& translator, Value object, PyObject* name) {

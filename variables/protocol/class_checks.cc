@@ -7,6 +7,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/recursion_guard.h"
 
 namespace armature {
 
@@ -61,7 +62,7 @@ int anyOf(Translator& translator, const Value& classInfo, Check check, bool& isM
   ValueVector members;
   isMany = alternatives(translator, classInfo, members);
   if (!isMany) return translator.exceptionPending() ? -1 : 0;
-  RecursionScope scope(translator);
+  RecursionGuard scope(translator);
   for (const Value& member : members) {
     int result = check(member);
     if (result != 0) return result;
@@ -139,6 +140,7 @@ ARMATURE_REGISTER_HANDLERS(registerClassCheckHandlers);
 }  // namespace
 
 int isSubclass(Translator& translator, Value derived, Value classInfo) {
+  RecursionGuard guard(translator);
   translator.realize(derived);
   translator.realize(classInfo);
   bool isMany = false;
@@ -162,6 +164,7 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
 }
 
 int isInstance(Translator& translator, Value object, Value classInfo) {
+  RecursionGuard guard(translator);
   translator.realize(object);
   translator.realize(classInfo);
   PyTypeObject* type = asClass(classInfo);

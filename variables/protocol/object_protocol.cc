@@ -1,7 +1,9 @@
 #include "variables/protocol/object_protocol.h"
 
+#include "core/checked.h"
 #include "core/constant.h"
 #include "core/describe.h"
+#include "core/text.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -10,6 +12,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
+#include "variables/recursion_guard.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
@@ -25,12 +28,7 @@ PyTypeObject* typeOf(const Value& value) {
 std::string describe(const Value& value) {
   if (value.isNull()) return "NULL";
   if (PyObject* object = value.objectOrNull()) {
-    std::string text = Py_TYPE(object)->tp_name;
-    if (PyModule_Check(object)) {
-      if (const char* name = PyModule_GetName(object)) return text + " " + name;
-      PyErr_Clear();
-    }
-    return text + " " + describe(BorrowedRef<>(object));
+    return std::string(Py_TYPE(object)->tp_name) + " " + describe(BorrowedRef<>(object));
   }
   const VariableTracker* tracker = value.tracker();
   std::string text = variableKindName(tracker->kind());
@@ -104,6 +102,7 @@ Value trySequence(Translator& translator, NumberSlot slot, const Value& left, co
 }  // namespace
 
 Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
+  RecursionGuard guard(translator);
   if (slot == UnarySlot::nb_negative) {
     if (Value symbolic = symbolicNegative(translator, operand)) return symbolic;
   }
@@ -120,6 +119,7 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
 }
 
 Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right) {
+  RecursionGuard guard(translator);
   if (Value symbolic = symbolicBinary(translator, slot, left, right)) return symbolic;
   translator.realize(left);
   translator.realize(right);
@@ -141,6 +141,7 @@ Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value
 // --- Comparison, truth, identity.
 
 Value richCompare(Translator& translator, Value left, Value right, int op) {
+  RecursionGuard guard(translator);
   static constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   static constexpr const char* kSymbols[] = {"<", "<=", "==", "!=", ">", ">="};
   translator.realize(left);
@@ -173,6 +174,7 @@ Value richCompare(Translator& translator, Value left, Value right, int op) {
 int isTrue(Translator& translator, Value value) {
   if (value.is(Py_True)) return 1;
   if (value.is(Py_False) || value.is(Py_None)) return 0;
+  RecursionGuard guard(translator);
   translator.realize(value);
   const TypeSlots& slots = slotsOf(value);
   UnaryFunction function = slots.nb_bool ? slots.nb_bool : slots.mp_length;
@@ -270,6 +272,7 @@ bool isSame(Translator& translator, Value left, Value right) {
 }
 
 int contains(Translator& translator, Value container, Value item) {
+  RecursionGuard guard(translator);
   translator.realize(container);
   translator.realize(item);
   if (SubscriptFunction function = slotsOf(container).sq_contains) {
@@ -293,6 +296,7 @@ int contains(Translator& translator, Value container, Value item) {
 // --- Items.
 
 Value getItem(Translator& translator, Value container, Value key) {
+  RecursionGuard guard(translator);
   translator.realize(container);
   translator.realize(key);
   if (SubscriptFunction function = slotsOf(container).mp_subscript) {
@@ -303,6 +307,7 @@ Value getItem(Translator& translator, Value container, Value key) {
 }
 
 bool setItem(Translator& translator, Value container, Value key, Value value) {
+  RecursionGuard guard(translator);
   translator.realize(container);
   translator.realize(key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
@@ -314,6 +319,7 @@ bool setItem(Translator& translator, Value container, Value key, Value value) {
 }
 
 bool deleteItem(Translator& translator, Value container, Value key) {
+  RecursionGuard guard(translator);
   translator.realize(container);
   translator.realize(key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
@@ -325,6 +331,7 @@ bool deleteItem(Translator& translator, Value container, Value key) {
 }
 
 int64_t length(Translator& translator, Value container) {
+  RecursionGuard guard(translator);
   translator.realize(container);
   UnaryFunction function = slotsOf(container).mp_length;
   if (!function) {
@@ -346,14 +353,36 @@ Value toIndex(Translator& translator, Value value) {
 
 // --- Iteration.
 
+namespace {
+
+// PyIter_Check. A class may get or lose __next__ before the next call.
+bool isIterator(Translator& translator, const Value& value) {
+  static PyObject* const next = PyUnicode_InternFromString("__next__");
+  if (trackerOf<UserObjectVariable>(value)) {
+    return static_cast<bool>(lookupSpecial(translator, value, next));
+  }
+  return typeOf(value)->tp_iternext != nullptr;
+}
+
+}  // namespace
+
 Value getIterator(Translator& translator, Value iterable) {
+  RecursionGuard guard(translator);
   translator.realize(iterable);
-  if (UnaryFunction function = slotsOf(iterable).tp_iter) return function(translator, iterable);
-  return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                          typeOf(iterable)->tp_name);
+  UnaryFunction function = slotsOf(iterable).tp_iter;
+  if (!function) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
+                            typeOf(iterable)->tp_name);
+  }
+  Value iterator = translator.realized(function(translator, iterable));
+  if (!iterator || isIterator(translator, iterator)) return iterator;
+  if (translator.exceptionPending()) return Value();
+  return translator.raise(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'",
+                          typeOf(iterator)->tp_name);
 }
 
 Value iteratorNext(Translator& translator, const Value& iterator) {
+  RecursionGuard guard(translator);
   if (UnaryFunction function = slotsOf(iterator).tp_iternext) {
     return function(translator, iterator);
   }
@@ -377,13 +406,20 @@ bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<V
   }
   Value iterator = getIterator(translator, iterable);
   if (!iterator) return false;
-  while (Value item = iteratorNext(translator, iterator)) items.push_back(std::move(item));
+  constexpr size_t kMostItems = 1 << 24;
+  while (Value item = iteratorNext(translator, iterator)) {
+    if (items.size() == kMostItems) {
+      throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterable));
+    }
+    items.push_back(std::move(item));
+  }
   return !translator.exceptionPending();
 }
 
 // --- Calls.
 
 Value call(Translator& translator, const Value& callable, CallArguments& arguments) {
+  RecursionGuard guard(translator);
   Value realized = callable;
   translator.realize(realized);
   if (CallFunction function = slotsOf(realized).tp_call) {
@@ -401,7 +437,7 @@ Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> 
 
 Value callMethod(Translator& translator, Value object, const char* name,
                  llvm::ArrayRef<Value> arguments) {
-  Ref<> interned = Ref<>::steal(PyUnicode_InternFromString(name));
+  Ref<> interned = checked(PyUnicode_InternFromString(name));
   Value function;
   bool isMethod = loadMethod(translator, object, interned.get(), function);
   if (!function) return function;
@@ -414,6 +450,7 @@ Value callMethod(Translator& translator, Value object, const char* name,
 // --- Text.
 
 Value toStr(Translator& translator, Value value) {
+  RecursionGuard guard(translator);
   translator.realize(value);
   const TypeSlots& slots = slotsOf(value);
   if (slots.tp_str) return slots.tp_str(translator, value);
@@ -421,12 +458,14 @@ Value toStr(Translator& translator, Value value) {
 }
 
 Value toRepr(Translator& translator, Value value) {
+  RecursionGuard guard(translator);
   translator.realize(value);
   if (UnaryFunction function = slotsOf(value).tp_repr) return function(translator, value);
   throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
 }
 
 Value formatValue(Translator& translator, Value value, Value specification) {
+  RecursionGuard guard(translator);
   translator.realize(value);
   translator.realize(specification);
   bool plain = !specification ||
@@ -444,7 +483,14 @@ Value formatValue(Translator& translator, Value value, Value specification) {
   }
   Value method = lookupSpecial(translator, value, name);
   if (!method) return method;
-  return call(translator, method, {specification ? specification : Value::string("")});
+  Value text = translator.realized(
+      call(translator, method, {specification ? specification : Value::string("")}));
+  if (!text || typeOf(text) == &PyUnicode_Type) return text;
+  if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
+    return translator.raise(PyExc_TypeError, "__format__ must return a str, not %.200s",
+                            typeOf(text)->tp_name);
+  }
+  throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(text));
 }
 
 // --- Slots that break.
@@ -470,10 +516,10 @@ bool assignSubscript(Translator&, const Value& self, const Value&, const Value&)
   unmodelled("item assignment", self);
 }
 Value getAttribute(Translator&, const Value& self, PyObject* name) {
-  unmodelled((std::string("attribute ") + PyUnicode_AsUTF8(name)).c_str(), self);
+  unmodelled((std::string("attribute ") + printable(name)).c_str(), self);
 }
 bool setAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
-  unmodelled((std::string("assignment to attribute ") + PyUnicode_AsUTF8(name)).c_str(), self);
+  unmodelled((std::string("assignment to attribute ") + printable(name)).c_str(), self);
 }
 Value call(Translator&, const Value& callable, CallArguments&) { unmodelled("call", callable); }
 

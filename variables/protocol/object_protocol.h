@@ -45,6 +45,9 @@ Value iteratorNext(Translator& translator, const Value& iterator);
 // list(iterable): appends all items to `items`.
 bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
 
+// The name in a call of getattr() and its like, as an interned str. Null with the TypeError
+// pending.
+Value readAttributeName(Translator& translator, Value name);
 // PyObject_GetAttr. `name` is an interned str.
 Value getAttribute(Translator& translator, Value object, PyObject* name);
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value);  // null: del

@@ -1,50 +1,76 @@
 #include "variables/protocol/real_data.h"
 
+#include <llvm/ADT/DenseMap.h>
+
+#include "core/checked.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/recursion_guard.h"
 
 namespace armature {
 
 namespace {
 
-Ref<> realSequence(Translator& translator, const SequenceVariable* sequence) {
-  Ref<> list = Ref<>::steal(PyList_New(0));
-  for (const Value& item : sequence->items()) {
-    Ref<> real = toRealData(translator, item);
-    if (!real) return nullptr;
-    PyList_Append(list.get(), real.get());
-  }
-  return llvm::isa<ListVariable>(sequence) ? list : Ref<>::steal(PyList_AsTuple(list.get()));
-}
+// Containers that are met twice become one object, as they are; one that holds itself is no data.
+class RealData {
+ public:
+  explicit RealData(Translator& translator) : translator_(translator) {}
 
-Ref<> realDict(Translator& translator, DictVariable* dict) {
-  Ref<> result = Ref<>::steal(PyDict_New());
-  bool data = true;
-  dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
-    Ref<> value = data ? toRealData(translator, entry.value) : nullptr;
-    data = value && isConstantData(entry.key);
-    if (data) PyDict_SetItem(result.get(), entry.key.object(), value.get());
-  });
-  return data ? result : nullptr;
-}
+  Ref<> make(Value value) {
+    translator_.realize(value);
+    if (value.isConstant()) return isConstantData(value) ? Ref<>::create(value.object()) : nullptr;
+    auto* sequence = trackerOf<SequenceVariable>(value);
+    auto* dict = trackerOf<DictVariable>(value);
+    bool plain =
+        sequence ? !llvm::isa<NamedTupleVariable>(sequence) : dict && dict->type() == &PyDict_Type;
+    if (!plain) return nullptr;
+    auto [found, inserted] = made_.try_emplace(value.tracker());
+    if (!inserted) return found->second;
+    RecursionGuard guard(translator_);
+    Ref<> real = sequence ? makeSequence(sequence) : makeDict(dict);
+    made_[value.tracker()] = real;
+    return real;
+  }
+
+ private:
+  Ref<> makeSequence(const SequenceVariable* sequence) {
+    Ref<> list = checked(PyList_New(0));
+    for (const Value& item : sequence->items()) {
+      Ref<> real = make(item);
+      if (!real) return nullptr;
+      checked(PyList_Append(list.get(), real.get()));
+    }
+    return llvm::isa<ListVariable>(sequence) ? list : checked(PyList_AsTuple(list.get()));
+  }
+
+  Ref<> makeDict(DictVariable* dict) {
+    Ref<> result = checked(PyDict_New());
+    bool data = true;
+    dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
+      Ref<> value = data && isConstantData(entry.key) ? make(entry.value) : nullptr;
+      data = static_cast<bool>(value);
+      if (data) checked(PyDict_SetItem(result.get(), entry.key.object(), value.get()));
+    });
+    return data ? result : nullptr;
+  }
+
+  Translator& translator_;
+  // Null while a container is being made.
+  llvm::DenseMap<const VariableTracker*, Ref<>> made_;
+};
 
 }  // namespace
 
 Ref<> toRealData(Translator& translator, Value value) {
-  translator.realize(value);
-  if (value.isConstant()) return isConstantData(value) ? Ref<>::create(value.object()) : nullptr;
-  if (auto* sequence = trackerOf<SequenceVariable>(value)) {
-    return llvm::isa<NamedTupleVariable>(sequence) ? nullptr : realSequence(translator, sequence);
-  }
-  auto* dict = trackerOf<DictVariable>(value);
-  return dict && dict->type() == &PyDict_Type ? realDict(translator, dict) : nullptr;
+  return RealData(translator).make(std::move(value));
 }
 
 bool makeData(Translator& translator, CallArguments& arguments) {
   llvm::SmallVector<Value, 6> copies;
+  RealData data(translator);
   for (const Value& argument : arguments.values) {
-    Ref<> real = toRealData(translator, argument);
+    Ref<> real = data.make(argument);
     if (!real) return false;
     copies.push_back(Value::steal(real.release()));
   }

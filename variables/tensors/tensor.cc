@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/iterators.h"
@@ -232,7 +233,7 @@ bool isArrayAttribute(std::string_view name) {
 
 Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
   TensorVariable* tensor = tensorOf(self);
-  std::string_view text = PyUnicode_AsUTF8(name);
+  const std::string text = printable(name);
   PyObject* found = translator.heap.lookup(tensor->type(), name).object;
   if (!found) {
     return translator.raise(
@@ -264,7 +265,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
 
 bool tensorSetAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
   throw GraphBreak(GraphBreakKind::AssignmentToArray,
-                   describe(self) + "." + PyUnicode_AsUTF8(name));
+                   describe(self) + "." + printable(name));
 }
 
 TypeSlots makeTensorSlots() {
@@ -300,7 +301,7 @@ Value callInGraph(Translator& translator, const Value& self, PyObject* name, con
 Value methodFromMetadata(Translator& translator, const Value& self, PyObject* name,
                          const CallArguments& arguments) {
   TensorVariable* tensor = tensorOf(self);
-  std::string_view text = PyUnicode_AsUTF8(name);
+  const std::string text = printable(name);
   TensorMetadata nothing;
   if (!tensor->library().attribute(nothing, text)) {
     if (!arguments.values.empty()) {
@@ -357,7 +358,7 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
     }
     default:
       throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,
-                       describe(self) + "." + PyUnicode_AsUTF8(name) + "()", rule.reason);
+                       describe(self) + "." + printable(name) + "()", rule.reason);
   }
 }
 
