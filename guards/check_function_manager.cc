@@ -28,7 +28,8 @@ std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) 
   if (Py_TYPE(object.get()) != expected.type) return describe(object);
   TensorMetadata found;
   std::string why;
-  if (!expected.library->read(object, found, &why)) return "an array that guards cannot describe: " + why;
+  if (!expected.library->read(object, found, &why))
+    return "an array that guards cannot describe: " + why;
   std::string text = toString(found);
   auto list = [](const SymIntVector& values) {
     std::string text = "[";

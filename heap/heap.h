@@ -55,6 +55,9 @@ class Heap {
   Found lookup(PyTypeObject* type, const char* name);
   // What super(after, …) finds for an object of the type.
   Found lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name);
+  // Does the type define the special method, so that the C slots it stands for are filled? For
+  // immutable types `slot` says so, which may be filled without a name for it.
+  bool hasSpecial(PyTypeObject* type, const char* name, bool slot);
   // Does the type have what `base` has under that name: does it inherit it unchanged?
   bool inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name);
   // Is `base` in the MRO of the type?

@@ -92,6 +92,10 @@ Found Heap::lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name)
   return find(type, after, name);
 }
 
+bool Heap::hasSpecial(PyTypeObject* type, const char* name, bool slot) {
+  return cpython::isImmutable(type) ? slot : static_cast<bool>(lookup(type, name));
+}
+
 bool Heap::inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name) {
   return isSameMethod(lookup(type, name).object, lookup(base, name).object);
 }

@@ -105,8 +105,7 @@ bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& in
   if (!exception) return false;
   if (hasCause) {
     auto* raised = trackerOf<ExceptionVariable>(exception);
-    if (!raised)
-      throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
+    if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
     Value cause = realized(frame.peek(1));
     if (!cause.is(Py_None)) {
       if (!isException(cause)) {

@@ -2,8 +2,6 @@
 
 namespace armature {
 
-void RecursionGuard::fail() {
-  throw GraphBreak(GraphBreakKind::DeepRecursion);
-}
+void RecursionGuard::fail() { throw GraphBreak(GraphBreakKind::DeepRecursion); }
 
 }  // namespace armature

@@ -5,10 +5,9 @@
 namespace armature {
 
 void Value::unexpectedKind() const {
-  throw GraphBreak(GraphBreakKind::UnexpectedValue,
-                   isNull()       ? "no value"
-                   : isConstant() ? "a constant"
-                                  : "a traced object");
+  throw GraphBreak(GraphBreakKind::UnexpectedValue, isNull()       ? "no value"
+                                                    : isConstant() ? "a constant"
+                                                                   : "a traced object");
 }
 
 }  // namespace armature

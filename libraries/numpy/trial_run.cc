@@ -122,7 +122,8 @@ class TrialRun {
       }
       if (keyword == "out") {
         if (mentionsNode(argument) && argument.kind() != Argument::Kind::Node) {
-          breakOnForm("The call writes into several output arrays at once; write into one at a time.");
+          breakOnForm(
+              "The call writes into several output arrays at once; write into one at a time.");
         }
       } else if (!keywordMayHoldArrays(keyword.c_str()) && mentionsNode(argument)) {
         breakOnData();

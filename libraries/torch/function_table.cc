@@ -117,7 +117,9 @@ CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
   };
   if (is("device") || is("Size") || is("finfo") || is("iinfo"))
     return {.kind = CallKind::ConstantFoldable};
-  if (is("Generator")) return unsupported("the graph cannot hold the state of a random number generator; make it outside");
+  if (is("Generator"))
+    return unsupported(
+        "the graph cannot hold the state of a random number generator; make it outside");
   return {};
 }
 

@@ -276,10 +276,12 @@ constexpr const char* kChangesLayout = "it changes the shape or the storage of a
 constexpr const char* kAutograd = "it acts on the autograd graph";
 constexpr const char* kHook = "it registers or runs Python hooks";
 constexpr const char* kStorage = "it looks at or changes the memory of a tensor";
-constexpr const char* kSparse = "the graph cannot describe tensors that are not strided; convert them by to_dense()";
+constexpr const char* kSparse =
+    "the graph cannot describe tensors that are not strided; convert them by to_dense()";
 constexpr const char* kPython = "it calls a Python function for each element";
 constexpr const char* kPickle = "it copies or serializes a tensor object";
-constexpr const char* kNames = "the graph cannot describe named tensors; drop the names by rename(None)";
+constexpr const char* kNames =
+    "the graph cannot describe named tensors; drop the names by rename(None)";
 constexpr const char* kShares = "it shares memory between processes";
 constexpr const char* kVersion = "it looks at the state of autograd";
 constexpr const char* kDevice = "it synchronizes with a device";

@@ -178,8 +178,10 @@ constexpr std::array kModules = {
     ModuleRule{"torch.library", CallKind::Unsupported, kGlobalState},
     ModuleRule{"torch._library", CallKind::Unsupported, kGlobalState},
     ModuleRule{"torch.backends", CallKind::Unsupported, kGlobalState},
-    ModuleRule{"torch.nested", CallKind::Unsupported, "the graph cannot describe nested tensors; pad them instead"},
-    ModuleRule{"torch.sparse", CallKind::Unsupported, "the graph cannot describe sparse tensors; convert them by to_dense()"},
+    ModuleRule{"torch.nested", CallKind::Unsupported,
+               "the graph cannot describe nested tensors; pad them instead"},
+    ModuleRule{"torch.sparse", CallKind::Unsupported,
+               "the graph cannot describe sparse tensors; convert them by to_dense()"},
 };
 
 bool isIn(std::string_view module, std::string_view package) {

@@ -64,7 +64,8 @@ Value issubclass(Translator& translator, const Value&, CallArguments& arguments)
 // The type decides alone: callable() looks at tp_call.
 Value callable(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "callable", arguments, 1, 1)) return Value();
-  return Value::boolean(typeOf(translator.realized(arguments.values[0]))->tp_call != nullptr);
+  PyTypeObject* type = typeOf(translator.realized(arguments.values[0]));
+  return Value::boolean(translator.heap.hasSpecial(type, "__call__", type->tp_call));
 }
 
 void registerAll() {

@@ -24,10 +24,11 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
   PyNumberMethods* methods = typeOf(value)->tp_as_number;
-  if (methods && methods->nb_int && slots.nb_int) return slots.nb_int(translator, value);
-  if (hasIndex(value)) return toIndex(translator, value);
+  bool hasInt = translator.heap.hasSpecial(typeOf(value), "__int__", methods && methods->nb_int);
+  if (hasInt && slots.nb_int) return slots.nb_int(translator, value);
+  if (hasIndex(translator, value)) return toIndex(translator, value);
   static PyObject* const trunc = PyUnicode_InternFromString("__trunc__");
-  if (translator.heap.lookup(typeOf(value), trunc) || (methods && methods->nb_int)) {
+  if (translator.heap.lookup(typeOf(value), trunc) || hasInt) {
     throw GraphBreak(GraphBreakKind::IntOfObject, describe(value));
   }
   return translator.raise(PyExc_TypeError,
@@ -48,11 +49,11 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
   PyNumberMethods* methods = typeOf(value)->tp_as_number;
-  if (methods && methods->nb_float) {
+  if (translator.heap.hasSpecial(typeOf(value), "__float__", methods && methods->nb_float)) {
     return slots.nb_float ? slots.nb_float(translator, value)
                           : unimplemented::unary(translator, value);
   }
-  if (hasIndex(value)) {
+  if (hasIndex(translator, value)) {
     Value index = toIndex(translator, value);
     return index ? translator.fromPython(PyNumber_Float(index.object())) : index;
   }

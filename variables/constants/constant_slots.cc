@@ -276,8 +276,7 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
   if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) return dict;
   static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
   if (dict->has(translator, Value::constant(getattr))) {
-    throw GraphBreak(GraphBreakKind::ModuleWithGetattr,
-                     describe(module) + "." + printable(name));
+    throw GraphBreak(GraphBreakKind::ModuleWithGetattr, describe(module) + "." + printable(name));
   }
   const char* moduleName = PyModule_GetName(module.object());
   if (!moduleName) PyErr_Clear();
@@ -301,8 +300,7 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
   if (PyType_Check(result.object())) {
     return translator.knownClass(reinterpret_cast<PyTypeObject*>(result.object()));
   }
-  throw GraphBreak(GraphBreakKind::AttributeOfConstant,
-                   describe(self) + "." + printable(name));
+  throw GraphBreak(GraphBreakKind::AttributeOfConstant, describe(self) + "." + printable(name));
 }
 
 bool constantSetAttribute(Translator& translator, const Value& self, PyObject* name,

@@ -22,7 +22,8 @@ class PercentFormatter {
     } else {
       arguments_.push_back(argument);
       PyMappingMethods* methods = typeOf(argument)->tp_as_mapping;
-      isMapping_ = methods && methods->mp_subscript;
+      isMapping_ = translator.heap.hasSpecial(typeOf(argument), "__getitem__",
+                                              methods && methods->mp_subscript);
     }
   }
 

@@ -42,7 +42,8 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
   if (arguments.positionalCount() > 0) {
     factory = translator.realized(arguments.values[0]);
     rest.values.erase(rest.values.begin());
-    if (!factory.is(Py_None) && !typeOf(factory)->tp_call) {
+    if (!factory.is(Py_None) &&
+        !translator.heap.hasSpecial(typeOf(factory), "__call__", typeOf(factory)->tp_call)) {
       return translator.raise(PyExc_TypeError, "first argument must be callable or None");
     }
   }

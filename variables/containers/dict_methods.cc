@@ -14,8 +14,10 @@ namespace armature {
 namespace {
 
 // Whether walking over the dict runs no code of a subclass.
-bool hasDictIteration(const DictVariable* dict) {
-  return dict->type()->tp_iter == PyDict_Type.tp_iter || dict->type() == &PyODict_Type;
+bool hasDictIteration(Translator& translator, const DictVariable* dict) {
+  static PyObject* const name = PyUnicode_InternFromString("__iter__");
+  return dict->type() == &PyODict_Type ||
+         translator.heap.inherits(dict->type(), &PyDict_Type, name);
 }
 
 // PyDict_MergeFromSeq2: items that are pairs.
@@ -197,7 +199,7 @@ void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, Va
 bool updateDict(Translator& translator, DictVariable* dict, Value other) {
   translator.realize(other);
   auto* from = trackerOf<DictVariable>(other);
-  if (from && hasDictIteration(from)) {
+  if (from && hasDictIteration(translator, from)) {
     if (from == dict) return true;
     ValueVector keys, values;
     copyItems(translator, from, keys, values);

@@ -42,7 +42,7 @@ Value repeat(Translator& translator, NumberSlot slot, const Value& self, const V
 // Reads a key that is not a slice as an index into the list; errors are those of `access`.
 bool readListIndex(Translator& translator, const Value& key, const ListVariable* list,
                    const char* rangeError, int64_t& index) {
-  if (!hasIndex(key)) {
+  if (!hasIndex(translator, key)) {
     translator.raise(PyExc_TypeError, "list indices must be integers or slices, not %.200s",
                      typeOf(key)->tp_name);
     return false;

@@ -37,7 +37,7 @@ bool isTupleLike(const Value& value) {
 // PySlice's rule for the start and stop arguments of index().
 bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result) {
   translator.realize(bound);
-  if (!hasIndex(bound)) {
+  if (!hasIndex(translator, bound)) {
     translator.raise(PyExc_TypeError, "slice indices must be integers or have an __index__ method");
     return false;
   }
@@ -64,7 +64,7 @@ bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& it
 }
 
 bool readRepeatCount(Translator& translator, const Value& count, size_t size, int64_t& result) {
-  if (!hasIndex(count)) {
+  if (!hasIndex(translator, count)) {
     translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
                      typeOf(count)->tp_name);
     return false;

@@ -47,7 +47,7 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
     if (!readSlice(translator, key, items.size(), range)) return Value();
     return makeTuple(translator, sliceItems(items, range));
   }
-  if (!hasIndex(key)) {
+  if (!hasIndex(translator, key)) {
     return translator.raise(PyExc_TypeError, "tuple indices must be integers or slices, not %.200s",
                             typeOf(key)->tp_name);
   }

@@ -64,8 +64,7 @@ Value memberOf(Translator& translator, const Found& found, const Value& instance
       throw GraphBreak(GraphBreakKind::EmptySlot, describe(instance));
     }
   }
-  throw GraphBreak(GraphBreakKind::AttributeOfCObject,
-                   describe(instance) + "." + printable(name));
+  throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(instance) + "." + printable(name));
 }
 
 Value getsetValue(Translator& translator, const Value& instance, PyObject* name) {
@@ -149,9 +148,8 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     if (!method) return method;
     return call(translator, method, {instance ? instance : Value::none(), owner()});
   }
-  throw GraphBreak(
-      GraphBreakKind::UnsupportedDescriptor,
-      std::string(type->tp_name) + "." + printable(name) + " (" + kind->tp_name + ")");
+  throw GraphBreak(GraphBreakKind::UnsupportedDescriptor,
+                   std::string(type->tp_name) + "." + printable(name) + " (" + kind->tp_name + ")");
 }
 
 Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {

@@ -14,7 +14,7 @@ bool readSlicePart(Translator& translator, Value part, Ref<>& result) {
     result = Ref<>::create(Py_None);
     return true;
   }
-  if (!hasIndex(part)) {
+  if (!hasIndex(translator, part)) {
     translator.raise(PyExc_TypeError,
                      "slice indices must be integers or None or have an __index__ method");
     return false;
@@ -27,9 +27,10 @@ bool readSlicePart(Translator& translator, Value part, Ref<>& result) {
 
 }  // namespace
 
-bool hasIndex(const Value& value) {
-  PyNumberMethods* methods = typeOf(value)->tp_as_number;
-  return methods && methods->nb_index;
+bool hasIndex(Translator& translator, const Value& value) {
+  PyTypeObject* type = typeOf(value);
+  bool slot = type->tp_as_number && type->tp_as_number->nb_index;
+  return translator.heap.hasSpecial(type, "__index__", slot);
 }
 
 bool isSlice(const Value& value) {

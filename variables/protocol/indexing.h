@@ -7,7 +7,7 @@
 namespace armature {
 
 // Whether the type of the (realized) value has __index__.
-bool hasIndex(const Value& value);
+bool hasIndex(Translator& translator, const Value& value);
 // True for a slice, constant or traced.
 bool isSlice(const Value& value);
 

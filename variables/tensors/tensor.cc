@@ -264,8 +264,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
 }
 
 bool tensorSetAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
-  throw GraphBreak(GraphBreakKind::AssignmentToArray,
-                   describe(self) + "." + printable(name));
+  throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self) + "." + printable(name));
 }
 
 TypeSlots makeTensorSlots() {
