@@ -13,7 +13,7 @@ from armature.logging import format_break
 
 
 class GraphBreakKind(NamedTuple):
-    """A kind of graph break. The explanation of a break may be more special than that of its kind."""
+    """A kind of graph break. A break may have a more special explanation than its kind."""
 
     name: str
     gb_type: str

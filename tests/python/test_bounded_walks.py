@@ -1,3 +1,4 @@
+# ruff: noqa: F821, F841, UP031, UP032, E731 (how programs are written is what is tested)
 """Data of any size, depth and shape: nothing that walks it may crash, or go on for ever, and what
 CPython says of such data is what the captured program says."""
 
@@ -97,7 +98,7 @@ OPERATIONS = {
     "isinstance": lambda a, b: isinstance(1, (int, a)),
     "hash": lambda a, b: hash((a, 1)),
     "copy": lambda a, b: [*a],
-    "format": lambda a, b: "{}".format(a),  # noqa: UP032
+    "format": lambda a, b: "{}".format(a),
 }
 
 
@@ -219,7 +220,7 @@ HUGE = {
     "len": lambda: len(range(2**70)),
     "index": lambda: [1, 2][2**70],
     "slice": lambda: [1, 2][: 2**70],
-    "padding": lambda: "{:>{}}".format("a", 2**70),  # noqa: UP032
+    "padding": lambda: "{:>{}}".format("a", 2**70),
     "ljust": lambda: "a".ljust(2**70),
     "float": lambda: float(10**400),
     "digits": lambda: str(10**5000),
@@ -390,7 +391,7 @@ def test_a_closure_captures_a_caught_exception():
         try:
             raise ValueError(1)
         except ValueError as e:
-            first = lambda: e  # noqa: E731
+            first = lambda: e
             inside = first()
         try:
             first()
