@@ -141,7 +141,7 @@ def test_defaults_that_change_while_the_call_compiles():
 
 
 SHUTDOWN = """
-import atexit, sys, threading, torch, armature
+import atexit, gc, sys, threading, torch, armature
 X = torch.ones(3)
 class Last:
     def __init__(self, compiled): self.compiled = compiled
@@ -164,7 +164,9 @@ armature.keep = Last(compiled)
 import builtins
 builtins.keep = Last(armature.compile(f))
 atexit.register(lambda: fresh(X))
-# (No tensors: torch itself aborts when a daemon thread comes back from an operation too late.)
+# (No tensors, and no collection that may free one: torch itself aborts when a daemon thread comes
+# back from an operation, or from a tensor's destructor, too late.)
+gc.disable()
 numbers = armature.compile(lambda n: [n, n + 1])
 thread = threading.Thread(target=lambda: [numbers(i & 7) for i in range(10**9)], daemon=True)
 thread.start()
@@ -175,6 +177,41 @@ print("end")
 def test_the_end_of_the_process():
     for _ in range(3):
         assert run(SHUTDOWN) == "end\n"
+
+
+DAEMONS = """
+import gc, threading, time, armature
+gc.disable()  # torch itself aborts when a collection in a daemon thread frees a tensor
+class Slow:
+    def __call__(self, n):
+        time.sleep(0.001)
+        return [n]
+def body(n, slow):
+    before = [n, Slow()]
+    result = slow(n)
+    print(end="")
+    return before, result
+compiled = armature.compile(body)
+def backend(graph, examples):
+    time.sleep(0.01)
+    return graph
+def running():
+    while True:
+        compiled(3, Slow())
+def compiling():
+    while True:
+        armature.compile(lambda n, slow: (slow(n), n), backend=backend)(1, Slow())
+for _ in range(20):
+    threading.Thread(target=running, daemon=True).start()
+    threading.Thread(target=compiling, daemon=True).start()
+time.sleep(0.2)
+print("end")
+"""
+
+
+def test_daemon_threads_that_end_inside_a_compiled_function():
+    for _ in range(3):
+        assert run(DAEMONS) == "end\n"
 
 
 def test_logs_that_do_not_exist_are_warned_of():
