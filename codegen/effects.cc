@@ -8,47 +8,51 @@ namespace armature {
 
 namespace {
 
-// Whether a call of the graph that raised can be forgotten; `mode` is the first node that sets the
-// grad mode, which then has to be set back, or null.
-bool canBeForgotten(const Graph& graph, const Node*& mode) {
-  mode = nullptr;
+// What a graph changes, in the order of its nodes.
+struct GraphEffects {
+  const Node* first = nullptr;  // the first that changes more than the grad mode, or null
+  const Node* mode = nullptr;   // the first that sets the grad mode, or null
+};
+
+GraphEffects effectsOf(const Graph& graph) {
+  GraphEffects effects;
   for (const auto& node : graph.nodes()) {
     bool isCall = node->operation == NodeOperation::CallFunction ||
                   node->operation == NodeOperation::CallMethod;
     if (!isCall) continue;
     const Library* library = findLibrary(node->library);
     NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
-    if (effect == NodeEffect::Other) return false;
-    if (effect == NodeEffect::GradMode && !mode) mode = node.get();
+    if (effect == NodeEffect::Other && !effects.first) effects.first = node.get();
+    if (effect == NodeEffect::GradMode && !effects.mode) effects.mode = node.get();
   }
-  return true;
+  return effects;
 }
 
 }  // namespace
 
-PyObject* graphFailure() {
-  static PyObject* const failure =
-      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
-  return failure;
-}
-
 void PyCodegen::callGraph() {
   if (translator_.graph->empty() && plan_.outputs().empty()) return;
-  Ref<> compiled = environment_.compileGraph(*translator_.graph);
-  if (!compiled) throw PendingPythonException();
-  const Node* mode;
-  forgetsFailure_ = canBeForgotten(*translator_.graph, mode);
-  if (forgetsFailure_) {
+  GraphEffects effects = effectsOf(*translator_.graph);
+  CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first);
+  if (!compiled.callable) throw PendingPythonException();
+  if (effects.first && compiled.isEager) {
+    failureRecorder_ =
+        graphFailureRecorder(compiled.callable, translator_.graph, effects.first->ordinal);
+    if (!failureRecorder_) throw PendingPythonException();
+  }
+  graphHasEffects_ = effects.first;
+  modeBefore_ = effects.mode;
+  handlesFailure_ = !graphHasEffects_ || failureRecorder_ || modeBefore_;
+  if (handlesFailure_) {
     graphHandler_ = assembler_.newLabel();
-    modeBefore_ = mode;
     assembler_.beginRegion(graphHandler_, 0, false);
   }
   assembler_.emit(Opcode::PUSH_NULL);
-  assembler_.emitLoadConst(compiled);
+  assembler_.emitLoadConst(compiled.callable);
   std::vector<Node*> inputs = translator_.graph->placeholders();
   for (Node* input : inputs) loadSource(input->source);
   assembler_.emitCall(static_cast<int32_t>(inputs.size()));
-  if (forgetsFailure_) assembler_.endRegion();
+  if (handlesFailure_) assembler_.endRegion();
   if (plan_.outputs().empty()) {
     assembler_.emit(Opcode::POP_TOP);
     return;
@@ -61,10 +65,10 @@ void PyCodegen::callGraph() {
   }
 }
 
-// Where the graph raised: an exception of the program is forgotten, and graphFailure() returned;
-// what comes from outside (KeyboardInterrupt, MemoryError) goes on as it is.
+// Where the graph raised: graphFailure() is returned for an exception of the program, if the call
+// can go on; what comes from outside (KeyboardInterrupt, MemoryError) leaves as it is.
 void PyCodegen::emitGraphHandler() {
-  if (!forgetsFailure_) return;
+  if (!handlesFailure_) return;
   Assembler::Label raise = assembler_.newLabel();
   assembler_.bind(graphHandler_);
   assembler_.emit(Opcode::PUSH_EXC_INFO);
@@ -74,16 +78,25 @@ void PyCodegen::emitGraphHandler() {
     call(1);
     assembler_.emit(Opcode::POP_TOP);
   }
-  loadConstant(PyExc_Exception);
-  assembler_.emit(Opcode::CHECK_EXC_MATCH);
-  assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
-  loadConstant(PyExc_MemoryError);
-  assembler_.emit(Opcode::CHECK_EXC_MATCH);
-  assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, raise);
-  assembler_.emit(Opcode::POP_TOP);
-  assembler_.emit(Opcode::POP_EXCEPT);
-  loadConstant(graphFailure());
-  assembler_.emit(Opcode::RETURN_VALUE);
+  if (failureRecorder_ || !graphHasEffects_) {
+    loadConstant(PyExc_Exception);
+    assembler_.emit(Opcode::CHECK_EXC_MATCH);
+    assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
+    loadConstant(PyExc_MemoryError);
+    assembler_.emit(Opcode::CHECK_EXC_MATCH);
+    assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, raise);
+    if (failureRecorder_) {
+      assembler_.emit(Opcode::PUSH_NULL);
+      loadConstant(failureRecorder_);
+      assembler_.emit(Opcode::COPY, 3);
+      call(1);
+      assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
+    }
+    assembler_.emit(Opcode::POP_TOP);
+    assembler_.emit(Opcode::POP_EXCEPT);
+    loadConstant(graphFailure());
+    assembler_.emit(Opcode::RETURN_VALUE);
+  }
   assembler_.bind(raise);
   assembler_.emit(Opcode::SWAP, 2);
   assembler_.emit(Opcode::POP_EXCEPT);

@@ -1,14 +1,43 @@
-// What generated code returns where its graph raised. The graph comes first, so if it changes
-// nothing, nothing has happened yet: the caller forgets the call and runs the function plainly.
-// Then the effects that come before the failing operation happen, and the exception is Python's
-// own.
+// What becomes of a call whose graph raises. The graph comes before all effects of its trace, so
+// those that come before the failing operation have not happened yet.
+//
+// If the graph itself had changed nothing before, the call is forgotten and the function run
+// plainly. If it had (an operation in place, a random number), the eager graph's frame has the
+// values of what was computed: the runtime traces the call again up to the operation that raised,
+// breaks there, and gives that trace's graph the values instead of running it
+// (runtime/failed_graph.cc). Either way Python runs the operation, and the exception is its own. A
+// graph that a foreign backend runs cannot be looked into; its exception leaves as it is.
 #pragma once
 
-#include <Python.h>
+#include <llvm/ADT/DenseMap.h>
+
+#include <memory>
+
+#include "core/ref.h"
+#include "graph/graph.h"
 
 namespace armature {
 
-// Borrowed, immortal, and seen by nobody else.
+// Returned by generated code whose graph raised. Borrowed, immortal, and seen by nobody else.
 PyObject* graphFailure();
+
+// A call that ended amid a graph that had changed something.
+struct GraphFailure {
+  std::shared_ptr<const Graph> graph;
+  int32_t failed = 0;                     // the ordinal of the node that raised
+  llvm::DenseMap<int32_t, Ref<>> values;  // of nodes, by ordinal: those the frame still had
+  Ref<> exception;                        // as the graph raised it, with its traceback
+};
+
+// The failure behind the marker that this thread's generated code has just returned; null if the
+// call only has to be forgotten.
+std::unique_ptr<GraphFailure> takeGraphFailure();
+
+// A callable of the exception that `compiled`, the graph's function (see toFunction), raised: true
+// if the call can go on, as takeGraphFailure() says, false if the exception has to leave.
+// `firstEffect` is the ordinal of the graph's first node that changes anything. Null with an
+// exception set on failure.
+Ref<> graphFailureRecorder(BorrowedRef<> compiled, std::shared_ptr<const Graph> graph,
+                           int32_t firstEffect);
 
 }  // namespace armature

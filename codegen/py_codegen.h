@@ -17,13 +17,21 @@
 
 namespace armature {
 
+struct CompiledGraph {
+  // Takes the placeholders positionally, returns the tuple (or list) of outputs. Null with an
+  // exception set if the backend failed.
+  Ref<> callable;
+  // The callable is toFunction()'s.
+  bool isEager = false;
+};
+
 // What codegen asks of the room above it.
 class CodegenEnvironment {
  public:
   virtual ~CodegenEnvironment() = default;
-  // The callable of a finished graph: takes the placeholders positionally, returns the tuple (or
-  // list) of outputs. Null with an exception set if the backend failed.
-  virtual Ref<> compileGraph(const Graph& graph) = 0;
+  // The callable of a finished graph. `firstEffect`: its first node that changes anything, null if
+  // there is none.
+  virtual CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) = 0;
   // The function that goes on at `entry`, compiled when it is called. Takes the entry's inputs.
   virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) = 0;
 };
@@ -93,10 +101,12 @@ class PyCodegen {
   // Inputs that are cells which the trace writes.
   llvm::DenseSet<int64_t> writtenCells_;
 
-  // A call of the graph that raises is forgotten: see graph_failure.h.
-  bool forgetsFailure_ = false;
+  // Where the graph raises: see graph_failure.h.
+  bool graphHasEffects_ = false;
+  bool handlesFailure_ = false;
   Assembler::Label graphHandler_;
   const Node* modeBefore_ = nullptr;  // the graph's first change of the grad mode
+  Ref<> failureRecorder_;             // null where the graph changes nothing, or is not ours
 
   ConstructionPlan plan_;
   // The local that holds each graph output.

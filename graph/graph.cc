@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/graph_break.h"
 #include "core/text.h"
 #include "graph/namespace.h"
 
@@ -48,7 +49,7 @@ std::string parameterName(const Source* source, llvm::StringSet<>& used) {
 Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
   auto node = std::make_unique<Node>();
   node->operation = NodeOperation::Placeholder;
-  node->index = static_cast<int32_t>(nodes_.size());
+  node->index = node->ordinal = static_cast<int32_t>(nodes_.size());
   node->source = source;
   node->example = Ref<>::create(example);
   return nodes_.emplace_back(std::move(node)).get();
@@ -57,9 +58,12 @@ Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
 Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
                      std::vector<std::pair<Ref<>, Argument>> keywordArguments,
                      ProgramLocation location) {
+  if (static_cast<int32_t>(nodes_.size()) == breakAt_) {
+    throw GraphBreak(GraphBreakKind::FailedOperation, targetName(target));
+  }
   auto node = std::make_unique<Node>();
   node->operation = operation;
-  node->index = static_cast<int32_t>(nodes_.size());
+  node->index = node->ordinal = static_cast<int32_t>(nodes_.size());
   node->target = Ref<>::create(target);
   node->arguments = std::move(arguments);
   node->keywordArguments = std::move(keywordArguments);

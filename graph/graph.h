@@ -66,7 +66,10 @@ struct ProgramLocation {
 class Node {
  public:
   NodeOperation operation;
-  int32_t index;                   // position in the graph
+  int32_t index;  // position in the graph
+  // Position in the trace: the number of nodes there were before it. Stays when finish() renumbers,
+  // and is the same in another trace of the same call.
+  int32_t ordinal;
   Ref<> target;                    // callable, or str
   const Source* source = nullptr;  // Placeholder only
   std::vector<Argument> arguments;
@@ -103,6 +106,8 @@ class Graph {
   Node* addPlaceholder(const Source* source, BorrowedRef<> example);
   Node* addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
                 std::vector<std::pair<Ref<>, Argument>> keywordArguments, ProgramLocation location);
+  // The call that would get this ordinal breaks the graph instead.
+  void breakAt(int32_t ordinal) { breakAt_ = ordinal; }
   // Drops the nodes from `size` on (what a rewind does).
   void truncate(size_t size);
 
@@ -125,6 +130,7 @@ class Graph {
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Ref<PyCodeObject>> codes_;
+  int32_t breakAt_ = -1;
 };
 
 // Calls `visit` with every node among an argument's parts, in order, once for each mention.
@@ -156,7 +162,11 @@ Ref<> toTorchGraphModule(const Graph& graph);
 
 // The eager backend: a Python function of the placeholders, positionally, which runs the nodes in
 // order and returns the tuple of outputs; written as bytecode, no text, no exec. Intermediate
-// values are dropped at their last use. Null with an exception set on failure.
-Ref<> toFunction(const Graph& graph);
+// values are dropped at their last use. The column of an instruction's position is the ordinal of
+// its node, so that a traceback tells which one raised; if that comes after the node of index
+// `keepFrom`, the frame has its operands still, in locals of the nodes' names. Null with an
+// exception set on failure.
+constexpr int32_t kKeepNone = INT32_MAX;
+Ref<> toFunction(const Graph& graph, int32_t keepFrom = kKeepNone);
 
 }  // namespace armature

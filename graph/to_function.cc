@@ -73,8 +73,13 @@ BorrowedRef<> attributeName(const Node& node) {
 
 class FunctionWriter {
  public:
-  FunctionWriter(const Graph& graph, Assembler& assembler)
-      : graph_(graph), assembler_(assembler), locals_(graph.size(), -1), uses_(graph.size()) {}
+  FunctionWriter(const Graph& graph, int32_t keepFrom, int32_t firstLine, Assembler& assembler)
+      : graph_(graph),
+        keepFrom_(keepFrom),
+        assembler_(assembler),
+        line_(firstLine),
+        locals_(graph.size(), -1),
+        uses_(graph.size()) {}
 
   bool write() {
     const auto& nodes = graph_.nodes();
@@ -86,18 +91,20 @@ class FunctionWriter {
     for (size_t i = 0; i < nodes.size(); ++i) {
       const Node& node = *nodes[i];
       if (node.operation == NodeOperation::Placeholder) continue;
-      if (node.location.line >= 0) {
-        assembler_.setPosition({node.location.line, node.location.line, -1, -1});
-      }
+      if (node.location.line >= 0) line_ = node.location.line;
+      assembler_.setPosition({line_, line_, node.ordinal, node.ordinal});
       if (node.operation == NodeOperation::Output) {
         push(node.arguments[0]);
         assembler_.emit(Opcode::RETURN_VALUE);
         return true;
       }
+      keeps_ = node.index > keepFrom_;
       writeCall(node);
+      dropOperands();
       if (node.users == 0) {
         assembler_.emit(Opcode::POP_TOP);
-      } else if (node.users == 1 && firstOperand(*nodes[i + 1]) == &node) {
+      } else if (node.users == 1 && node.index < keepFrom_ &&
+                 firstOperand(*nodes[i + 1]) == &node) {
         onStack_ = &node;
       } else {
         if (!addLocal(node)) return false;
@@ -134,8 +141,19 @@ class FunctionWriter {
     }
     int32_t local = locals_[node->index];
     assembler_.emit(Opcode::LOAD_FAST, local);
-    // From the last use on, only the stack holds the value, which then dies as early as it can.
-    if (--uses_[node->index] == 0) assembler_.emit(Opcode::DELETE_FAST, local);
+    if (--uses_[node->index] > 0) return;
+    // From the last use on, only the stack holds the value, which then dies as early as it can; or
+    // as soon as the call is done.
+    if (keeps_) {
+      lastUsed_.push_back(local);
+    } else {
+      assembler_.emit(Opcode::DELETE_FAST, local);
+    }
+  }
+
+  void dropOperands() {
+    for (int32_t local : lastUsed_) assembler_.emit(Opcode::DELETE_FAST, local);
+    lastUsed_.clear();
   }
 
   void push(const Argument& argument) {
@@ -207,16 +225,20 @@ class FunctionWriter {
   }
 
   const Graph& graph_;
+  const int32_t keepFrom_;
   Assembler& assembler_;
-  std::vector<int32_t> locals_;  // the slot of each node, -1 where it has none
-  std::vector<int32_t> uses_;    // how often each node is yet to be loaded
+  int32_t line_;
+  bool keeps_ = false;             // are the running node's operands to outlive its call?
+  std::vector<int32_t> lastUsed_;  // the locals of those that it is the last to use
+  std::vector<int32_t> locals_;    // the slot of each node, -1 where it has none
+  std::vector<int32_t> uses_;      // how often each node is yet to be loaded
   // The node just computed whose value stays on the stack, for the next node alone.
   const Node* onStack_ = nullptr;
 };
 
 }  // namespace
 
-Ref<> toFunction(const Graph& graph) {
+Ref<> toFunction(const Graph& graph, int32_t keepFrom) {
   Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));
   Ref<> filename = Ref<>::steal(PyUnicode_InternFromString("<armature graph>"));
   if (!name || !filename) return nullptr;
@@ -228,7 +250,7 @@ Ref<> toFunction(const Graph& graph) {
   }
   Assembler assembler(name, filename, firstLine);
   assembler.setPosition({firstLine, firstLine, -1, -1});
-  if (!FunctionWriter(graph, assembler).write()) {
+  if (!FunctionWriter(graph, keepFrom, firstLine, assembler).write()) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the graph is not finished");
     return nullptr;
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/graph_failure.h"
 #include "interpreter/entry_point.h"
 #include "runtime/cache_entry.h"
 #include "runtime/settings.h"
@@ -34,6 +35,9 @@ class CodeCache {
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
               size_t& captureCount);
   size_t captureCapacity() const { return captureCapacity_; }
+  // Goes on with a call whose graph failed after it had changed something: what the function
+  // returns. Null with an exception set, which is the failure's own if it cannot be gone on.
+  PyObject* goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure);
 
   const EntryPoint& entry() const { return entry_; }
   // For each input: is it a cell?
@@ -89,6 +93,9 @@ class CodeCache {
   void destroyDropped();
   void destroyInvalid();
 
+  // Null if the call can't be gone on. Else the function to call, with the inputs and `captures`.
+  Ref<> traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
+                       std::vector<PyObject*>& captures);
   // True if there is a new entry. Else the call runs as it is, or a Python exception is set.
   bool compile(const FrameLocalsMapping& inputs);
   // Throws on failure; see runtime/failure.h.

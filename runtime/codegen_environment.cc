@@ -21,10 +21,13 @@ bool onlyTorch(const Graph& graph) {
 
 }  // namespace
 
-Ref<> RuntimeEnvironment::compileGraph(const Graph& graph) {
+CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
-  Ref<> result = settings_->backend && onlyTorch(graph) ? callBackend(graph) : toFunction(graph);
+  CompiledGraph result;
+  result.isEager = !settings_->backend || !onlyTorch(graph);
+  result.callable = result.isEager ? toFunction(graph, firstEffect ? firstEffect->index : kKeepNone)
+                                   : callBackend(graph);
   seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }

@@ -17,7 +17,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
                      std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family)
       : settings_(std::move(settings)), family_(std::move(family)) {}
 
-  Ref<> compileGraph(const Graph& graph) override;
+  CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) override;
 
   // How long the backend took.

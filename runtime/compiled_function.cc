@@ -59,6 +59,9 @@ PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, s
         // The marker, made on its first use, cannot be made while an exception is set.
         if (!result || result != graphFailure()) return result;
         Py_DECREF(result);
+        if (std::unique_ptr<GraphFailure> failure = takeGraphFailure()) {
+          return cache.goOn(inputs, *failure);
+        }
         return plain();
       }
       case CodeCache::Action::Plain:

@@ -34,7 +34,7 @@ const Value* CallArguments::keyword(const char* name) const {
 }
 
 Translator::Translator() : sources(std::make_shared<SourceTable>()), heap(trail, *sources, *this) {
-  graph = std::make_unique<Graph>(sources);
+  graph = std::make_shared<Graph>(sources);
 }
 
 Translator::~Translator() = default;

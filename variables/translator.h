@@ -61,7 +61,7 @@ class Translator : public Observer, public Heap::Dependencies {
   SideEffects effects{trail};
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
-  std::unique_ptr<Graph> graph;
+  std::shared_ptr<Graph> graph;
   // What may be known of objects that existed before the trace.
   Heap heap;
 

@@ -12,7 +12,9 @@ namespace armature {
 // Runs graphs eagerly, and resumes in plain Python: what a test sees is one translation.
 class PlainEnvironment : public CodegenEnvironment {
  public:
-  Ref<> compileGraph(const Graph& graph) override { return toFunction(graph); }
+  CompiledGraph compileGraph(const Graph& graph, const Node*) override {
+    return {toFunction(graph), true};
+  }
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) override {
     resumed.push_back(entry);
     return plainFunction(entry, globals);

@@ -656,3 +656,164 @@ def test_a_failing_graph_restores_the_mode_it_found():
         with pytest.raises(IndexError):
             f(torch.tensor([7]), weight)
         assert not torch.is_grad_enabled()
+
+
+# --- Where the graph has changed something before it raises.
+
+
+def run_failing(function, *arguments):
+    """What a call that may raise leaves behind: its result or exception."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [frame.line for frame in frames if frame.filename == __file__]
+        return type(error), str(error), places[-1], error.__context__
+
+
+def in_place_before(index, weight, total, log):
+    log.append("before")
+    total.add_(1)
+    log.append(total)
+    out = torch.nn.functional.embedding(index, weight)
+    log.append("after")
+    return out + total
+
+
+def in_place_between(index, weight, total, log):
+    log.append("before")
+    out = torch.nn.functional.embedding(index, weight)
+    total.add_(out.sum())
+    log.append("between")
+    doubled = out * 2
+    result = torch.nn.functional.embedding(index - 1, weight)
+    return result + doubled
+
+
+def an_operand_made_for_the_operation(index, weight, total, log):
+    total.mul_(2)
+    scaled = weight * total
+    log.append(len(log))
+    return torch.nn.functional.embedding(index + 0, scaled * 1).sum()
+
+
+def in_a_called_function(index, weight, total, log):
+    def step(n):
+        total.add_(n)
+        log.append(n)
+        return torch.nn.functional.embedding(index, weight).sum() * n
+
+    log.append("start")
+    result = 0
+    for n in range(3):
+        result = result + step(n)
+        log.append("done")
+    return result
+
+
+def modes_before(index, weight, total, log):
+    total.add_(1)
+    torch.set_grad_enabled(False)
+    log.append(torch.is_grad_enabled())
+    out = torch.nn.functional.embedding(index, weight)
+    torch.set_grad_enabled(True)
+    return out
+
+
+def a_mode_around(index, weight, total, log):
+    total.add_(1)
+    log.append("before")
+    with torch.no_grad():
+        return torch.nn.functional.embedding(index, weight)
+
+
+def an_attribute_and_an_item(index, weight, total, log):
+    log.count = log.count + 1
+    total[0] = log.count
+    log.extend([total.sum(), {"seen": index}])
+    out = torch.nn.functional.embedding(index, weight)
+    log.count = 100
+    return out
+
+
+class Log(list):
+    count = 0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        in_place_before,
+        in_place_between,
+        an_operand_made_for_the_operation,
+        in_a_called_function,
+        modes_before,
+        a_mode_around,
+        an_attribute_and_an_item,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_a_graph_that_fails_after_it_has_changed_something(function):
+    compiled = armature.compile(function)
+    weight = torch.arange(8.0).reshape(4, 2)
+    for index in ([1, 2], [1, 9], [0, 1], [9, 1], [2, 2]):
+        index = torch.tensor(index)
+        outcomes = []
+        for run in (function, compiled):
+            total, log = torch.zeros(1), Log()
+            torch.set_grad_enabled(True)
+            result = run_failing(run, index, weight, total, log)
+            mode = torch.is_grad_enabled()
+            torch.set_grad_enabled(True)
+            outcomes.append((result, total, log, log.count, mode))
+        assert repr(outcomes[0]) == repr(outcomes[1])
+
+
+def test_random_numbers_before_a_failing_operation():
+    def f(index, weight, log):
+        x = torch.rand(2, 2)
+        log.append(x)
+        out = torch.nn.functional.embedding(index, weight)
+        return out + x
+
+    compiled = armature.compile(f)
+    weight = torch.ones(4, 2)
+    for index in ([1, 2], [1, 9], [0, 1]):
+        logs = []
+        for run in (f, compiled):
+            log = []
+            torch.manual_seed(0)
+            run_failing(run, torch.tensor(index), weight, log)
+            logs.append((log, torch.rand(1)))
+        assert repr(logs[0]) == repr(logs[1])
+
+
+def test_values_die_where_they_do_in_python():
+    """A graph that keeps its operands for a failure keeps nothing else."""
+    alive = []
+
+    class Probe(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            out = function(*arguments, **(keywords or {}))
+            references.append(weakref.ref(out))
+            alive.append(sum(reference() is not None for reference in references))
+            return out
+
+    def f(x, total):
+        total.add_(1)
+        x = x + 1
+        x = x * 2
+        x = x - 3
+        x = x / 4
+        return x.sum()
+
+    compiled = armature.compile(f)
+    compiled(torch.ones(3), torch.zeros(1))
+    counts = []
+    for run in (f, compiled):
+        references, alive = [], []
+        inputs = torch.ones(3), torch.zeros(1)
+        with Probe():
+            run(*inputs)
+        counts.append(alive)
+    assert counts[0] == counts[1]

@@ -19,6 +19,7 @@ from differential import break_reasons, check
 
 # Kinds that have no example yet, and none needs to join them.
 WITHOUT_EXAMPLE = {
+    "FailedOperation",  # seen by nobody: test_effect_log tests what it is for
     "UnexpectedValue",
     "LargeConstant",
     "HugeRange",

@@ -1,0 +1,93 @@
+#include "codegen/graph_failure.h"
+
+#include <frameobject.h>
+
+#include <utility>
+
+namespace armature {
+
+namespace {
+
+// Owned. A pointer, as what a thread leaves behind must not be released without the GIL.
+thread_local GraphFailure* pendingFailure = nullptr;
+
+// The self of a recorder.
+struct Recorder {
+  Ref<> code;  // the graph's
+  std::shared_ptr<const Graph> graph;
+  int32_t firstEffect;
+};
+
+constexpr const char* kRecorderName = "armature.graph_failure_recorder";
+
+void deleteRecorder(PyObject* capsule) {
+  delete static_cast<Recorder*>(PyCapsule_GetPointer(capsule, kRecorderName));
+}
+
+// The traceback entry of the frame that ran `code`, the outermost; null if there is none.
+PyTracebackObject* entryOf(BorrowedRef<> traceback, BorrowedRef<> code) {
+  for (PyObject* object = traceback.get(); object && PyTraceBack_Check(object);) {
+    auto* entry = reinterpret_cast<PyTracebackObject*>(object);
+    Ref<> running = Ref<>::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
+    if (running.get() == code.get()) return entry;
+    object = reinterpret_cast<PyObject*>(entry->tb_next);
+  }
+  return nullptr;
+}
+
+PyObject* record(PyObject* self, PyObject* exception) {
+  auto* recorder = static_cast<Recorder*>(PyCapsule_GetPointer(self, kRecorderName));
+  if (!recorder) return nullptr;
+  Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception));
+  PyTracebackObject* entry = entryOf(traceback, recorder->code);
+  if (!entry) Py_RETURN_FALSE;
+  int line, column, endLine, endColumn;
+  auto* code = reinterpret_cast<PyCodeObject*>(recorder->code.get());
+  if (!PyCode_Addr2Location(code, entry->tb_lasti, &line, &column, &endLine, &endColumn)) {
+    Py_RETURN_FALSE;
+  }
+  if (column <= recorder->firstEffect) Py_RETURN_TRUE;
+  Ref<> locals = Ref<>::steal(PyFrame_GetLocals(entry->tb_frame));
+  if (!locals) return nullptr;
+  auto failure = std::make_unique<GraphFailure>();
+  failure->graph = recorder->graph;
+  failure->failed = column;
+  failure->exception = Ref<>::create(exception);
+  for (const auto& node : recorder->graph->nodes()) {
+    Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(node->name.data(), node->name.size()));
+    if (!name) return nullptr;
+    PyObject* value = PyDict_GetItemWithError(locals.get(), name.get());
+    if (value) failure->values[node->ordinal] = Ref<>::create(value);
+  }
+  if (PyErr_Occurred()) return nullptr;
+  delete std::exchange(pendingFailure, failure.release());
+  Py_RETURN_TRUE;
+}
+
+PyMethodDef recordMethod = {"graph_failed", record, METH_O, nullptr};
+
+}  // namespace
+
+PyObject* graphFailure() {
+  static PyObject* const failure =
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return failure;
+}
+
+std::unique_ptr<GraphFailure> takeGraphFailure() {
+  return std::unique_ptr<GraphFailure>(std::exchange(pendingFailure, nullptr));
+}
+
+Ref<> graphFailureRecorder(BorrowedRef<> compiled, std::shared_ptr<const Graph> graph,
+                           int32_t firstEffect) {
+  auto recorder = std::make_unique<Recorder>();
+  recorder->code = Ref<>::create(PyFunction_GetCode(compiled.get()));
+  recorder->graph = std::move(graph);
+  recorder->firstEffect = firstEffect;
+  Ref<> self = Ref<>::steal(PyCapsule_New(recorder.get(), kRecorderName, deleteRecorder));
+  if (!self) return nullptr;
+  recorder.release();
+  return Ref<>::steal(PyCFunction_New(&recordMethod, self.get()));
+}
+
+}  // namespace armature

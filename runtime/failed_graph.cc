@@ -1,0 +1,165 @@
+// How a call goes on whose graph raised after it had changed something; see
+// codegen/graph_failure.h.
+#include <llvm/ADT/DenseMap.h>
+
+#include "codegen/graph_failure.h"
+#include "runtime/code_cache.h"
+#include "runtime/codegen_environment.h"
+#include "runtime/failure.h"
+#include "runtime/input_guards.h"
+#include "runtime/thread_state.h"
+#include "variables/library.h"
+
+namespace armature {
+
+namespace {
+
+NodeEffect effectOf(const Node& node) {
+  bool isCall =
+      node.operation == NodeOperation::CallFunction || node.operation == NodeOperation::CallMethod;
+  if (!isCall) return NodeEffect::None;
+  const Library* library = findLibrary(node.library);
+  return library ? library->effectOf(node) : NodeEffect::Other;
+}
+
+bool isSame(const Argument& a, const Argument& b) {
+  if (a.kind() != b.kind() || a.elements().size() != b.elements().size()) return false;
+  if (a.kind() == Argument::Kind::Node) return a.node()->ordinal == b.node()->ordinal;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!isSame(a.elements()[i], b.elements()[i])) return false;
+  }
+  return true;
+}
+
+bool isSame(const Node& a, const Node& b) {
+  if (a.operation != b.operation || a.target.get() != b.target.get() ||
+      a.location.line != b.location.line || a.arguments.size() != b.arguments.size() ||
+      a.keywordArguments.size() != b.keywordArguments.size()) {
+    return false;
+  }
+  // Each trace has sources of its own.
+  if (a.source && a.source->name() != b.source->name()) return false;
+  for (size_t i = 0; i < a.arguments.size(); ++i) {
+    if (!isSame(a.arguments[i], b.arguments[i])) return false;
+  }
+  for (size_t i = 0; i < a.keywordArguments.size(); ++i) {
+    if (!isSame(a.keywordArguments[i].second, b.keywordArguments[i].second)) return false;
+  }
+  return true;
+}
+
+// Whether `again`, the graph of the second trace up to its break, is what had run when the first
+// one failed: all that ran and changed something is in it, and nothing else is.
+bool isWhatRan(const Graph& again, const GraphFailure& failure) {
+  llvm::DenseMap<int32_t, const Node*> ran;
+  for (const auto& node : failure.graph->nodes()) {
+    if (node->operation == NodeOperation::Output || node->ordinal >= failure.failed) continue;
+    ran[node->ordinal] = node.get();
+  }
+  auto count = static_cast<int32_t>(again.size());
+  for (const auto& node : again.nodes()) {
+    const Node* first = ran.lookup(node->ordinal);
+    if (first ? !isSame(*first, *node) : effectOf(*node) == NodeEffect::Other) return false;
+  }
+  for (const auto& [ordinal, node] : ran) {
+    if (ordinal >= count && effectOf(*node) == NodeEffect::Other) return false;
+  }
+  return true;
+}
+
+// Gives the values that are there instead of computing them.
+class FailureEnvironment : public RuntimeEnvironment {
+ public:
+  FailureEnvironment(std::shared_ptr<const Settings> settings,
+                     std::shared_ptr<CodeCache::Family> family, const GraphFailure& failure)
+      : RuntimeEnvironment(std::move(settings), std::move(family)), failure_(failure) {}
+
+  CompiledGraph compileGraph(const Graph& graph, const Node*) override {
+    const Node& output = *graph.nodes().back();
+    const std::vector<Argument>& results = output.arguments[0].elements();
+    Ref<> values = Ref<>::steal(PyTuple_New(results.size()));
+    if (!values) return {};
+    for (size_t i = 0; i < results.size(); ++i) {
+      Ref<> value = failure_.values.lookup(results[i].node()->ordinal);
+      if (!value) {
+        PyErr_SetString(PyExc_LookupError, "the failed graph has dropped a value");
+        return {};
+      }
+      PyTuple_SET_ITEM(values.get(), i, value.release());
+    }
+    // The handler of the failure has set the grad mode back to the graph's first.
+    const Node* mode = nullptr;
+    for (const auto& node : graph.nodes()) {
+      if (effectOf(*node) == NodeEffect::GradMode) mode = node.get();
+    }
+    static PyMethodDef give = {"values", giveValues, METH_VARARGS, nullptr};
+    Ref<> self = Ref<>::steal(
+        mode ? PyTuple_Pack(3, values.get(), mode->target.get(), mode->arguments[0].object().get())
+             : PyTuple_Pack(1, values.get()));
+    return {self ? Ref<>::steal(PyCFunction_New(&give, self.get())) : nullptr, false};
+  }
+
+ private:
+  static PyObject* giveValues(PyObject* self, PyObject*) {
+    if (PyTuple_GET_SIZE(self) == 3) {
+      Ref<> result =
+          Ref<>::steal(PyObject_CallOneArg(PyTuple_GET_ITEM(self, 1), PyTuple_GET_ITEM(self, 2)));
+      if (!result) return nullptr;
+    }
+    return Py_NewRef(PyTuple_GET_ITEM(self, 0));
+  }
+
+  const GraphFailure& failure_;
+};
+
+}  // namespace
+
+Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
+                                std::vector<PyObject*>& captures) {
+  // The second trace must see what the first one saw: no shape has changed, say.
+  bool looksTheSame = false;
+  visitEntry(inputs, [&](const CacheEntry& entry) { looksTheSame = entry.graph == failure.graph; });
+  if (!looksTheSame) return nullptr;
+  CompilingScope scope;
+  InstructionTranslator translator(entry_, globals_, inputs);
+  translator.useProfile(profile_);
+  startGlobalState(translator);
+  translator.graph->breakAt(failure.failed);
+  Outcome outcome = translator.translate();
+  if (outcome.kind == Outcome::Kind::Return || !isWhatRan(*translator.graph, failure)) {
+    return nullptr;
+  }
+  FailureEnvironment environment(settings_, family_, failure);
+  GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
+  if (!generated.code) return nullptr;
+  addFinalGuards(translator);
+  CheckFunctionManager guards(translator.sources, translator.takeGuards(), generated.captures,
+                              inputs);
+  captures.resize(generated.captures.size() + 1);
+  if (!guards.check(inputs, captures.data())) return nullptr;
+  captures.resize(generated.captures.size());
+  return Ref<>::steal(
+      PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
+}
+
+PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure) {
+  std::vector<PyObject*> arguments(inputs.slots, inputs.slots + inputs.count);
+  Ref<> function;
+  try {
+    std::vector<PyObject*> captures;
+    function = traceToFailure(inputs, failure, captures);
+    arguments.insert(arguments.end(), captures.begin(), captures.end());
+  } catch (...) {
+    std::string message;
+    if (isForUser(message)) return nullptr;
+  }
+  if (!function) {
+    PyObject* exception = failure.exception.get();
+    Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception));
+    PyErr_Restore(Py_NewRef(Py_TYPE(exception)), Py_NewRef(exception), traceback.release());
+    return nullptr;
+  }
+  return PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr);
+}
+
+}  // namespace armature
