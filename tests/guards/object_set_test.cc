@@ -20,7 +20,7 @@ TEST(ObjectSetTest, KnowsWhatWasInserted) {
 }
 
 TEST(ObjectSetTest, AnEmptySetContainsNothing) {
-  char object;
+  char object = 0;
   ObjectSet set(0);
   EXPECT_FALSE(set.contains(&object));
 }
