@@ -1,7 +1,5 @@
 #include "graph/namespace.h"
 
-#include <Python.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -18,6 +16,7 @@ bool isIdentifierPart(char c) { return isDigit(c) || isLower(c) || isUpper(c) ||
 // Runs of other characters become one underscore; a digit in front gets one.
 std::string makeIdentifier(std::string_view text) {
   std::string result;
+  result.reserve(text.size() + 1);
   bool replaced = false;
   for (char c : text) {
     if (isIdentifierPart(c)) {
@@ -50,22 +49,27 @@ constexpr std::array<std::string_view, 42> kReserved = {
     // what FX's generated code has among its globals
     "inf", "nan", "NoneType", "torch", "device", "fx_pytree", "pytree"};
 
-bool isReserved(const std::string& name) {
-  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;
+}  // namespace
+
+Namespace::Namespace() {
   PyObject* builtins = PyImport_AddModule("builtins");
-  return builtins && PyDict_GetItemString(PyModule_GetDict(builtins), name.c_str()) != nullptr;
+  builtins_ = builtins ? PyModule_GetDict(builtins) : nullptr;
 }
 
-}  // namespace
+bool Namespace::isReserved(const std::string& name) const {
+  if (std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end()) return true;
+  return builtins_ && PyDict_GetItemString(builtins_, name.c_str()) != nullptr;
+}
 
 std::string Namespace::createName(std::string_view candidate) {
   std::string name = makeIdentifier(candidate);
   size_t suffix = numberSuffix(name);
   std::string base = name.substr(0, suffix);
   int64_t number;
-  if (suffix == name.size() || used_.contains(name)) {
+  bool isUsed = used_.contains(name);
+  if (suffix == name.size() || isUsed) {
     number = numbers_.lookup(base);
-    if (isReserved(name)) name = base + "_" + std::to_string(++number);
+    if (!isUsed && isReserved(name)) name = base + "_" + std::to_string(++number);
   } else {
     number = std::strtoll(name.c_str() + suffix + 1, nullptr, 10);
   }
@@ -76,6 +80,7 @@ std::string Namespace::createName(std::string_view candidate) {
 
 std::string snakeCase(std::string_view text) {
   std::string result;
+  result.reserve(text.size() + 4);
   char previous = 0;
   for (char c : text) {
     if (isUpper(c)) {

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <llvm/ADT/DenseMap.h>
+
 #include "core/constant.h"
 #include "core/describe.h"
 #include "guards/guard_compiler.h"
@@ -51,18 +53,25 @@ std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) 
   return text;
 }
 
+// Which of the registers that an instruction looks at made it fail; its guards are numbered alike.
+uint32_t failedPart(const Instruction& instruction, const GuardProgramState& state) {
+  uint32_t part = 0;
+  if (instruction.operation == Operation::CheckEmpty)
+    while (lengthOf(state.registers[instruction.input + part].object) == 0) ++part;
+  return part;
+}
+
 // Instructions that can fail because of what they have read, not because there was nothing.
 std::string explainActual(const Instruction& instruction, const GuardProgramState& state) {
-  PyObject* input = state.registers[instruction.input].object;
+  PyObject* input = state.registers[instruction.input + failedPart(instruction, state)].object;
   switch (instruction.operation) {
     case Operation::CheckTensor:
       return explainTensor(instruction, input);
     case Operation::CheckGlobalState:
       return instruction.globalState->library->explainGlobalState(instruction.globalState->state);
     case Operation::CheckLength:
+    case Operation::CheckEmpty:
       return std::to_string(static_cast<long long>(lengthOf(input)));
-    case Operation::CheckDistinct:
-      return "the same object";
     case Operation::CheckSame:
       return instruction.negated ? "the same object" : "different objects";
     case Operation::EnterInstance:
@@ -144,9 +153,17 @@ std::string CheckFunctionManager::textOf(size_t guard) const {
 
 // A TENSOR_MATCH means the example's exact type too, if it does not name another.
 void CheckFunctionManager::addTensorTypes(const FrameLocalsMapping& example) {
-  std::vector<const Source*> untyped;
+  llvm::DenseMap<const Source*, PyObject*> types;
   for (const Guard& guard : guards_)
-    if (guard.type == GuardType::TENSOR_MATCH && !guard.operand) untyped.push_back(guard.source);
+    if (guard.type == GuardType::TYPE_MATCH) types[guard.source] = guard.operand.get();
+  std::vector<const Source*> untyped;
+  for (Guard& guard : guards_) {
+    if (guard.type != GuardType::TENSOR_MATCH || guard.operand) continue;
+    if (PyObject* type = types.lookup(guard.source))
+      guard.operand = Ref<>::create(type);
+    else
+      untyped.push_back(guard.source);
+  }
   if (untyped.empty()) return;
   std::vector<Guard> none;
   std::unique_ptr<GuardProgram> loads = compile(none, untyped);
@@ -208,13 +225,15 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   if (failed == GuardProgram::passed) return true;
   const Instruction& instruction = program_->instructions[failed];
   const GuardProgram::Origin& origin = program_->origins[failed];
-  failure.text = origin.guard >= 0 ? textOf(static_cast<size_t>(origin.guard))
-                                   : origin.source->name() + " exists";
+  failure.text = origin.guard >= 0
+                     ? textOf(static_cast<size_t>(origin.guard) + failedPart(instruction, state))
+                     : origin.source->name() + " exists";
+  failure.actual = explainActual(instruction, state);
   if (instruction.operation == Operation::CheckDistinct) {
     auto [first, second] = GuardProgram::firstMeeting(*instruction.distinct, state);
-    failure.text = first->name() + " is not " + second->name();
+    failure.text = second ? first->name() + " is not " + second->name() : first->name() + " exists";
+    failure.actual = second ? "the same object" : "missing";
   }
-  failure.actual = explainActual(instruction, state);
   return false;
 }
 

@@ -6,6 +6,8 @@
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
 
 #include "core/constant.h"
 #include "cpython/instance_attributes.h"
@@ -97,25 +99,21 @@ bool isDictEntry(const Source& source) {
   return source.kind() == SourceKind::DictItem || source.kind() == SourceKind::DictKey;
 }
 
-// The child through which only named attributes are looked at, so that the dict itself need not
-// exist.
-GuardNode* instanceAttributesOf(const GuardNode& node) {
-  for (GuardNode* child : node.children) {
-    if (child->source->kind() != SourceKind::InstanceDict || child->captured ||
-        !child->guards.empty())
-      continue;
-    bool onlyNames = llvm::all_of(child->children, [](const GuardNode* attribute) {
-      return attribute->source->kind() == SourceKind::DictItem &&
-             PyUnicode_CheckExact(attribute->source->object().get());
-    });
-    if (onlyNames && !child->children.empty()) return child;
-  }
-  return nullptr;
+bool isMembership(const Guard& guard) {
+  return guard.type == GuardType::DICT_CONTAINS || guard.type == GuardType::DICT_NOT_CONTAINS;
+}
+
+bool demandsEmptiness(const Guard& guard) {
+  return guard.type == GuardType::EMPTY_NN_MODULE_HOOKS_DICT ||
+         (guard.type == GuardType::SEQUENCE_LENGTH && guard.number == 0);
 }
 
 class Compiler {
  public:
-  explicit Compiler(GuardTree& tree) : tree_(tree), done_(tree.guards().size()) {}
+  explicit Compiler(GuardTree& tree)
+      : tree_(tree), writer_(tree.nodeCount()), done_(tree.guards().size()) {
+    order_.reserve(tree.guards().size());
+  }
 
   std::unique_ptr<GuardProgram> compile(const std::vector<const Source*>& captures) {
     for (const GuardTree::Step& step : tree_.steps()) {
@@ -123,14 +121,13 @@ class Compiler {
         emitCheck(step.guard, nullptr);
         continue;
       }
-      writer_.load(step.root);
-      emitNode(step.root);
+      emitTree(step.root);
     }
     emitRelations();
     emitDeferred(captures);
     emitRelations();
     for (const Source* source : captures)
-      program().captures.push_back(writer_.registerOf(tree_.node(source)));
+      program().captures.push_back(tree_.node(source)->loadedIn);
     std::unique_ptr<GuardProgram> program = writer_.finish();
     renumberGuards(*program);
     return program;
@@ -139,31 +136,82 @@ class Compiler {
  private:
   // --- Nodes
 
-  // Everything that there is to check at a loaded node and below it.
-  void emitNode(GuardNode* node) {
-    GuardNode* attributes = instanceAttributesOf(*node);
-    if (attributes && !writer_.isLoaded(attributes)) emitInstanceSection(node, attributes);
-    for (size_t guard : node->guards)
-      if (!isAboutDictContent(tree_.guards()[guard], *node) &&
-          !isAboutTypeContent(tree_.guards()[guard], *node))
-        emitCheck(guard, node);
-    emitDictSection(node);
-    emitTypeSection(node);
-    for (GuardNode* child : node->children) {
-      if (child == attributes) {
-        for (GuardNode* attribute : child->children) emitNode(attribute);
-      } else if (child->source->kind() == SourceKind::Descriptor && !writer_.pinning) {
-        deferred_.push_back(child);
-      } else {
-        if (!writer_.isLoaded(child)) writer_.load(child);
-        emitNode(child);
+  // Everything that there is to check at a node and below it. A path may be longer than the stack
+  // of C++ is deep.
+  void emitTree(GuardNode* root) {
+    std::vector<GuardNode*> pending{root};
+    while (!pending.empty()) {
+      GuardNode* node = pending.back();
+      pending.pop_back();
+      if (node->source->kind() == SourceKind::Descriptor && !writer_.pinning) {
+        deferred_.push_back(node);
+        continue;
+      }
+      if (!node->loadedIn) writer_.load(node);
+      GuardNode* attributes = emitNode(node);
+      for (GuardNode* child : llvm::reverse(node->children)) {
+        if (child == attributes)
+          pending.insert(pending.end(), child->children.rbegin(), child->children.rend());
+        else
+          pending.push_back(child);
       }
     }
   }
 
+  // What there is to check at the node itself. The result is the child for its instance dict, if an
+  // instance section did all that there is to do for that.
+  GuardNode* emitNode(GuardNode* node) {
+    GuardNode* attributes = instanceAttributesOf(*node);
+    if (attributes) emitInstanceSection(node, attributes);
+    for (size_t guard : node->guards) {
+      const Guard& request = tree_.guards()[guard];
+      if (done_[guard] || isAboutDictContent(request, *node) || isAboutTypeContent(request, *node))
+        continue;
+      if (request.type == GuardType::TYPE_MATCH && isCheckedWithTensor(*node, request))
+        markDone(guard);
+      else
+        emitCheck(guard, node);
+    }
+    emitDictSection(node);
+    emitTypeSection(node);
+    return attributes;
+  }
+
+  // The child through which only named attributes are looked at, so that the dict itself need not
+  // exist.
+  GuardNode* instanceAttributesOf(const GuardNode& node) const {
+    for (GuardNode* child : node.children) {
+      if (child->source->kind() != SourceKind::InstanceDict || child->wanted || child->loadedIn)
+        continue;
+      bool onlyNames =
+          llvm::all_of(child->children,
+                       [](const GuardNode* attribute) {
+                         return attribute->source->kind() == SourceKind::DictItem &&
+                                PyUnicode_CheckExact(attribute->source->object().get());
+                       }) &&
+          llvm::all_of(child->guards, [this](size_t guard) {
+            const Guard& request = tree_.guards()[guard];
+            return isMembership(request) && PyUnicode_CheckExact(request.operand.get());
+          });
+      if (onlyNames && !(child->children.empty() && child->guards.empty())) return child;
+    }
+    return nullptr;
+  }
+
+  // A TENSOR_MATCH looks at the type first.
+  bool isCheckedWithTensor(const GuardNode& node, const Guard& typeMatch) const {
+    return llvm::any_of(node.guards, [&](size_t guard) {
+      const Guard& request = tree_.guards()[guard];
+      return request.type == GuardType::TENSOR_MATCH &&
+             request.operand.get() == typeMatch.operand.get();
+    });
+  }
+
+  // --- Sections
+
   void emitInstanceSection(GuardNode* node, GuardNode* attributes) {
     // The dict's node stands for the object itself: its children are looked up through it.
-    writer_.share(attributes, node);
+    attributes->loadedIn = node->loadedIn;
     Instruction enter{.operation = Operation::EnterInstance};
     int64_t checkedGuard = -1;
     for (size_t guard : node->guards) {
@@ -177,33 +225,56 @@ class Compiler {
     emitSection(enter, checkedGuard, node, attributes->children, [&] {
       for (GuardNode* attribute : attributes->children)
         writer_.loadWithKey(attribute, Operation::LoadInstanceItem);
+      emitContents(attributes->guards, attributes->children, attributes);
     });
   }
 
+  // Checks of what a dict holds, after its entries were loaded: what was found need not be looked
+  // for again.
+  void emitContents(llvm::ArrayRef<uint32_t> contents, llvm::ArrayRef<GuardNode*> entries,
+                    GuardNode* node) {
+    llvm::SmallPtrSet<PyObject*, 16> found;
+    for (const GuardNode* entry : entries)
+      if (entry->source->kind() == SourceKind::DictItem)
+        found.insert(entry->source->object().get());
+    for (size_t guard : contents) {
+      const Guard& request = tree_.guards()[guard];
+      if (request.type == GuardType::DICT_CONTAINS && found.count(request.operand.get()))
+        markDone(guard);
+      else
+        emitCheck(guard, node);
+    }
+  }
+
   void emitDictSection(GuardNode* node) {
-    std::vector<GuardNode*> entries;
+    llvm::SmallVector<GuardNode*, 16> entries;
     for (GuardNode* child : node->children)
       if (isDictEntry(*child->source)) entries.push_back(child);
-    std::vector<size_t> contents;
-    for (size_t guard : node->guards)
+    llvm::SmallVector<uint32_t, 16> contents;
+    for (uint32_t guard : node->guards)
       if (isAboutDictContent(tree_.guards()[guard], *node)) contents.push_back(guard);
-    if (entries.empty() && contents.empty()) return;
-    bool ordered = llvm::any_of(contents,
-                                [&](size_t guard) {
-                                  return tree_.guards()[guard].type == GuardType::DICT_KEYS_MATCH;
-                                }) ||
+    auto isAbout = [this](auto demands) {
+      return [this, demands](size_t guard) { return demands(tree_.guards()[guard]); };
+    };
+    // To see that it is empty costs no more than to see that it has not changed.
+    if (entries.empty() && llvm::all_of(contents, isAbout(demandsEmptiness))) {
+      for (size_t guard : contents) emitCheck(guard, node);
+      return;
+    }
+    auto demandsOrder = [](const Guard& guard) { return guard.type == GuardType::DICT_KEYS_MATCH; };
+    bool ordered = llvm::any_of(contents, isAbout(demandsOrder)) ||
                    llvm::any_of(entries, [](const GuardNode* entry) {
                      return entry->source->kind() == SourceKind::DictKey;
                    });
     Instruction enter{.operation = Operation::EnterDict, .ordered = ordered};
     emitSection(enter, -1, node, entries, [&] {
       for (GuardNode* entry : entries) writer_.load(entry);
-      for (size_t guard : contents) emitCheck(guard, node);
+      emitContents(contents, entries, node);
     });
   }
 
   void emitTypeSection(GuardNode* node) {
-    std::vector<GuardNode*> entries;
+    llvm::SmallVector<GuardNode*, 16> entries;
     for (GuardNode* child : node->children)
       if (isFoundInType(*child->source)) entries.push_back(child);
     std::vector<size_t> contents;
@@ -220,7 +291,7 @@ class Compiler {
   // follows.
   template <class Load>
   void emitSection(Instruction enter, int64_t guard, const GuardNode* node,
-                   const std::vector<GuardNode*>& entries, Load load) {
+                   llvm::ArrayRef<GuardNode*> entries, Load load) {
     writer_.enter(enter, node, guard);
     load();
     for (GuardNode* entry : entries) emitStable(entry);
@@ -229,25 +300,28 @@ class Compiler {
   }
 
   // Within a section: what follows from the identity of the node's object alone.
-  void emitStable(GuardNode* node) {
-    for (size_t guard : node->guards)
-      if (isAboutIdentity(tree_.guards()[guard], *node)) emitCheck(guard, node);
-    for (GuardNode* child : node->children) {
-      if (!leadsToTheSame(*child->source)) continue;
-      writer_.load(child);
-      emitStable(child);
+  void emitStable(GuardNode* root) {
+    llvm::SmallVector<GuardNode*, 8> pending{root};
+    while (!pending.empty()) {
+      GuardNode* node = pending.pop_back_val();
+      if (!node->loadedIn) writer_.load(node);
+      for (size_t guard : node->guards)
+        if (isAboutIdentity(tree_.guards()[guard], *node)) emitCheck(guard, node);
+      for (GuardNode* child : llvm::reverse(node->children))
+        if (leadsToTheSame(*child->source)) pending.push_back(child);
     }
   }
 
   // What a section has loaded, which it must not do itself: it may be skipped.
-  void pinAll(const std::vector<GuardNode*>& nodes) {
+  void pinAll(llvm::ArrayRef<GuardNode*> nodes) {
     if (!writer_.pinning) return;
-    for (GuardNode* node : nodes) {
+    std::vector<GuardNode*> pending(nodes.rbegin(), nodes.rend());
+    while (!pending.empty()) {
+      GuardNode* node = pending.back();
+      pending.pop_back();
       writer_.pin(node);
-      std::vector<GuardNode*> loaded;
-      for (GuardNode* child : node->children)
-        if (writer_.isLoaded(child)) loaded.push_back(child);
-      pinAll(loaded);
+      for (GuardNode* child : llvm::reverse(node->children))
+        if (child->loadedIn) pending.push_back(child);
     }
   }
 
@@ -265,7 +339,7 @@ class Compiler {
     markDone(index);
     auto check = [&](Operation operation) -> Instruction& {
       Instruction& instruction = writer_.emit(operation, guard.source, static_cast<int64_t>(index));
-      instruction.input = node ? writer_.registerOf(node) : 0;
+      instruction.input = node ? node->loadedIn : 0;
       return instruction;
     };
     auto checkIdentity = [&](Operation operation, PyObject* object) {
@@ -317,15 +391,20 @@ class Compiler {
         checkIdentity(Operation::CheckFunctionCode, guard.operand.get());
         break;
       case GuardType::SEQUENCE_LENGTH:
-        check(Operation::CheckLength).number = guard.number;
-        break;
       case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
-        check(Operation::CheckLength).number = 0;
+        if (!demandsEmptiness(guard))
+          check(Operation::CheckLength).number = guard.number;
+        else if (!widenCheckEmpty(node))
+          check(Operation::CheckEmpty).number = 1;
         break;
       case GuardType::DICT_CONTAINS:
-      case GuardType::DICT_NOT_CONTAINS:
-        checkContains(Operation::CheckDictContains, guard.type == GuardType::DICT_NOT_CONTAINS);
+      case GuardType::DICT_NOT_CONTAINS: {
+        bool isInstance = node->source->kind() == SourceKind::InstanceDict &&
+                          node->loadedIn == node->parent->loadedIn;
+        checkContains(isInstance ? Operation::CheckInstanceContains : Operation::CheckDictContains,
+                      guard.type == GuardType::DICT_NOT_CONTAINS);
         break;
+      }
       case GuardType::SET_CONTAINS:
       case GuardType::SET_NOT_CONTAINS:
         checkContains(Operation::CheckSetContains, guard.type == GuardType::SET_NOT_CONTAINS);
@@ -385,13 +464,27 @@ class Compiler {
     }
   }
 
-  // Guards on two objects, once both are loaded.
+  // Objects in registers side by side are found empty by one instruction, whose guards are numbered
+  // in the same order.
+  bool widenCheckEmpty(const GuardNode* node) {
+    Instruction* last = writer_.last();
+    if (!last || last->operation != Operation::CheckEmpty || order_.size() < 2 ||
+        last->input + last->number != node->loadedIn)
+      return false;
+    const Guard& previous = tree_.guards()[order_[order_.size() - 2]];
+    if (!demandsEmptiness(previous) || tree_.node(previous.source)->loadedIn + 1 != node->loadedIn)
+      return false;
+    ++last->number;
+    return true;
+  }
+
+  // Guards on objects, once all of them are loaded.
   void emitRelations() {
     std::vector<size_t> different;
     for (size_t index : tree_.relations()) {
       const Guard& guard = tree_.guards()[index];
       bool ready = llvm::all_of(tree_.relatedBy(guard), [this](const GuardTree::Related& related) {
-        return writer_.isLoaded(related.node);
+        return related.node->loadedIn != 0;
       });
       if (done_[index] || !ready) continue;
       if (guard.distinct)
@@ -420,7 +513,7 @@ class Compiler {
     std::set<std::pair<uint32_t, bool>> known;
     auto add = [&](const Source* source, const GuardTree::Related& related,
                    std::vector<DistinctRegisters::Member>& members) {
-      uint32_t index = writer_.registerOf(related.node);
+      uint32_t index = related.node->loadedIn;
       if (known.emplace(index, related.instanceDict).second)
         members.push_back({source, index, related.instanceDict});
     };
@@ -460,7 +553,7 @@ class Compiler {
   void emitDeferred(const std::vector<const Source*>& captures) {
     if (deferred_.empty()) return;
     auto pinIfLoaded = [&](const GuardNode* node) {
-      if (writer_.isLoaded(node)) writer_.pin(node);
+      if (node->loadedIn) writer_.pin(node);
     };
     for (const Source* source : captures) pinIfLoaded(tree_.node(source));
     for (size_t index : tree_.relations())
@@ -470,8 +563,7 @@ class Compiler {
     for (GuardNode* node : deferred_) writer_.pin(node->parent);
     writer_.pinning = true;
     for (GuardNode* node : deferred_) {
-      writer_.load(node);
-      emitNode(node);
+      emitTree(node);
     }
   }
 
@@ -489,7 +581,7 @@ class Compiler {
   }
 
   GuardProgram& program() { return writer_.program(); }
-  uint32_t registerOf(const Source* source) const { return writer_.registerOf(tree_.node(source)); }
+  uint32_t registerOf(const Source* source) const { return tree_.node(source)->loadedIn; }
 
   GuardTree& tree_;
   InstructionWriter writer_;

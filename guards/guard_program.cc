@@ -5,6 +5,7 @@
 #include "core/constant.h"
 #include "core/describe.h"
 #include "cpython/abstract_classes.h"
+#include "cpython/dict_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/member_descriptors.h"
@@ -49,8 +50,19 @@ PyObject* callDescriptor(PyObject* descriptor, PyObject* object) {
   return value;
 }
 
-// What stands for the member's identity; null if there is nothing. A dict that does not exist yet
-// is its object's alone: the place where it would be, which is inside the object, stands for it.
+bool isEmpty(PyObject* object) {
+  return PyDict_Check(object) ? cpython::usedCount(as<PyDictObject>(object)) == 0
+                              : lengthOf(object) == 0;
+}
+
+bool areEmpty(const GuardProgramState::Register* registers, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (!isEmpty(registers[i].object)) return false;
+  return true;
+}
+
+// What stands for the member's identity; null if its object can have no dict. A dict that does not
+// exist yet is its object's alone: the place where it would be, inside the object, stands for it.
 const void* identityOf(const DistinctRegisters::Member& member,
                        const GuardProgramState::Register* registers) {
   PyObject* object = registers[member.index].object;
@@ -63,11 +75,11 @@ bool areDistinct(DistinctRegisters& distinct, const GuardProgramState::Register*
   distinct.seen.clear();
   for (const DistinctRegisters::Member& member : distinct.written) {
     const void* identity = identityOf(member, registers);
-    if (identity && !distinct.seen.insert(identity)) return false;
+    if (!identity || !distinct.seen.insert(identity)) return false;
   }
   for (const DistinctRegisters::Member& member : distinct.read) {
     const void* identity = identityOf(member, registers);
-    if (identity && distinct.seen.contains(identity)) return false;
+    if (!identity || distinct.seen.contains(identity)) return false;
   }
   return true;
 }
@@ -267,6 +279,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckLength:
         holds = lengthOf(input) == instruction.number;
         break;
+      case Operation::CheckEmpty:
+        holds = areEmpty(&registers[instruction.input], instruction.number);
+        break;
+      case Operation::CheckInstanceContains:
+        holds = containsAttribute(input, instruction.object, instruction.number) ==
+                (instruction.negated ? Presence::Absent : Presence::Present);
+        break;
       case Operation::CheckDictContains:
         holds = PyDict_Check(input) &&
                 lookUp(as<PyDictObject>(input), instruction.object, instruction.number).presence ==
@@ -336,12 +355,13 @@ GuardProgram::Meeting GuardProgram::firstMeeting(const DistinctRegisters& distin
   std::unordered_map<const void*, const Source*> seen;
   for (const DistinctRegisters::Member& member : distinct.written) {
     const void* identity = identityOf(member, state.registers.data());
-    if (!identity) continue;
     auto [first, isNew] = seen.try_emplace(identity, member.source);
-    if (!isNew) return {first->second, member.source};
+    if (!identity || !isNew) return {first->second, identity ? member.source : nullptr};
   }
   for (const DistinctRegisters::Member& member : distinct.read) {
-    auto first = seen.find(identityOf(member, state.registers.data()));
+    const void* identity = identityOf(member, state.registers.data());
+    if (!identity) return {member.source, nullptr};
+    auto first = seen.find(identity);
     if (first != seen.end()) return {first->second, member.source};
   }
   return {};
@@ -368,7 +388,8 @@ std::string GuardProgram::text() const {
     bool isHash =
         operation == Operation::LoadDictItem || operation == Operation::LoadInstanceItem ||
         operation == Operation::CheckDictContains || operation == Operation::CheckSetContains ||
-        operation == Operation::LoadSuperAttribute || operation == Operation::CheckSuperAttribute;
+        operation == Operation::LoadSuperAttribute || operation == Operation::CheckSuperAttribute ||
+        operation == Operation::CheckInstanceContains;
     if (instruction.number && !isHash) result += ", " + std::to_string(instruction.number);
     if (instruction.negated) result += ", not";
     if (instruction.ordered) result += ", ordered";

@@ -100,7 +100,8 @@ class GuardProgram {
   // Python code, except that LoadDescriptor calls a C function which may do both.
   size_t run(const FrameLocalsMapping& locals, GuardProgramState& state) const;
 
-  // Where `distinct` does not hold in the state: the first two sources that have met.
+  // Where `distinct` does not hold in the state: the first two sources that have met; or one, and
+  // null, where there is no dict.
   static Meeting firstMeeting(const DistinctRegisters& distinct, const GuardProgramState& state);
 
   // The instructions, one a line.

@@ -4,8 +4,8 @@
 #include <bit>
 #include <stdexcept>
 
-#include <llvm/ADT/Hashing.h>
 #include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 
 #include "core/constant.h"
 #include "guards/object_access.h"
@@ -45,15 +45,42 @@ uint32_t costOfLoad(const Source& source) {
   }
 }
 
-size_t hashOperand(BorrowedRef<> operand) { return operand ? hashConstant(operand) : 0; }
+size_t hashOf(const GuardNode* node, const Guard& guard) {
+  size_t hash = guard.operand ? hashConstant(guard.operand) : 0;
+  for (const void* object : {static_cast<const void*>(node), static_cast<const void*>(guard.other),
+                             static_cast<const void*>(guard.after.get())})
+    hash = (hash ^ reinterpret_cast<uintptr_t>(object)) * 0x9E3779B97F4A7C15u;
+  hash = (hash ^ static_cast<size_t>(guard.type)) * 0x9E3779B97F4A7C15u;
+  return hash ^ hash >> 32;
+}
 
-GuardNode* childLike(const GuardNode& parent, const Source& source) {
-  for (GuardNode* child : parent.children)
-    if (child->source->kind() == source.kind() && child->source->index() == source.index() &&
-        child->source->object().get() == source.object().get() &&
-        child->source->after().get() == source.after().get())
-      return child;
-  return nullptr;
+bool isSameDemand(const Guard& a, const Guard& b) {
+  if (a.type != b.type || a.other != b.other || a.after.get() != b.after.get()) return false;
+  if (a.type == GuardType::TENSOR_MATCH) {
+    if (!(*a.metadata == *b.metadata)) return false;
+  } else if (a.number != b.number) {
+    return false;
+  }
+  return a.operand && b.operand ? sameConstant(a.operand, b.operand)
+                                : a.operand.get() == b.operand.get();
+}
+
+// Stable. Most lists are short.
+template <class T, class Rank>
+void sortByRank(llvm::MutableArrayRef<T> list, Rank rank) {
+  auto before = [&](const T& a, const T& b) { return rank(a) < rank(b); };
+  if (list.size() > 32) {
+    std::stable_sort(list.begin(), list.end(), before);
+    return;
+  }
+  for (T* each = list.begin(); each != list.end(); ++each)
+    std::rotate(std::upper_bound(list.begin(), each, *each, before), each, each + 1);
+}
+
+template <class T>
+void append(llvm::MutableArrayRef<T>& list, T value) {
+  list = {list.data(), list.size() + 1};
+  list.back() = value;
 }
 
 void require(bool condition, const Guard& guard, const char* what) {
@@ -109,36 +136,75 @@ const Source* loadedFor(const Source* source) {
 
 }  // namespace
 
+class GuardTree::Known {
+ public:
+  explicit Known(size_t capacity) : cells_(std::bit_ceil(2 * capacity + 1)) {}
+
+  // The guard of that hash of which isSame(index) holds; or puts the index there and returns -1.
+  template <class Same>
+  int64_t findOrInsert(size_t hash, uint32_t index, Same isSame) {
+    for (size_t i = hash & (cells_.size() - 1);; i = (i + 1) & (cells_.size() - 1)) {
+      Cell& cell = cells_[i];
+      if (!cell.isTaken) {
+        cell = {static_cast<uint32_t>(hash), index, true};
+        return -1;
+      }
+      if (cell.hash == static_cast<uint32_t>(hash) && isSame(cell.index)) return cell.index;
+    }
+  }
+
+ private:
+  struct Cell {
+    uint32_t hash = 0;
+    uint32_t index = 0;
+    bool isTaken = false;
+  };
+  std::vector<Cell> cells_;
+};
+
 GuardTree::GuardTree(std::vector<Guard> requests, const std::vector<const Source*>& captures) {
   for (const Guard& guard : requests) {
     validate(guard);
     if (guard.type == GuardType::TYPE_MATCH)
       exactTypes_.try_emplace(guard.source, reinterpret_cast<PyTypeObject*>(guard.operand.get()));
   }
-  for (Guard& guard : requests) add(std::move(guard));
-  for (const Source* source : captures) nodeFor(source)->captured = true;
-  for (GuardNode* root : roots_) sortByCost(root);
+  Known known(requests.size());
+  guards_.reserve(requests.size());
+  nodeOfGuard_.reserve(requests.size());
+  for (Guard& guard : requests) add(std::move(guard), known);
+  for (const Source* source : captures) nodeFor(source)->wanted = true;
+  gather();
+  sortByCost();
 }
 
-void GuardTree::add(Guard guard) {
-  size_t index = guards_.size();
+void GuardTree::add(Guard guard, Known& known) {
+  auto index = static_cast<uint32_t>(guards_.size());
+  GuardNode* node = nullptr;
   if (!guard.source && !guard.distinct) {
-    auto isSame = [&](size_t known) { return guards_[known].type == guard.type; };
+    auto isSame = [&](size_t other) { return guards_[other].type == guard.type; };
     if (llvm::any_of(unrooted_, isSame)) return;
     unrooted_.push_back(index);
   } else if (guard.distinct) {
     addNodesOf(*guard.distinct);
     relations_.push_back(index);
   } else {
-    GuardNode* node = nodeFor(guard.source);
-    if (repeats(node, guard)) return;
+    node = nodeFor(guard.source);
+    int64_t first = known.findOrInsert(hashOf(node, guard), index, [&](uint32_t other) {
+      return nodeOfGuard_[other] == node && isSameDemand(guards_[other], guard);
+    });
+    if (first >= 0) {
+      if (guard.type == GuardType::TENSOR_MATCH)
+        guards_[static_cast<size_t>(first)].number |= guard.number;
+      return;
+    }
     if (guard.type == GuardType::DUPLICATE_INPUT) {
-      nodeFor(guard.other);
+      node->wanted = nodeFor(guard.other)->wanted = true;
       relations_.push_back(index);
     }
-    node->guards.push_back(index);
+    ++node->guardCount;
   }
   guards_.push_back(std::move(guard));
+  nodeOfGuard_.push_back(node);
 }
 
 void GuardTree::addNodesOf(const DistinctObjects& distinct) {
@@ -155,50 +221,27 @@ std::vector<GuardTree::Related> GuardTree::relatedBy(const Guard& guard) const {
   return related;
 }
 
-bool GuardTree::repeats(const GuardNode* node, const Guard& guard) {
-  size_t hash = llvm::hash_combine(node, guard.type, guard.other, guard.after.get(),
-                                   hashOperand(guard.operand));
-  auto [begin, end] = guardsByHash_.equal_range(hash);
-  for (auto candidate = begin; candidate != end; ++candidate) {
-    Guard& known = guards_[candidate->second];
-    if (nodeFor(known.source) != node || known.type != guard.type || known.other != guard.other ||
-        known.after.get() != guard.after.get())
-      continue;
-    bool sameOperand = known.operand && guard.operand ? sameConstant(known.operand, guard.operand)
-                                                      : known.operand.get() == guard.operand.get();
-    if (!sameOperand) continue;
-    if (guard.type == GuardType::TENSOR_MATCH) {
-      if (!(*known.metadata == *guard.metadata)) continue;
-      known.number |= guard.number;
-      return true;
-    }
-    if (known.number == guard.number) return true;
-  }
-  guardsByHash_.emplace(hash, guards_.size());
-  return false;
-}
-
-GuardNode* GuardTree::newNode(const Source* source, GuardNode* parent) {
-  storage_.push_back({.source = source, .parent = parent});
-  GuardNode* node = &storage_.back();
-  node->shared = parent && parent->shared;
-  (parent ? parent->children : roots_).push_back(node);
-  return node;
-}
-
 PyTypeObject* GuardTree::constantTypeOf(const Source* source) const {
   if (source->kind() == SourceKind::Constant && PyType_Check(source->object().get()))
     return reinterpret_cast<PyTypeObject*>(source->object().get());
-  if (source->kind() != SourceKind::Type) return nullptr;
-  auto exact = exactTypes_.find(source->base());
-  return exact == exactTypes_.end() ? nullptr : exact->second;
+  return source->kind() == SourceKind::Type ? exactTypes_.lookup(source->base()) : nullptr;
 }
 
+// Paths may be longer than the stack of C++ is deep.
 GuardNode* GuardTree::nodeFor(const Source* source) {
-  auto known = nodes_.find(source);
-  if (known != nodes_.end()) return known->second;
+  if (GuardNode* known = nodes_.lookup(source)) return known;
+  llvm::SmallVector<const Source*, 8> unknown;
+  for (const Source* at = source; at && !nodes_.count(at); at = at->base()) {
+    unknown.push_back(at);
+    if (constantTypeOf(at)) break;
+  }
+  GuardNode* node = nullptr;
+  for (const Source* each : llvm::reverse(unknown)) node = newNodeFor(each);
+  return node;
+}
 
-  const Source* base = source->base();
+// The node of the source's base is known, unless it is not needed.
+GuardNode* GuardTree::newNodeFor(const Source* source) {
   GuardNode* node = nullptr;
   if (PyTypeObject* type = constantTypeOf(source)) {
     GuardNode*& constant = constantTypes_[type];
@@ -209,32 +252,61 @@ GuardNode* GuardTree::nodeFor(const Source* source) {
     }
     node = constant;
   } else {
-    GuardNode* parent = base ? nodeFor(base) : nullptr;
-    if (parent && parent->shared) node = childLike(*parent, *source);
-    if (!node) node = newNode(source, parent);
+    GuardNode* parent = source->base() ? nodes_.lookup(source->base()) : nullptr;
+    if (parent && parent->shared) {
+      Path path{parent, source->kind(), source->index(), source->object().get(),
+                source->after().get()};
+      GuardNode*& shared = sharedNodes_[path];
+      if (!shared) shared = newNode(source, parent);
+      node = shared;
+    } else {
+      node = newNode(source, parent);
+    }
   }
-  auto type = exactTypes_.find(source);
-  if (type != exactTypes_.end() && !node->exactType) node->exactType = type->second;
-  nodes_.emplace(source, node);
+  if (PyTypeObject* type = exactTypes_.lookup(source); type && !node->exactType)
+    node->exactType = type;
+  nodes_.try_emplace(source, node);
   return node;
 }
 
-void GuardTree::sortByCost(GuardNode* node) {
-  uint32_t cost = costOfLoad(*node->source);
-  for (size_t index : node->guards) cost += costOf(guards_[index]);
-  for (GuardNode* child : node->children) {
-    sortByCost(child);
-    cost += child->cost;
+GuardNode* GuardTree::newNode(const Source* source, GuardNode* parent) {
+  storage_.push_back({.source = source, .parent = parent});
+  GuardNode* node = &storage_.back();
+  node->shared = parent && parent->shared;
+  if (parent)
+    ++parent->childCount;
+  else
+    roots_.push_back(node);
+  return node;
+}
+
+// Lays the children and the guards of each node side by side, in the order of the requests.
+void GuardTree::gather() {
+  children_.resize(storage_.size());
+  guardsOfNodes_.resize(guards_.size());
+  GuardNode** children = children_.data();
+  uint32_t* guards = guardsOfNodes_.data();
+  for (GuardNode& node : storage_) {
+    node.children = {children, size_t{0}};
+    node.guards = {guards, size_t{0}};
+    children += node.childCount;
+    guards += node.guardCount;
+    if (node.parent) append(node.parent->children, &node);
   }
-  node->cost = cost;
-  std::stable_sort(node->guards.begin(), node->guards.end(),
-                   [this](size_t a, size_t b) { return costOf(guards_[a]) < costOf(guards_[b]); });
-  // Only orders of magnitude count, so that siblings of like cost keep the order of the program,
-  // which is likely that of their addresses.
-  std::stable_sort(node->children.begin(), node->children.end(),
-                   [](const GuardNode* a, const GuardNode* b) {
-                     return std::bit_width(a->cost) < std::bit_width(b->cost);
-                   });
+  for (uint32_t index = 0; index < guards_.size(); ++index)
+    if (GuardNode* node = nodeOfGuard_[index]) append(node->guards, index);
+}
+
+void GuardTree::sortByCost() {
+  for (GuardNode& node : llvm::reverse(storage_)) {
+    node.cost = costOfLoad(*node.source);
+    for (uint32_t index : node.guards) node.cost += costOf(guards_[index]);
+    for (const GuardNode* child : node.children) node.cost += child->cost;
+    sortByRank(node.guards, [this](uint32_t guard) { return costOf(guards_[guard]); });
+    // Only orders of magnitude count, so that siblings of like cost keep the order of the program,
+    // which is likely that of their addresses.
+    sortByRank(node.children, [](const GuardNode* child) { return std::bit_width(child->cost); });
+  }
 }
 
 std::vector<GuardTree::Step> GuardTree::steps() const {

@@ -4,9 +4,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <unordered_map>
+#include <map>
+#include <tuple>
 #include <vector>
+
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
 
 #include "guards/guard.h"
 
@@ -15,17 +18,22 @@ namespace armature {
 struct GuardNode {
   const Source* source;
   GuardNode* parent = nullptr;  // null for roots
-  std::vector<GuardNode*> children;
-  std::vector<size_t> guards;         // indices
-  PyTypeObject* exactType = nullptr;  // what a TYPE_MATCH here demands
+  // Cheap and likely to fail first.
+  llvm::MutableArrayRef<GuardNode*> children;
+  llvm::MutableArrayRef<uint32_t> guards;  // indices
+  PyTypeObject* exactType = nullptr;       // what a TYPE_MATCH here demands
   // A root that stands for type(x) where a TYPE_MATCH fixes the type of x: what is looked up in the
   // type need not be looked up again for every instance.
   PyTypeObject* constantType = nullptr;
   // In such a tree: several sources may lead here.
   bool shared = false;
-  bool captured = false;
+  bool wanted = false;  // the object itself is: as a capture, or to be compared with another one
+  uint32_t childCount = 0;
+  uint32_t guardCount = 0;
   // What checking the node and all below it costs, in checks.
-  uint32_t cost = 1;
+  uint32_t cost = 0;
+  // Where the program finds the node's object; 0 as long as it is not loaded.
+  uint32_t loadedIn = 0;
 };
 
 class GuardTree {
@@ -33,9 +41,12 @@ class GuardTree {
   // Takes the requests, drops repetitions, and unites what TENSOR_MATCHes observe of one source.
   // Throws std::invalid_argument for a request that makes no sense.
   GuardTree(std::vector<Guard> requests, const std::vector<const Source*>& captures);
+  GuardTree(const GuardTree&) = delete;
+  GuardTree& operator=(const GuardTree&) = delete;
 
   std::vector<Guard>& guards() { return guards_; }
-  GuardNode* node(const Source* source) const { return nodes_.at(source); }
+  size_t nodeCount() const { return storage_.size(); }
+  GuardNode* node(const Source* source) const { return nodes_.lookup(source); }
 
   // What there is to do at the top, cheap and likely to fail first: roots of the tree, and guards
   // without a source. Deterministic.
@@ -55,21 +66,29 @@ class GuardTree {
   std::vector<Related> relatedBy(const Guard& guard) const;
 
  private:
-  void add(Guard guard);
+  class Known;  // an open hash table of guards by what they demand
+
+  void add(Guard guard, Known& known);
   void addNodesOf(const DistinctObjects& distinct);
-  bool repeats(const GuardNode* node, const Guard& guard);
   PyTypeObject* constantTypeOf(const Source* source) const;
   GuardNode* nodeFor(const Source* source);
+  GuardNode* newNodeFor(const Source* source);
   GuardNode* newNode(const Source* source, GuardNode* parent);
-  void sortByCost(GuardNode* node);
+  void gather();
+  void sortByCost();
 
   std::vector<Guard> guards_;
-  std::deque<GuardNode> storage_;
-  std::unordered_map<const Source*, GuardNode*> nodes_;
-  std::unordered_map<const Source*, PyTypeObject*> exactTypes_;
-  std::unordered_map<PyTypeObject*, GuardNode*> constantTypes_;
-  std::unordered_multimap<size_t, size_t> guardsByHash_;
+  std::vector<GuardNode*> nodeOfGuard_;  // null for guards without a source
+  std::deque<GuardNode> storage_;        // a parent comes before its children
+  llvm::DenseMap<const Source*, GuardNode*> nodes_;
+  llvm::DenseMap<const Source*, PyTypeObject*> exactTypes_;
+  llvm::DenseMap<PyTypeObject*, GuardNode*> constantTypes_;
+  // Below a constant type, by (parent, kind, index, object, after).
+  using Path = std::tuple<GuardNode*, SourceKind, int64_t, PyObject*, PyObject*>;
+  std::map<Path, GuardNode*> sharedNodes_;
   std::vector<GuardNode*> roots_;
+  std::vector<GuardNode*> children_;  // of all nodes, those of each side by side
+  std::vector<uint32_t> guardsOfNodes_;
   std::vector<size_t> unrooted_;
   std::vector<size_t> relations_;
 };

@@ -6,8 +6,9 @@
 // while valid() still holds.
 #pragma once
 
-#include <unordered_set>
 #include <vector>
+
+#include <llvm/ADT/DenseSet.h>
 
 #include "core/ref.h"
 
@@ -32,7 +33,7 @@ class IdentityWatch {
   Ref<> callback_;
   const bool* valid_;
   std::vector<Ref<>> references_;  // weak references, and the objects held strongly
-  std::unordered_set<PyObject*> watched_;
+  llvm::DenseSet<PyObject*> watched_;
 };
 
 }  // namespace armature

@@ -51,6 +51,14 @@ int64_t indexOf(const Source& source) {
 
 }  // namespace
 
+InstructionWriter::InstructionWriter(size_t instructions)
+    : program_(std::make_unique<GuardProgram>()) {
+  for (Code* code : {&main_, &sections_}) {
+    code->instructions.reserve(instructions);
+    code->origins.reserve(instructions);
+  }
+}
+
 std::unique_ptr<GuardProgram> InstructionWriter::finish() {
   emit(Operation::Pass, nullptr);
   std::vector<Instruction>& all = program_->instructions;
@@ -72,7 +80,7 @@ Instruction& InstructionWriter::emit(Operation operation, const Source* source, 
 
 void InstructionWriter::enter(Instruction enter, const GuardNode* node, int64_t guard) {
   if (node) {
-    enter.input = registerOf(node);
+    enter.input = node->loadedIn;
     enter.output = program_->registerCount++;
   }
   enter.target = static_cast<uint32_t>(sections_.instructions.size());
@@ -91,32 +99,31 @@ void InstructionWriter::leave() {
 }
 
 // Gives the node a register, and the instruction that fills it from its parent's.
-Instruction& InstructionWriter::loadAs(const GuardNode* node, Operation operation) {
+Instruction& InstructionWriter::loadAs(GuardNode* node, Operation operation) {
   Instruction& instruction = emit(operation, node->source);
-  instruction.input = node->parent ? registerOf(node->parent) : 0;
-  instruction.output = program_->registerCount++;
-  registers_.emplace(node, instruction.output);
+  instruction.input = node->parent ? node->parent->loadedIn : 0;
+  instruction.output = node->loadedIn = program_->registerCount++;
   return instruction;
 }
 
-void InstructionWriter::loadWithKey(const GuardNode* node, Operation operation) {
+void InstructionWriter::loadWithKey(GuardNode* node, Operation operation) {
   Instruction& instruction = loadAs(node, operation);
   instruction.object = node->source->object();
   instruction.number = hashOf(instruction.object);
 }
 
-void InstructionWriter::loadMember(const GuardNode* node, BorrowedRef<> descriptor) {
+void InstructionWriter::loadMember(GuardNode* node, BorrowedRef<> descriptor) {
   if (!cpython::isObjectMember(descriptor))
     throw std::invalid_argument("not a member that holds an object: " + node->source->name());
   loadAs(node, Operation::LoadMember).object = own(descriptor);
 }
 
-void InstructionWriter::loadFunctionField(const GuardNode* node, cpython::FunctionField field) {
+void InstructionWriter::loadFunctionField(GuardNode* node, cpython::FunctionField field) {
   loadAs(node, Operation::LoadFunctionField).number =
       static_cast<int64_t>(cpython::offsetOf(field));
 }
 
-void InstructionWriter::load(const GuardNode* node) {
+void InstructionWriter::load(GuardNode* node) {
   const Source& source = *node->source;
   if (node->constantType) {
     loadAs(node, Operation::LoadConstant).object = reinterpret_cast<PyObject*>(node->constantType);
@@ -237,7 +244,7 @@ void InstructionWriter::load(const GuardNode* node) {
 }
 
 void InstructionWriter::pin(const GuardNode* node) {
-  emit(Operation::Pin, node->source).input = registerOf(node);
+  emit(Operation::Pin, node->source).input = node->loadedIn;
 }
 
 PyObject* InstructionWriter::own(BorrowedRef<> object) {

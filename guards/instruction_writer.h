@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "cpython/function_layout.h"
@@ -14,7 +13,8 @@ namespace armature {
 
 class InstructionWriter {
  public:
-  InstructionWriter() : program_(std::make_unique<GuardProgram>()) {}
+  // Makes room for about so many instructions.
+  explicit InstructionWriter(size_t instructions);
 
   // What the instructions refer to is put here.
   GuardProgram& program() { return *program_; }
@@ -29,15 +29,14 @@ class InstructionWriter {
   void enter(Instruction enter, const GuardNode* node, int64_t guard);
   void leave();
 
-  // --- Loads. The node's parent must be loaded.
-  void load(const GuardNode* node);
-  void loadWithKey(const GuardNode* node, Operation operation);
-  // The node's object is at hand as that of another one.
-  void share(const GuardNode* node, const GuardNode* other) {
-    registers_.emplace(node, registerOf(other));
+  // What was written last where instructions are written now; null if nothing was.
+  Instruction* last() {
+    return code_->instructions.empty() ? nullptr : &code_->instructions.back();
   }
-  bool isLoaded(const GuardNode* node) const { return registers_.count(node); }
-  uint32_t registerOf(const GuardNode* node) const { return registers_.at(node); }
+
+  // --- Loads: give the node a register. Its parent must be loaded.
+  void load(GuardNode* node);
+  void loadWithKey(GuardNode* node, Operation operation);
 
   // Keeps the node's object alive beyond the run.
   void pin(const GuardNode* node);
@@ -55,15 +54,14 @@ class InstructionWriter {
     std::vector<GuardProgram::Origin> origins;
   };
 
-  Instruction& loadAs(const GuardNode* node, Operation operation);
-  void loadMember(const GuardNode* node, BorrowedRef<> descriptor);
-  void loadFunctionField(const GuardNode* node, cpython::FunctionField field);
+  Instruction& loadAs(GuardNode* node, Operation operation);
+  void loadMember(GuardNode* node, BorrowedRef<> descriptor);
+  void loadFunctionField(GuardNode* node, cpython::FunctionField field);
 
   std::unique_ptr<GuardProgram> program_;
   Code main_, sections_;
   Code* code_ = &main_;
   Instruction leave_{};  // what ends the open section
-  std::unordered_map<const GuardNode*, uint32_t> registers_;
 };
 
 }  // namespace armature

@@ -72,6 +72,14 @@ int64_t lengthOf(BorrowedRef<> object) {
   return cpython::isDeque(o) ? cpython::dequeLength(o) : -1;
 }
 
+Presence containsAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t hash) {
+  PyObject** place = cpython::instanceDictPlace(object);
+  if (!place) return Presence::Unknown;
+  if (*place && PyDict_Check(*place))
+    return lookUp(reinterpret_cast<PyDictObject*>(*place), name, hash).presence;
+  return cpython::inlineValue(object, name) ? Presence::Present : Presence::Absent;
+}
+
 PyObject* instanceAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t hash) {
   PyObject** place = cpython::instanceDictPlace(object);
   if (!place) return nullptr;

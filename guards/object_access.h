@@ -25,6 +25,8 @@ Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
 // subclass of them as the base type counts it; -1 for others.
 int64_t lengthOf(BorrowedRef<> object);
 
+// name in object.__dict__, wherever it lies; Unknown if the object has none.
+Presence containsAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t hash);
 // object.__dict__[name] wherever it lies; null if there is none.
 PyObject* instanceAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t hash);
 

@@ -1,19 +1,13 @@
 #include "sources/source.h"
 
-#include <llvm/ADT/Hashing.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 
 #include "core/describe.h"
 #include "core/text.h"
 
 namespace armature {
 namespace {
-
-// `base.name` where `name` can be written that way, else `base.__dict__['na me']`.
-std::string attributeName(const Source* dict, BorrowedRef<> key) {
-  if (PyUnicode_CheckExact(key) && PyUnicode_IsIdentifier(key))
-    return dict->base()->name() + "." + printable(key);
-  return dict->name() + "[" + describe(key) + "]";
-}
 
 // The name that a member or getset descriptor goes by in its type.
 std::string descriptorName(BorrowedRef<> descriptor) {
@@ -23,8 +17,7 @@ std::string descriptorName(BorrowedRef<> descriptor) {
   return describe(descriptor);
 }
 
-std::string makeName(const Source& source, const std::string& text) {
-  auto of = [&](const char* suffix) { return source.base()->name() + suffix; };
+std::string rootName(const Source& source, const std::string& text) {
   switch (source.kind()) {
     case SourceKind::Local:
       return "L['" + text + "']";
@@ -38,68 +31,87 @@ std::string makeName(const Source& source, const std::string& text) {
       return "sys.modules";
     case SourceKind::Constant:
       return describe(source.object());
+    default:
+      return "?";
+  }
+}
+
+// What a step puts around the name of `base`.
+struct Step {
+  const Source* base;
+  std::string before;
+  std::string after;
+};
+
+// `base.name` where `name` can be written that way, else `base.__dict__['na me']`.
+bool isWrittenAsAttribute(const Source& item) {
+  return item.base()->kind() == SourceKind::InstanceDict && PyUnicode_CheckExact(item.object()) &&
+         PyUnicode_IsIdentifier(item.object());
+}
+
+Step lastStep(const Source& source) {
+  const Source* base = source.base();
+  switch (source.kind()) {
     case SourceKind::Type:
-      return "type(" + source.base()->name() + ")";
+      return {base, "type(", ")"};
     case SourceKind::InstanceDict:
-      return of(".__dict__");
+      return {base, "", ".__dict__"};
     case SourceKind::DictItem:
-      if (source.base()->kind() == SourceKind::InstanceDict)
-        return attributeName(source.base(), source.object());
-      return source.base()->name() + "[" + describe(source.object()) + "]";
+      if (isWrittenAsAttribute(source)) return {base->base(), "", "." + printable(source.object())};
+      return {base, "", "[" + describe(source.object()) + "]"};
     case SourceKind::DictKey:
-      return "list(dict.keys(" + source.base()->name() + "))[" + std::to_string(source.index()) +
-             "]";
+      return {base, "list(dict.keys(", "))[" + std::to_string(source.index()) + "]"};
     case SourceKind::ListItem:
     case SourceKind::TupleItem:
-      return source.base()->name() + "[" + std::to_string(source.index()) + "]";
+      return {base, "", "[" + std::to_string(source.index()) + "]"};
     case SourceKind::Slot:
     case SourceKind::Descriptor:
-      return source.base()->name() + "." + descriptorName(source.object());
+      return {base, "", "." + descriptorName(source.object())};
     case SourceKind::TypeAttribute:
-      return source.base()->name() + "." + printable(source.object());
+      return {base, "", "." + printable(source.object())};
     case SourceKind::SuperAttribute:
-      return "super(" + describe(source.after()) + ", " + source.base()->name() + ")." +
-             printable(source.object());
+      return {base, "super(" + describe(source.after()) + ", ", ")." + printable(source.object())};
     case SourceKind::TypeName:
     case SourceKind::FunctionName:
-      return of(".__name__");
+      return {base, "", ".__name__"};
     case SourceKind::TypeQualifiedName:
     case SourceKind::FunctionQualifiedName:
-      return of(".__qualname__");
+      return {base, "", ".__qualname__"};
     case SourceKind::CellContents:
-      return of(".cell_contents");
+      return {base, "", ".cell_contents"};
     case SourceKind::FunctionCode:
-      return of(".__code__");
+      return {base, "", ".__code__"};
     case SourceKind::FunctionDefaults:
-      return of(".__defaults__");
+      return {base, "", ".__defaults__"};
     case SourceKind::FunctionKwDefaults:
-      return of(".__kwdefaults__");
+      return {base, "", ".__kwdefaults__"};
     case SourceKind::FunctionClosure:
-      return of(".__closure__");
+      return {base, "", ".__closure__"};
     case SourceKind::FunctionGlobals:
-      return of(".__globals__");
+      return {base, "", ".__globals__"};
     case SourceKind::FunctionBuiltins:
-      return of(".__builtins__");
+      return {base, "", ".__builtins__"};
     case SourceKind::FunctionModule:
-      return of(".__module__");
+      return {base, "", ".__module__"};
     case SourceKind::FunctionDoc:
-      return of(".__doc__");
+      return {base, "", ".__doc__"};
     case SourceKind::FunctionDict:
-      return of(".__dict__");
+      return {base, "", ".__dict__"};
     case SourceKind::MethodFunction:
-      return of(".__func__");
+      return {base, "", ".__func__"};
     case SourceKind::MethodSelf:
-      return of(".__self__");
+      return {base, "", ".__self__"};
     case SourceKind::TypeMro:
-      return of(".__mro__");
+      return {base, "", ".__mro__"};
     case SourceKind::PartialFunction:
-      return of(".func");
+      return {base, "", ".func"};
     case SourceKind::PartialArguments:
-      return of(".args");
+      return {base, "", ".args"};
     case SourceKind::PartialKeywords:
-      return of(".keywords");
+      return {base, "", ".keywords"};
+    default:
+      return {base, "", "?"};
   }
-  return "?";
 }
 
 // The text by which another module's globals print: its name, as Python writes it.
@@ -110,8 +122,19 @@ std::string globalsText(BorrowedRef<> dict) {
 
 }  // namespace
 
+// A path may be longer than the stack of C++ is deep; and the names of all its beginnings, if they
+// were kept, would be quadratic in its length.
 const std::string& Source::name() const {
-  if (name_.empty()) name_ = makeName(*this, text_);
+  if (!name_.empty()) return name_;
+  llvm::SmallVector<Step, 16> steps;
+  const Source* named = this;
+  for (; named->base_ && named->name_.empty(); named = steps.back().base)
+    steps.push_back(lastStep(*named));
+  std::string name;
+  for (const Step& step : steps) name += step.before;
+  name += named->name_.empty() ? rootName(*named, named->text_) : named->name_;
+  for (const Step& step : llvm::reverse(steps)) name += step.after;
+  name_ = std::move(name);
   return name_;
 }
 
@@ -122,8 +145,12 @@ bool Source::isGlobal() const {
 }
 
 size_t SourceTable::KeyHash::operator()(const Key& key) const {
-  return llvm::hash_combine(static_cast<uint8_t>(key.kind), key.base, key.index, key.object,
-                            key.after);
+  constexpr uint64_t odd = 0x9E3779B97F4A7C15u;  // Fibonacci hashing
+  uint64_t hash = reinterpret_cast<uintptr_t>(key.base) * odd;
+  for (const PyObject* object : {key.object, key.after})
+    hash = (hash ^ hash >> 32 ^ reinterpret_cast<uintptr_t>(object)) * odd;
+  hash = (hash ^ hash >> 32 ^ static_cast<uint64_t>(key.index)) * odd;
+  return hash ^ hash >> 32 ^ static_cast<uint64_t>(key.kind);
 }
 
 SourceTable::SourceTable() : integers_(Ref<>::steal(PyDict_New())) {}
@@ -171,6 +198,8 @@ const Source* SourceTable::localCell(int64_t index, BorrowedRef<> name) {
 }
 
 const Source* SourceTable::globalsDict(BorrowedRef<> dict, bool isRoot) {
+  auto known = table_.find(Key{SourceKind::GlobalsDict, nullptr, 0, dict.get(), nullptr});
+  if (known != table_.end()) return known->second;
   return intern(SourceKind::GlobalsDict, nullptr, 0, dict, isRoot ? "" : globalsText(dict));
 }
 

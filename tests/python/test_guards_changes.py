@@ -342,6 +342,13 @@ def test_distinct_instance_dicts_are_not_made():
     )
 
 
+def test_an_object_without_a_dict_fails():
+    y = local(1, "y")
+    guards = manager([distinct([y], [("InstanceDict", X)])], [Point(1), []])
+    assert guards.check_verbose(1, []) == (False, "L['x'].__dict__ exists", "missing")
+    assert not passes(guards, 1, [])
+
+
 def test_an_instance_dict_and_a_dict_are_distinct():
     y = local(1, "y")
     guards = manager([distinct([("InstanceDict", X)], [y])], [Point(1), {}])

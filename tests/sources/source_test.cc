@@ -100,6 +100,16 @@ TEST_F(SourceTest, NamesReadLikePython) {
   EXPECT_EQ(table.localCell(0, string("x"))->name(), "cell(L['x'])");
 }
 
+TEST_F(SourceTest, NamesNestAndMayBeLong) {
+  const Source* keys = table.item(SourceKind::DictKey, local("x"), 2);
+  const Source* type = table.path(SourceKind::Type, keys);
+  EXPECT_EQ(table.instanceAttribute(type, string("a"))->name(),
+            "type(list(dict.keys(L['x']))[2]).a");
+  const Source* deep = local("x");
+  for (int i = 0; i < 200'000; ++i) deep = table.item(SourceKind::ListItem, deep, 0);
+  EXPECT_EQ(deep->name().size(), 6 + 3 * 200'000u);
+}
+
 TEST_F(SourceTest, GlobalsNameTheirModule) {
   const Source* root = table.globalsDict(evaluate("{'__name__': 'main'}"), true);
   const Source* other = table.globalsDict(evaluate("{'__name__': 'a.b'}"), false);
