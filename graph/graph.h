@@ -83,7 +83,8 @@ class Node {
   bool sizesObserved = false;
   // Calls only. Was autograd's grad mode on where the node was made?
   bool gradEnabled = true;
-  // Calls only. Evaluated for its metadata without an error: it will not raise when it runs.
+  // Calls only. Evaluated for its metadata without an error, and one of those that raise on no
+  // data: it will not raise when it runs.
   bool checked = false;
   // Placeholder only: the object that the traced call passed, for a backend's example inputs.
   // Dropped when the graph is compiled.

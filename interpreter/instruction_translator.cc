@@ -163,6 +163,7 @@ void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
   trail.cut();
   mark_.frame = &frame;
   mark_.pc = frame.pc;
+  mark_.graphSize = graph->size();
   mark_.hasSnapshot = withSnapshot;
   if (!withSnapshot) return;
   mark_.slots.assign(frame.slots.begin(), frame.slots.end());

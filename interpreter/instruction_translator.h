@@ -70,12 +70,14 @@ class InstructionTranslator : public Translator {
   ProgramLocation location() const override;
   DictVariable* runningGlobals() override { return frame_->globals; }
   bool errorsAreObserved() const override;
+  size_t graphSizeAtMark() const override { return mark_.graphSize; }
 
  private:
   // Where a break would take the trace back to.
   struct Mark {
     Frame* frame = nullptr;
     int32_t pc = 0;
+    size_t graphSize = 0;
     // The frame has moved on from the mark into a region where it can't be resumed; this is how
     // it was.
     bool hasSnapshot = false;

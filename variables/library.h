@@ -42,6 +42,8 @@ struct ResultStructure {
   std::shared_ptr<const TensorMetadata> metadata;  // Array
   // Array: not a new object but the very one that this input of the node holds.
   Node* same = nullptr;
+  // The operation, which raises nothing on these shapes and dtypes, may raise on some data.
+  bool mayFailOnData = false;
   Ref<> constant;                         // Constant: int, bool, None, dtype, …
   Ref<> type;                             // Tuple: tuple, torch.Size or a structseq type
   std::vector<ResultStructure> elements;  // Tuple, List
@@ -112,7 +114,7 @@ class Library {
   virtual NodeEffect effectOf(const Node& node) const {
     return isPure(node) ? NodeEffect::None : NodeEffect::Other;
   }
-  // True if the operation may fail when it runs though its evaluation succeeded: an exception
+  // True if the operation, which has been evaluated, may still fail when it runs: an exception
   // handler around it then depends on data.
   virtual bool mayFailOnData(const Node& node) const {
     (void)node;

@@ -401,12 +401,12 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
     auto size = static_cast<size_t>(node->index);
-    if (errorsAreObserved()) checkBeforeHandler(library, node);
     result = ResultBuilder(*this, library, arguments).build(node, library.evaluate(node, *this));
     if (!result) {
       graph->truncate(size);  // The operation raised, so it is not one of the graph's.
       return result;
     }
+    if (errorsAreObserved()) checkBeforeHandler(library, node);
   }
 
   // An operation that mutates makes its node the present value of the object that it mutated, and
@@ -427,10 +427,18 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 }
 
 // Whether a handler of the program runs must be known now. What the operation does on the shapes at
-// hand is heard when it is evaluated; so everything about the inputs is guarded.
+// hand was heard when it was evaluated; so everything about the inputs is guarded. Where it may
+// fail on data, the failing graph has to leave the handler to Python: that runs the region from its
+// start (codegen/graph_failure.h), if the graph has changed nothing since.
 void Translator::checkBeforeHandler(const Library& library, Node* node) {
   if (library.mayFailOnData(*node)) {
-    throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
+    bool changes = library.eager();  // NumPy's operations may warn, too.
+    for (size_t i = graphSizeAtMark(); i < graph->size() && !changes; ++i) {
+      const Node& earlier = *graph->nodes()[i];
+      bool isInput = earlier.operation == NodeOperation::Placeholder;
+      changes = !isInput && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;
+    }
+    if (changes) throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {

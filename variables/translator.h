@@ -169,6 +169,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }
+  // How many nodes the graph would have after a break here.
+  virtual size_t graphSizeAtMark() const { return 0; }
 
  protected:
   Translator();

@@ -9,6 +9,7 @@
 #include "cpython/function_layout.h"
 #include "guards/array_library.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
@@ -73,6 +74,26 @@ bool rulesApply(const TorchModule& torch) {
          !callsTrue(bindings, "is_inference_mode_enabled");
 }
 
+// A function's name, or a method's, or that of the attribute which getattr reads.
+std::string_view nameOf(const Node& node) {
+  if (node.operation == NodeOperation::CallMethod) return stringView(node.target);
+  std::string_view name = callableNames().of(node.target).name;
+  if (name != "getattr" || node.arguments.size() < 2) return name;
+  PyObject* attribute = node.arguments[1].object();
+  return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : name;
+}
+
+bool neverRaisesOnData(const Node& node) {
+  std::string_view name = nameOf(node);
+  if (name == "getitem" || name == "__getitem__") {
+    // Indices that are arrays may be out of range.
+    bool indexIsArray = false;
+    forEachInput(node.arguments.back(), [&](Node*) { indexIsArray = true; });
+    return !indexIsArray;
+  }
+  return raisesOnNoData(name);
+}
+
 ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
                              Structures& structures) {
   auto input = [&](const Node& other) -> const ResultStructure& {
@@ -83,11 +104,12 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
   ResultStructure result;
   if (!useRules || !applyMetadataRule(node, input, result)) {
     result = evaluateOnMeta(torch, node, input);
+    result.mayFailOnData = !neverRaisesOnData(node);
   }
   bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
   if (!failed) {
     node.metadata = result.metadata;
-    node.checked = true;
+    node.checked = !result.mayFailOnData;
   }
   return result;
 }
@@ -112,9 +134,7 @@ bool isInPlaceCall(const Node& node) {
 }
 
 // An in-place function of the operator module, whose names are like those of others: iadd, setitem.
-bool isInPlaceOperator(const CallableName& callable) {
-  if (callable.module != "operator") return false;
-  std::string_view name = callable.name;
+bool isInPlaceOperator(std::string_view name) {
   bool isInPlace = name.starts_with('i') && name != "invert" && name != "inv" && name != "index" &&
                    name != "is_" && name != "is_not" && name != "indexOf" && name != "itemgetter";
   return isInPlace || name == "setitem" || name == "delitem";
@@ -182,8 +202,8 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 }
 
 bool TorchLibrary::isPure(const Node& node) const {
-  // An operation that nobody evaluated may raise, and that is an effect.
-  return (node.checked || node.metadata) && effectOf(node) == NodeEffect::None;
+  // That an operation may raise is an effect.
+  return node.checked && effectOf(node) == NodeEffect::None;
 }
 
 NodeEffect TorchLibrary::effectOf(const Node& node) const {
@@ -203,8 +223,10 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
   }
   if (name == "_set_grad_enabled") return NodeEffect::GradMode;
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
-  bool changes = isInPlaceName(name) || isInPlaceOperator(callable) || isInPlaceCall(node) ||
-                 isRandomName(name) || hasOtherEffects(name);
+  // (operator.and_ is named after a keyword.)
+  bool isOperator = callable.module == "operator";
+  bool isInPlace = isOperator ? isInPlaceOperator(name) : isInPlaceName(name);
+  bool changes = isInPlace || isInPlaceCall(node) || isRandomName(name) || hasOtherEffects(name);
   return changes ? NodeEffect::Other : NodeEffect::None;
 }
 

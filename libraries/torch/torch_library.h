@@ -21,6 +21,7 @@ class TorchLibrary : public Library {
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
   bool isPure(const Node& node) const override;
   NodeEffect effectOf(const Node& node) const override;
+  bool mayFailOnData(const Node& node) const override { return !node.checked; }
 
  private:
   const TorchModule& torch_;

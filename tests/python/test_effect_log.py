@@ -817,3 +817,80 @@ def test_values_die_where_they_do_in_python():
             run(*inputs)
         counts.append(alive)
     assert counts[0] == counts[1]
+
+
+UNUSED = {
+    "index": lambda x: x[torch.tensor([7])],
+    "gather": lambda x: torch.gather(x, 0, torch.tensor([7])),
+    "division": lambda x: torch.ones(2, dtype=torch.int) // torch.zeros(2, dtype=torch.int),
+    "remainder": lambda x: torch.ones(2, dtype=torch.int).remainder(0),
+    "cholesky": lambda x: torch.linalg.cholesky(-torch.eye(2)),
+    "embedding": lambda x: torch.nn.functional.embedding(torch.tensor([9]), torch.ones(2, 2)),
+    "one_hot": lambda x: torch.nn.functional.one_hot(torch.tensor([9]), 3),
+}
+
+
+@pytest.mark.parametrize("operation", UNUSED.values(), ids=UNUSED)
+def test_an_operation_whose_result_nobody_uses_raises_all_the_same(operation):
+    def f(x, log):
+        log.append(1)
+        x.shape[0]
+        operation(x)
+        log.append(2)
+        return x * 2
+
+    def caught(x, log):
+        try:
+            operation(x)
+            log.append("fine")
+        except (IndexError, RuntimeError) as error:
+            log.append(type(error))
+        return x * 2
+
+    for function in (f, caught):
+        outcomes = []
+        for run in (function, armature.compile(function)):
+            log = []
+            outcomes.append((run_failing(run, X, log), log))
+        assert repr(outcomes[0]) == repr(outcomes[1])
+        assert outcomes[0][1] != [1, 2] and outcomes[0][1] != ["fine"]
+
+
+def test_operations_stay_in_the_graph_inside_try():
+    def f(x, index):
+        try:
+            x = torch.nn.functional.group_norm(x.reshape(1, 3), 1).relu() @ x
+            return x + torch.nn.functional.embedding(index, torch.ones(2, 1))
+        except (RuntimeError, IndexError) as error:
+            return str(error)
+
+    index = torch.tensor([1])
+    compiled = armature.compile(f, fullgraph=True)
+    assert torch.equal(compiled(X, index), f(X, index))
+    assert compiled(X, index + 5) == f(X, index + 5)
+
+
+def test_a_failure_is_caught_after_the_graph_has_changed_something():
+    def f(x, index):
+        x.add_(1)
+        try:
+            x = x * 2
+            return x + torch.nn.functional.embedding(index, torch.ones(2, 1))
+        except IndexError:
+            return x
+
+    def inside(x, index):
+        try:
+            x.add_(1)
+            return x + torch.nn.functional.embedding(index, torch.ones(2, 1))
+        except IndexError:
+            return x
+        finally:
+            x.mul_(3)
+
+    for function in (f, inside):
+        compiled = armature.compile(function)
+        for n in (1, 5, 0):
+            index, a, b = torch.tensor([n]), X.clone(), X.clone()
+            assert torch.equal(compiled(a, index), function(b, index))
+            assert torch.equal(a, b)

@@ -75,6 +75,7 @@ bool embedding(const Call& call, ResultStructure& result) {
     SymInt rows = weight->sizes[0];
     if (!padding || *padding < -rows || *padding >= rows) return false;
   }
+  result.mayFailOnData = true;  // an index out of range
   SymIntVector sizes = indices->sizes;
   sizes.push_back(weight->sizes[1]);
   return give(call, result, newTensor(*weight, std::move(sizes), weight->dtype));

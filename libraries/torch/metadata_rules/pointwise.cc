@@ -60,6 +60,13 @@ bool realArithmetic(const Call& call, ResultStructure& result) {
   return giveElementwise(call, result, operands);
 }
 
+// Integers are not divided by zero.
+bool integerDivision(const Call& call, ResultStructure& result) {
+  if (!realArithmetic(call, result)) return false;
+  result.mayFailOnData = isIntegral(result.metadata->dtype);
+  return true;
+}
+
 // maximum, minimum, …: of tensors alone.
 bool extreme(const Call& call, ResultStructure& result) {
   return call.tensor(1) && realArithmetic(call, result);
@@ -76,7 +83,7 @@ bool trueDivision(const Call& call, ResultStructure& result) {
 bool division(const Call& call, ResultStructure& result) {
   if (!call.has(2)) return trueDivision(call, result);
   std::string_view mode = stringView(call.argument(2)->object());
-  return (mode == "floor" || mode == "trunc") && realArithmetic(call, result);
+  return (mode == "floor" || mode == "trunc") && integerDivision(call, result);
 }
 
 bool power(const Call& call, ResultStructure& result) {
@@ -298,11 +305,11 @@ const Row kRows[] = {
     {"true_divide", kAnywhereInPlaceToo, "self|input other", trueDivision},
     {"div divide", kAnywhereInPlaceToo, "self|input other ; rounding_mode", division},
     {"__truediv__ __div__", AsMethod, "self other", trueDivision},
-    {"floordiv", kOperatorInPlaceToo, "self other", realArithmetic},
-    {"floor_divide", kAnywhereInPlaceToo, "self|input other", realArithmetic},
-    {"mod", kOperatorInPlaceToo, "self other", realArithmetic},
-    {"remainder", kAnywhereInPlaceToo, "self|input other", realArithmetic},
-    {"fmod", kAnywhereInPlaceToo, "self|input other", realArithmetic},
+    {"floordiv", kOperatorInPlaceToo, "self other", integerDivision},
+    {"floor_divide", kAnywhereInPlaceToo, "self|input other", integerDivision},
+    {"mod", kOperatorInPlaceToo, "self other", integerDivision},
+    {"remainder", kAnywhereInPlaceToo, "self|input other", integerDivision},
+    {"fmod", kAnywhereInPlaceToo, "self|input other", integerDivision},
     {"maximum minimum fmax fmin", kFunctionOrMethod, "self|input other", extreme},
     {"pow", kAnywhereInPlaceToo | InOperator, "self|input exponent", power},
     {"__pow__", AsMethod, "self exponent", power},
