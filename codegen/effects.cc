@@ -10,8 +10,8 @@ namespace {
 
 // What a graph changes, in the order of its nodes.
 struct GraphEffects {
-  const Node* first = nullptr;  // the first that changes more than the grad mode, or null
-  const Node* mode = nullptr;   // the first that sets the grad mode, or null
+  const Node* first = nullptr;  // the first that changes more than a library's mode, or null
+  const Node* mode = nullptr;   // the first that sets a library's mode, or null
 };
 
 GraphEffects effectsOf(const Graph& graph) {
@@ -23,7 +23,7 @@ GraphEffects effectsOf(const Graph& graph) {
     const Library* library = findLibrary(node->library);
     NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
     if (effect == NodeEffect::Other && !effects.first) effects.first = node.get();
-    if (effect == NodeEffect::GradMode && !effects.mode) effects.mode = node.get();
+    if (effect == NodeEffect::Mode && !effects.mode) effects.mode = node.get();
   }
   return effects;
 }
@@ -74,7 +74,7 @@ void PyCodegen::emitGraphHandler() {
   assembler_.emit(Opcode::PUSH_EXC_INFO);
   if (modeBefore_) {
     prepareCall(modeBefore_->target);
-    loadConstant(modeBefore_->gradEnabled ? Py_True : Py_False);
+    loadConstant(modeBefore_->mode ? Py_True : Py_False);
     call(1);
     assembler_.emit(Opcode::POP_TOP);
   }

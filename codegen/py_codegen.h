@@ -105,7 +105,7 @@ class PyCodegen {
   bool graphHasEffects_ = false;
   bool handlesFailure_ = false;
   Assembler::Label graphHandler_;
-  const Node* modeBefore_ = nullptr;  // the graph's first change of the grad mode
+  const Node* modeBefore_ = nullptr;  // the graph's first change of a library's mode
   Ref<> failureRecorder_;             // null where the graph changes nothing, or is not ours
 
   ConstructionPlan plan_;

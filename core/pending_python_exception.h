@@ -2,8 +2,24 @@
 // interrupt, or an error of the machinery itself. Caught where C++ returns to Python.
 #pragma once
 
+#include <Python.h>
+
 namespace armature {
 
 struct PendingPythonException {};
+
+// True if the exception that is set is not an Exception (KeyboardInterrupt, SystemExit) or says
+// that memory ran out: then it is not an answer to what was tried, and must reach the program.
+inline bool interrupted() {
+  PyObject* type = PyErr_Occurred();
+  return type && (!PyErr_GivenExceptionMatches(type, PyExc_Exception) ||
+                  PyErr_GivenExceptionMatches(type, PyExc_MemoryError));
+}
+
+// Clears the exception that is set, if there is one. Throws where interrupted().
+inline void clearUnlessInterrupted() {
+  if (interrupted()) throw PendingPythonException();
+  PyErr_Clear();
+}
 
 }  // namespace armature

@@ -81,8 +81,9 @@ class Node {
   ArrayLibraryKind library = ArrayLibraryKind::Torch;
   // Guards hold the sizes of all inputs from which this was computed.
   bool sizesObserved = false;
-  // Calls only. Was autograd's grad mode on where the node was made?
-  bool gradEnabled = true;
+  // Calls only. The mode of the library in which the program runs it, by the library's own number
+  // (torch: 1 with gradients, 0 without).
+  uint32_t mode = 1;
   // Calls only. Evaluated for its metadata without an error, and one of those that raise on no
   // data: it will not raise when it runs.
   bool checked = false;

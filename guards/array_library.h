@@ -19,10 +19,11 @@ class ArrayLibrary {
   // not modelled (sparse, nested, byte-swapped, …); `why` then says so.
   virtual bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const = 0;
 
-  // A library's global state on which traces depend (grad mode, autocast, default dtype, …).
-  // `captureGlobalState` returns the state now, as an opaque value; `globalStateMatches` compares
-  // without running Python code.
-  virtual std::string captureGlobalState() const = 0;
+  // A library's global state on which traces depend (modes, defaults, …). `captureGlobalState`
+  // returns the state now, as an opaque value: what every operation may depend on, and what the
+  // program asked for, by the library's own bits (Translator::observeState); no two libraries use
+  // the same bit. `globalStateMatches` compares without running Python code of the program.
+  virtual std::string captureGlobalState(uint64_t asked) const = 0;
   virtual bool globalStateMatches(const std::string& state) const = 0;
   // Which settings differ from `state` now: "grad_mode: expected True, found False".
   virtual std::string explainGlobalState(const std::string& state) const = 0;

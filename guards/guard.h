@@ -46,7 +46,8 @@ struct Guard {
   // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. ABC_CACHE_TOKEN: abc's
   // counter of registrations (no source).
   // SMALL_INT_MATCH: an int below 2 ** 60 in magnitude.
-  // TENSOR_MATCH: a union of Observed bits; requests for one source are united.
+  // TENSOR_MATCH: a union of Observed bits; requests for one source are united. GLOBAL_STATE: what
+  // the program asked for (ArrayLibrary::captureGlobalState).
   int64_t number = 0;
   // TENSOR_MATCH: the example's metadata.
   std::shared_ptr<const TensorMetadata> metadata;

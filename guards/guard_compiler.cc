@@ -455,7 +455,7 @@ class Compiler {
         for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
           const ArrayLibrary* library = arrayLibrary(kind);
           if (!library) continue;
-          program().globalStates.push_back({library, library->captureGlobalState()});
+          program().globalStates.push_back({library, library->captureGlobalState(guard.number)});
           check(Operation::CheckGlobalState).globalState = &program().globalStates.back();
         }
         break;

@@ -156,7 +156,7 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
     realize(frame.peek(1));
     Value manager = frame.peek(1);
     if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
-      if (!modelled->takesMode) modelled->enter(*this);
+      modelled->model.enter(*this, *modelled);
       frame.peek(1) = make<ContextExitVariable>(modelled);
       frame.push(Value::none());
       return true;

@@ -195,7 +195,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
 std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
-  registerLibraries();
+  if (!registerLibraries()) throw RaisedForUser();
   for (const auto& entry : entries_) {
     for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
   }

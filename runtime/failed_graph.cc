@@ -87,10 +87,10 @@ class FailureEnvironment : public RuntimeEnvironment {
       }
       PyTuple_SET_ITEM(values.get(), i, value.release());
     }
-    // The handler of the failure has set the grad mode back to the graph's first.
+    // The handler of the failure has set the library's mode back to the graph's first.
     const Node* mode = nullptr;
     for (const auto& node : graph.nodes()) {
-      if (effectOf(*node) == NodeEffect::GradMode) mode = node.get();
+      if (effectOf(*node) == NodeEffect::Mode) mode = node.get();
     }
     static PyMethodDef give = {"values", giveValues, METH_VARARGS, nullptr};
     Ref<> self = Ref<>::steal(

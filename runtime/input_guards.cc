@@ -2,21 +2,16 @@
 
 #include <llvm/ADT/MapVector.h>
 
-#include "guards/array_library.h"
+#include "variables/library.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
 
 void startGlobalState(InstructionTranslator& translator) {
-  if (!arrayLibrary(ArrayLibraryKind::Torch)) return;
-  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
-  if (!torch) return;
-  Ref<> enabled = Ref<>::steal(PyObject_CallMethod(torch, "is_grad_enabled", nullptr));
-  if (!enabled) {
-    PyErr_Clear();
-    return;
+  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
+    const Library* library = findLibrary(kind);
+    if (library) translator.startInMode(*library, library->currentMode());
   }
-  translator.startWithGradEnabled(enabled.get() == Py_True);
 }
 
 void observeEverything(InstructionTranslator& translator) {
@@ -72,6 +67,7 @@ void addFinalGuards(InstructionTranslator& translator) {
   if (translator.usedLibraries()) {
     Guard state;
     state.type = GuardType::GLOBAL_STATE;
+    state.number = static_cast<int64_t>(translator.observedStates());
     translator.addGuard(std::move(state));
   }
   guardDistinctObjects(translator);

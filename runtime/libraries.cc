@@ -3,22 +3,17 @@
 #include "cpython/type_lookup.h"
 #include "libraries/numpy/array_reader.h"
 #include "libraries/numpy/numpy_library.h"
-#include "libraries/torch/compiler_queries.h"
-#include "libraries/torch/grad_modes.h"
+#include "libraries/torch/module_calls.h"
 #include "libraries/torch/tensor_reader.h"
 #include "libraries/torch/torch_library.h"
-#include "runtime/module_calls.h"
 
 namespace armature {
 
-void registerLibraries() {
+bool registerLibraries() {
   static bool torch = false, numpy = false;
-  if (!torch && registerTorch() && registerTorchLibrary()) {
-    torch = true;
-    registerGradModes();
-    registerCompilerQueries();
-  }
-  if (!numpy && registerNumPy() && registerNumPyLibrary()) numpy = true;
+  if (!torch && registerTorch() && registerTorchLibrary()) torch = true;
+  if (!numpy && !PyErr_Occurred() && registerNumPy() && registerNumPyLibrary()) numpy = true;
+  return !PyErr_Occurred();
 }
 
 BorrowedRef<> calledFunction(BorrowedRef<> object) {

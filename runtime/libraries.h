@@ -5,9 +5,9 @@
 
 namespace armature {
 
-// Registers those that the process has imported by now, and their data types. Cheap to repeat;
-// imports nothing.
-void registerLibraries();
+// Registers those that the process has imported by now. Cheap to repeat; imports nothing. False
+// with a Python exception set if the program was interrupted meanwhile; nothing is lost by that.
+bool registerLibraries();
 
 // The function that a call of an object comes to, to be called with the object first: as a rule its
 // class's __call__ (null: there is none), or what a library says stands behind that. Borrowed; runs

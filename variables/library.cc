@@ -16,4 +16,11 @@ void registerLibrary(const Library* library) {
   libraries[static_cast<size_t>(library->kind())] = library;
 }
 
+const Library* libraryOfArrays(PyTypeObject* type) {
+  for (const Library* library : libraries) {
+    if (library && (library->isArrayType(type) || library->isImmutable(type))) return library;
+  }
+  return nullptr;
+}
+
 }  // namespace armature

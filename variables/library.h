@@ -10,19 +10,29 @@
 #include <string_view>
 #include <vector>
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include "core/ref.h"
 #include "graph/graph.h"
 #include "shapes/tensor_metadata.h"
 
 namespace armature {
 
+struct CallArguments;
+class Translator;
+class Value;
+
 enum class CallKind : uint8_t {
   NotOurs,           // not a callable of this library
   GraphOperation,    // becomes a node when called
   ConstantFoldable,  // pure on constants: called at once; no node
   Inline,            // a Python function to trace through
+  Handled,           // the library performs the call, by `handler`
   Unsupported,       // a graph break, for `reason`
 };
+
+// Performs a call of `callable`; as CallFunction of TypeSlots. May forward `arguments.tail`.
+using LibraryCallHandler = Value (*)(Translator&, const Value& callable, CallArguments& arguments);
 
 // What a library says of one callable (or method name).
 struct CallRule {
@@ -33,6 +43,24 @@ struct CallRule {
   bool mutates = false;
   // Unsupported: why, for the graph break; a constant string.
   const char* reason = "";
+  // ConstantFoldable: the bits of the library's state that the answer depends on, which is guarded
+  // where it is folded (Translator::observeState).
+  uint64_t states = 0;
+  LibraryCallHandler handler = nullptr;  // Handled
+};
+
+// How arrays behave where the libraries differ.
+struct ArrayConventions {
+  const char* word = "array";  // in the errors of iteration
+  const char* lengthOfScalar = "len() of unsized object";
+  // Operators take lists and tuples for arrays.
+  bool takesSequences = false;
+  // Operators leave operands of unknown classes to those classes, and `==` knows None.
+  bool leavesOthers = false;
+  // hash(x) is that of the object, whatever it holds.
+  bool hashedByIdentity = false;
+  // `x @= y` is an operation of its own, not x = x @ y.
+  bool hasInPlaceMatrixProduct = false;
 };
 
 // The structure of what an operation returned, when it is not known to be one array.
@@ -45,15 +73,15 @@ struct ResultStructure {
   // The operation, which raises nothing on these shapes and dtypes, may raise on some data.
   bool mayFailOnData = false;
   Ref<> constant;                         // Constant: int, bool, None, dtype, …
-  Ref<> type;                             // Tuple: tuple, torch.Size or a structseq type
+  Ref<> type;                             // Tuple: its class
   std::vector<ResultStructure> elements;  // Tuple, List
 };
 
 // What a node changes besides making its result. That it may raise does not count.
 enum class NodeEffect : uint8_t {
   None,
-  // Sets the mode that the node's `gradEnabled` tells of: calling its target with that undoes it.
-  GradMode,
+  // Sets the library's mode: calling its target with the truth of the node's `mode` undoes it.
+  Mode,
   // Arrays, random numbers, anything else.
   Other,
 };
@@ -69,14 +97,22 @@ class Library {
  public:
   virtual ~Library() = default;
   virtual ArrayLibraryKind kind() const = 0;
-  // The type of the arrays that operations return (torch.Tensor, numpy.ndarray).
+  // The type of the arrays that operations return.
   virtual PyTypeObject* arrayType() const = 0;
+  // True for the exact types whose instances are this library's arrays to a trace. Subclasses may
+  // override anything, so they are not.
+  virtual bool isArrayType(PyTypeObject* type) const { return type == arrayType(); }
+  virtual const ArrayConventions& conventions() const = 0;
+  // The union of Observed bits that an attribute or method without arguments tells.
+  virtual uint32_t observedBy(std::string_view attribute) const = 0;
+  // True for attributes that are operations: a view, say, and not metadata.
+  virtual bool isOperationAttribute(std::string_view attribute) const = 0;
   // The type of a result that has this metadata.
   virtual PyTypeObject* typeOf(const TensorMetadata& metadata) const {
     (void)metadata;
     return arrayType();
   }
-  // True for types of this library whose instances no operation changes (NumPy's scalars).
+  // True for types of this library whose instances no operation changes (scalars).
   virtual bool isImmutable(PyTypeObject* type) const {
     (void)type;
     return false;
@@ -87,16 +123,26 @@ class Library {
     return nullptr;
   }
   // True if every result must be evaluated at once, because its Python type depends on values or
-  // shapes (NumPy's functions return arrays or scalars).
+  // shapes (functions that return arrays or scalars).
   virtual bool eager() const { return false; }
 
-  // `callable` is a real object; classification is by its identity, type and module, and cached.
+  // `callable` is a real object. What it is follows from its identity and its type, never from what
+  // it says of itself (__module__, __name__).
   virtual CallRule classify(BorrowedRef<> callable) const = 0;
   // A method of the library's array type, by name (str).
   virtual CallRule classifyMethod(BorrowedRef<> name) const = 0;
 
+  // Asked before an operation becomes a node, with its arguments, those inside of lists, tuples,
+  // dicts and slices included: what the call is, given their types. `rule`; or Unsupported, where
+  // an argument's type takes over. Guards what the answer depends on.
+  virtual CallRule dispatch(Translator& translator, const CallRule& rule,
+                            llvm::ArrayRef<Value> arguments) const {
+    (void)translator, (void)arguments;
+    return rule;
+  }
+
   // The metadata of a node that is one array; computes and stores what is missing on the way,
-  // through the library's rules or by asking the library itself (meta tensors), and observes the
+  // through the library's rules or by asking the library itself, and observes the
   // placeholders it depended on. Null if the operation raises: the Python exception is then set.
   // Throws GraphBreak where the result cannot be known without data.
   virtual const TensorMetadata* metadata(Node* node, Observer& observer) const = 0;
@@ -109,6 +155,9 @@ class Library {
     (void)metadata, (void)name;
     return nullptr;
   }
+  // The mode that the library's operations run in now, by a number of its own
+  // (Translator::changeMode).
+  virtual uint32_t currentMode() const { return 0; }
   // True if the node has no effect besides its result, so that an unused one may be dropped.
   virtual bool isPure(const Node& node) const = 0;
   virtual NodeEffect effectOf(const Node& node) const {
@@ -125,5 +174,7 @@ class Library {
 // Registered libraries; at most one of each kind. Null while the library is not imported.
 const Library* findLibrary(ArrayLibraryKind kind);
 void registerLibrary(const Library* library);
+// The library whose arrays are of this exact type, immutable ones included; null if there is none.
+const Library* libraryOfArrays(PyTypeObject* type);
 
 }  // namespace armature

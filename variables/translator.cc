@@ -222,14 +222,27 @@ class ArgumentBuilder {
   ArgumentBuilder(Translator& translator, const Library& library, BorrowedRef<> target)
       : translator_(translator), library_(library), target_(target) {}
 
+  // What was built so far, without the containers.
+  llvm::ArrayRef<Value> leaves() const { return leaves_; }
+  // Breaks if one of them cannot be an argument.
+  void checkSupported() const {
+    if (unsupported_) unsupported(unsupported_);
+  }
+
   Argument build(Value value) {
     translator_.realize(value);
-    if (value.isConstant()) return Argument::constant(value.object());
+    if (value.isConstant()) {
+      leaves_.push_back(value);
+      return Argument::constant(value.object());
+    }
     RecursionGuard guard(translator_);
     // A list may hold one other in very many places.
     if (++containers_ > kMostContainers) unsupported(value);
     if (auto* tensor = trackerOf<TensorVariable>(value)) {
-      if (tensor->libraryKind() == library_.kind()) return Argument(tensor->node);
+      if (tensor->libraryKind() == library_.kind()) {
+        leaves_.push_back(value);
+        return Argument(tensor->node);
+      }
       throw GraphBreak(GraphBreakKind::MixedLibraries,
                        targetName(target_) + "(" + describe(value) + ")");
     }
@@ -260,11 +273,13 @@ class ArgumentBuilder {
       return Argument::aggregate(Argument::Kind::Dict, std::move(elements),
                                  checked(PyList_AsTuple(keys.get())));
     }
-    unsupported(value);
+    leaves_.push_back(value);
+    if (!unsupported_) unsupported_ = value;
+    return Argument::constant(Py_None);
   }
 
  private:
-  [[noreturn]] void unsupported(const Value& value) {
+  [[noreturn]] void unsupported(const Value& value) const {
     throw GraphBreak(GraphBreakKind::UnsupportedArgument,
                      targetName(target_) + "(" + describe(value) + ")");
   }
@@ -273,6 +288,8 @@ class ArgumentBuilder {
   const Library& library_;
   BorrowedRef<> target_;
   size_t containers_ = 0;
+  llvm::SmallVector<Value, 8> leaves_;
+  Value unsupported_;  // the first one
 };
 
 // Turns the structure of what a node returned into variables.
@@ -389,13 +406,18 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && !value.is(Py_None)) out = &value;
     keywords.emplace_back(Ref<>::create(name), builder.build(value));
   }
+  CallRule dispatched = library.dispatch(*this, rule, builder.leaves());
+  if (dispatched.kind == CallKind::Unsupported) {
+    throw GraphBreak(GraphBreakKind::OverriddenOperation, targetName(target), dispatched.reason);
+  }
+  builder.checkSupported();
 
   trail.record(kGraphGrowth, graph.get(), graph->size());
   usedLibraries_ = true;
   Node* node =
       graph->addCall(operation, target, std::move(positional), std::move(keywords), location());
   node->library = library.kind();
-  node->gradEnabled = gradEnabled_;
+  node->mode = mode(library);
   Value result;
   if (rule.returnsOneArray && !library.eager() && !errorsAreObserved()) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
@@ -450,20 +472,16 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
   });
 }
 
-void Translator::setGradEnabled(bool enabled) {
-  static PyObject* target = nullptr;
-  if (!target) {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
-    target = module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
-    if (!target) throw std::runtime_error("torch._C._set_grad_enabled is missing");
-  }
+void Translator::changeMode(const Library& library, BorrowedRef<> target, BorrowedRef<> argument,
+                            uint32_t mode) {
   trail.record(kGraphGrowth, graph.get(), graph->size());
   std::vector<Argument> arguments;
-  arguments.push_back(Argument::constant(enabled ? Py_True : Py_False));
+  arguments.push_back(Argument::constant(argument));
   Node* node =
       graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
-  node->gradEnabled = gradEnabled_;
-  assignTrailed(trail, gradEnabled_, enabled);
+  node->library = library.kind();
+  node->mode = this->mode(library);
+  assignTrailed(trail, modes_[static_cast<size_t>(library.kind())], mode);
 }
 
 }  // namespace armature

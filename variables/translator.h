@@ -2,6 +2,7 @@
 // the interpreter can do. This is the only door from variables/ to interpreter/.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -128,8 +129,13 @@ class Translator : public Observer, public Heap::Dependencies {
     return std::move(guards_);
   }
   void observe(Node* placeholder, uint32_t observed) override;
-  // The trace has read the libraries' global state (grad mode, default dtype, …).
-  void guardGlobalState() { usedLibraries_ = true; }
+  // The trace has read the libraries' global state: what all operations may depend on, and what
+  // `states` names (CallRule::states).
+  void observeState(uint64_t states = 0) {
+    usedLibraries_ = true;
+    observedStates_ |= states;
+  }
+  uint64_t observedStates() const { return observedStates_; }
 
   // --- Numbers that differ from call to call.
   SymNodeTable symNodes;
@@ -147,14 +153,21 @@ class Translator : public Observer, public Heap::Dependencies {
   Value callGraphOperation(const Library& library, NodeOperation operation, BorrowedRef<> target,
                            const CallRule& rule, llvm::ArrayRef<Value> arguments,
                            PyObject* keywordNames);
-  bool gradEnabled() const { return gradEnabled_; }
+  // The mode in which the program runs the library's operations, by the library's own number: what
+  // the graph has set so far, not what is set while tracing. See Node::mode.
+  uint32_t mode(const Library& library) const {
+    return modes_[static_cast<size_t>(library.kind())];
+  }
   // True once any array was looked at or computed: then the trace depends on the libraries' state,
   // even if no operation stays in the graph.
   bool usedLibraries() const { return usedLibraries_; }
   // The mode in which the traced call was made.
-  void startWithGradEnabled(bool enabled) { gradEnabled_ = enabled; }
-  // Emits torch._C._set_grad_enabled and remembers it (trailed).
-  void setGradEnabled(bool enabled);
+  void startInMode(const Library& library, uint32_t mode) {
+    modes_[static_cast<size_t>(library.kind())] = mode;
+  }
+  // Adds the call target(argument), which changes the library's mode to `mode`. Trailed.
+  void changeMode(const Library& library, BorrowedRef<> target, BorrowedRef<> argument,
+                  uint32_t mode);
 
   // --- What only the interpreter can do.
   // Calls a Python function: pushes its frame (tail), or runs it to its end.
@@ -191,8 +204,9 @@ class Translator : public Observer, public Heap::Dependencies {
   const Profile* profile_ = nullptr;
   // The objects are kept alive by the lazy variables that they were.
   llvm::DenseMap<PyObject*, const Source*> constantSources_;
-  bool gradEnabled_ = true;
+  std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   bool usedLibraries_ = false;
+  uint64_t observedStates_ = 0;
   // How deep slots have called slots, and the stack on which they do (recursion_guard.h).
   friend class RecursionGuard;
   int recursionDepth_ = 0;

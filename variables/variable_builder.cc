@@ -11,7 +11,6 @@
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
-#include "variables/objects/module_attributes.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -27,38 +26,10 @@ PyTypeObject* staticBase(PyTypeObject* type) {
   return type;
 }
 
-bool hasTypeName(PyObject* object, const char* module, const char* name) {
-  PyTypeObject* type = Py_TYPE(object);
-  if (std::strcmp(type->tp_name, name) != 0 || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
-    return false;
-  Ref<> actual =
-      Ref<>::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
-  bool same = actual && PyUnicode_Check(actual.get()) &&
-              PyUnicode_CompareWithASCIIString(actual.get(), module) == 0;
-  PyErr_Clear();
-  return same;
-}
-
 bool isNamedTupleType(Heap& heap, PyTypeObject* type) {
   if (cpython::base(type) != &PyTuple_Type || !cpython::isHeapType(type)) return false;
   Found fields = heap.lookup(type, "_fields");
   return fields && PyTuple_CheckExact(fields.object);
-}
-
-// Which library the array belongs to, by its exact type; nothing for subclasses, which may
-// override anything.
-bool arrayKind(PyObject* object, ArrayLibraryKind& kind) {
-  const Library* numpy = findLibrary(ArrayLibraryKind::NumPy);
-  if (numpy && (Py_TYPE(object) == numpy->arrayType() || numpy->isImmutable(Py_TYPE(object)))) {
-    kind = ArrayLibraryKind::NumPy;
-    return true;
-  }
-  if (hasTypeName(object, "torch", "Tensor") ||
-      hasTypeName(object, "torch.nn.parameter", "Parameter")) {
-    kind = ArrayLibraryKind::Torch;
-    return true;
-  }
-  return false;
 }
 
 // The descriptor by which a builtin type gave the C function `bound`; null if none of the bases has
@@ -149,7 +120,6 @@ Value VariableBuilder::buildMutableOrShared() {
   }
   Value built;
   PyTypeObject* type = Py_TYPE(object);
-  ArrayLibraryKind kind;
   if (PyList_CheckExact(object)) {
     built = buildList();
   } else if (PyDict_CheckExact(object) || type == &PyODict_Type ||
@@ -167,8 +137,8 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildClass();
   } else if (PyCell_Check(object)) {
     built = buildCell();
-  } else if (arrayKind(object, kind)) {
-    built = buildArray(kind);
+  } else if (const Library* library = libraryOfArrays(type)) {
+    built = buildArray(*library);
   } else if (isNamedTupleType(translator_.heap, type)) {
     built = buildNamedTuple();
   } else {
@@ -314,11 +284,10 @@ Value VariableBuilder::buildClass() {
 
 // --- Arrays and instances.
 
-Value VariableBuilder::buildArray(ArrayLibraryKind kind) {
-  const ArrayLibrary* reader = arrayLibrary(kind);
-  const Library* library = findLibrary(kind);
-  if (!source_ || !reader || !library) return buildOpaque();
-  std::shared_ptr<const TensorMetadata> metadata = library->scalarMetadata(Py_TYPE(object_.get()));
+Value VariableBuilder::buildArray(const Library& library) {
+  const ArrayLibrary* reader = arrayLibrary(library.kind());
+  if (!source_ || !reader) return buildOpaque();
+  std::shared_ptr<const TensorMetadata> metadata = library.scalarMetadata(Py_TYPE(object_.get()));
   if (!metadata) {
     auto read = std::make_shared<TensorMetadata>();
     if (!reader->read(object_, *read, nullptr)) return buildOpaque();
@@ -328,7 +297,7 @@ Value VariableBuilder::buildArray(ArrayLibraryKind kind) {
   Node* node = translator_.addInput(source_, object_);
   node->metadata = std::move(metadata);
   translator_.observe(node, ObservedDispatchKeys);
-  return translator_.make<TensorVariable>(Py_TYPE(object_.get()), node, library, source_, object_);
+  return translator_.make<TensorVariable>(Py_TYPE(object_.get()), node, &library, source_, object_);
 }
 
 Value VariableBuilder::buildInstance() {

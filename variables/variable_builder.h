@@ -29,7 +29,7 @@ class VariableBuilder {
   Value buildMethod();
   Value buildBuiltinMethod();
   Value buildClass();
-  Value buildArray(ArrayLibraryKind kind);
+  Value buildArray(const Library& library);
   Value buildInstance();
   Value buildCell();
   Value buildOpaque();

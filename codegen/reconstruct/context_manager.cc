@@ -18,13 +18,11 @@ class ContextManagerReconstructor : public Reconstructor {
     codegen.prepareCall(builtinAttribute(&PyBaseObject_Type, "__new__"));
     codegen.load(manager->classValue);
     codegen.call(1);
-    auto set = [&](const char* name, bool value) {
-      codegen.loadConstant(value ? Py_True : Py_False);
+    for (const auto& [name, value] : manager->model.attributes(*manager)) {
+      codegen.load(value);
       codegen.assembler().emit(Opcode::COPY, 2);
       codegen.assembler().emitName(Opcode::STORE_ATTR, name);
-    };
-    set("prev", manager->previous);
-    if (manager->takesMode) set("mode", manager->target);
+    }
   }
 };
 

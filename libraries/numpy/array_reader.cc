@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "core/describe.h"
+#include "core/pending_python_exception.h"
 #include "libraries/numpy/global_state.h"
+#include "libraries/verification.h"
 
 namespace armature {
 namespace {
@@ -65,10 +67,41 @@ bool readArray(const Array& array, TensorMetadata& metadata, std::string* why) {
   return true;
 }
 
+// What all ways to read have in common.
 class ArrayReader : public ArrayLibrary {
  public:
   ArrayReader(Ref<> arrayType, Ref<> numpy)
       : arrayType_(std::move(arrayType)), state_(std::move(numpy)) {}
+
+  bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const override {
+    std::string reason;
+    if (reinterpret_cast<PyObject*>(Py_TYPE(object.get())) != arrayType_.get())
+      reason = typeName(Py_TYPE(object.get())) + " is not numpy.ndarray";
+    else if (readAll(object, metadata, &reason))
+      return true;
+    if (why) *why = reason;
+    return false;
+  }
+
+  std::string captureGlobalState(uint64_t) const override { return state_.capture(); }
+  bool globalStateMatches(const std::string& state) const override { return state_.matches(state); }
+  std::string explainGlobalState(const std::string& state) const override {
+    return state_.explain(state);
+  }
+
+ protected:
+  // Of an array whose exact type was checked.
+  virtual bool readAll(BorrowedRef<> array, TensorMetadata& metadata, std::string* why) const = 0;
+
+ private:
+  Ref<> arrayType_;
+  NumPyState state_;
+};
+
+// Through the fields of the array's C structure.
+class FieldReader : public ArrayReader {
+ public:
+  using ArrayReader::ArrayReader;
 
   bool matches(BorrowedRef<> object, const TensorMetadata& expected,
                uint32_t observed) const override {
@@ -87,25 +120,69 @@ class ArrayReader : public ArrayLibrary {
     return true;
   }
 
-  bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const override {
-    std::string reason;
-    if (reinterpret_cast<PyObject*>(Py_TYPE(object.get())) != arrayType_.get())
-      reason = typeName(Py_TYPE(object.get())) + " is not numpy.ndarray";
-    else if (readArray(asArray(object), metadata, &reason))
-      return true;
-    if (why) *why = reason;
-    return false;
+ private:
+  bool readAll(BorrowedRef<> array, TensorMetadata& metadata, std::string* why) const override {
+    return readArray(asArray(array), metadata, why);
   }
+};
 
-  std::string captureGlobalState() const override { return state_.capture(); }
-  bool globalStateMatches(const std::string& state) const override { return state_.matches(state); }
-  std::string explainGlobalState(const std::string& state) const override {
-    return state_.explain(state);
+// Through attributes of exact arrays and dtypes, which run no Python code: slow, and independent of
+// NumPy's structures.
+class AttributeReader : public ArrayReader {
+ public:
+  using ArrayReader::ArrayReader;
+
+  bool matches(BorrowedRef<> object, const TensorMetadata& expected,
+               uint32_t observed) const override {
+    TensorMetadata found;
+    std::string why;
+    return readAll(object, found, &why) &&
+           (!(observed & ObservedDType) || found.dtype == expected.dtype) &&
+           (!(observed & ObservedDimension) || found.sizes.size() == expected.sizes.size()) &&
+           (!(observed & ObservedSizes) || found.sizes == expected.sizes) &&
+           (!(observed & ObservedStrides) || found.strides == expected.strides);
   }
 
  private:
-  Ref<> arrayType_;
-  NumPyState state_;
+  static Ref<> attribute(BorrowedRef<> object, const char* name) {
+    return Ref<>::steal(object ? PyObject_GetAttrString(object.get(), name) : nullptr);
+  }
+  static int64_t number(const Ref<>& object) {
+    return object ? PyLong_AsLongLong(object.get()) : -1;
+  }
+  static SymIntVector numbers(const Ref<>& tuple) {
+    SymIntVector values;
+    for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(tuple.get()); ++i)
+      values.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.get(), i)));
+    return values;
+  }
+
+  bool readAll(BorrowedRef<> array, TensorMetadata& metadata, std::string* why) const override {
+    Ref<> dtype = attribute(array, "dtype");
+    Ref<> isNative = attribute(dtype, "isnative");
+    int64_t typeNumber = number(attribute(dtype, "num"));
+    int64_t size = number(attribute(dtype, "itemsize"));
+    bool isKnown = isNative.get() == Py_True && typeNumber >= 0 &&
+                   static_cast<size_t>(typeNumber) < elementSizes.size() &&
+                   elementSizes[static_cast<size_t>(typeNumber)] == size;
+    metadata.library = ArrayLibraryKind::NumPy;
+    metadata.dtype = static_cast<DType>(typeNumber);
+    metadata.sizes = numbers(attribute(array, "shape"));
+    metadata.strides = numbers(attribute(array, "strides"));
+    PyErr_Clear();
+    if (!isKnown || size == 0) {
+      *why = "its dtype is not a number of the machine's own format";
+      return false;
+    }
+    for (int64_t& stride : metadata.strides) {
+      if (stride % size) {
+        *why = "its strides are no multiples of its elements";
+        return false;
+      }
+      stride /= size;
+    }
+    return true;
+  }
 };
 
 // Arrays in which every field has several values, beside what NumPy says of them.
@@ -133,10 +210,7 @@ bool verify() {
   Ref<> names = Ref<>::steal(PyDict_New());
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
   Ref<> done = Ref<>::steal(PyRun_String(exampleProgram, Py_file_input, names.get(), names.get()));
-  if (!done) {
-    PyErr_Clear();
-    return false;
-  }
+  if (!done) return false;
   PyObject* examples = PyDict_GetItemString(names.get(), "examples");
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(examples); ++i) {
     PyObject *example = PyList_GET_ITEM(examples, i), *array, *sizes, *strides;
@@ -164,10 +238,17 @@ bool registerNumPy() {
   if (!module || !PyModule_Check(module)) return false;
   PyObject* arrayType = PyDict_GetItemString(PyModule_GetDict(module), "ndarray");
   if (!arrayType || !PyDict_GetItemString(PyModule_GetDict(module), "linalg")) return false;
+  bool hasKnownLayout = trusts("numpy.layout") && verify();
+  if (interrupted()) return false;
+  PyErr_Clear();
   decided = true;
-  if (!verify()) return false;
-  registerArrayLibrary(ArrayLibraryKind::NumPy,
-                       new ArrayReader(Ref<>::create(arrayType), Ref<>::create(module)));
+  Ref<> type = Ref<>::create(arrayType), numpy = Ref<>::create(module);
+  const ArrayLibrary* reader;
+  if (hasKnownLayout)
+    reader = new FieldReader(std::move(type), std::move(numpy));
+  else
+    reader = new AttributeReader(std::move(type), std::move(numpy));
+  registerArrayLibrary(ArrayLibraryKind::NumPy, reader);
   return true;
 }
 

@@ -2,8 +2,11 @@
 
 #include <vector>
 
+#include "cpython/type_lookup.h"
+#include "guards/array_library.h"
 #include "libraries/numpy/stand_ins.h"
 #include "libraries/numpy/trial_run.h"
+#include "libraries/verification.h"
 #include "variables/constants/constant.h"
 
 namespace armature {
@@ -40,6 +43,21 @@ PyObject* getitem() {
 
 PyTypeObject* NumPyLibrary::typeOf(const TensorMetadata& metadata) const {
   return metadata.isScalar ? numpy_.scalarTypes[metadata.dtype] : numpy_.arrayType.get();
+}
+
+const ArrayConventions& NumPyLibrary::conventions() const {
+  static constexpr ArrayConventions conventions = {.takesSequences = true,
+                                                   .hasInPlaceMatrixProduct = true};
+  return conventions;
+}
+
+uint32_t NumPyLibrary::observedBy(std::string_view name) const {
+  if (name == "dtype" || name == "itemsize") return ObservedDType;
+  if (name == "ndim") return ObservedDimension;
+  if (name == "shape" || name == "size" || name == "__len__") {
+    return ObservedDimension | ObservedSizes;
+  }
+  return ObservedEverything;
 }
 
 bool NumPyLibrary::isImmutable(PyTypeObject* type) const {
@@ -126,9 +144,20 @@ bool sameDtype(PyObject* a, PyObject* b) {
 
 bool registerNumPyLibrary() {
   if (findLibrary(ArrayLibraryKind::NumPy)) return true;
+  static bool refused = false;
   const NumPyModule* numpy = NumPyModule::get();
-  if (!numpy) return false;
+  if (!numpy) {
+    bool isThere = arrayLibrary(ArrayLibraryKind::NumPy);
+    if (isThere && !refused) warnOfRefusal("numpy", "it is not organized as NumPy 2 is");
+    refused |= isThere;
+    return false;
+  }
   registerLibrary(new NumPyLibrary(*numpy));
+  registerFunctionType(numpy->ufuncType.get());
+  Ref<> dispatcher = numpy->attribute("_core._multiarray_umath._ArrayFunctionDispatcher");
+  if (dispatcher && PyType_Check(dispatcher.get())) {
+    registerFunctionType(reinterpret_cast<PyTypeObject*>(dispatcher.get()));
+  }
   for (const Ref<>& dtype : numpy->dtypes) {
     if (dtype) registerConstantType(Py_TYPE(dtype.get()), {.same = sameDtype});
   }

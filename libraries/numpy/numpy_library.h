@@ -18,6 +18,12 @@ class NumPyLibrary : public Library {
   // Arrays or scalars come out, as dtypes and dimensions decide.
   bool eager() const override { return true; }
 
+  const ArrayConventions& conventions() const override;
+  uint32_t observedBy(std::string_view attribute) const override;
+  bool isOperationAttribute(std::string_view attribute) const override {
+    return attribute == "T" || attribute == "mT" || attribute == "real" || attribute == "imag" ||
+           attribute == "data";
+  }
   CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "libraries/verification.h"
+
 namespace armature {
 
 namespace {
@@ -30,6 +32,7 @@ Ref<> NumPyModule::attribute(const char* path) const {
 }
 
 bool NumPyModule::load() {
+  if (!trusts("numpy.module")) return false;
   arrayType = typeNamed(*this, "ndarray");
   scalarBase = typeNamed(*this, "generic");
   ufuncType = typeNamed(*this, "ufunc");

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "guards/array_library.h"
 #include "libraries/numpy/stand_ins.h"
@@ -38,6 +39,7 @@ ResultStructure same(Node* node) {
 // While one lives, NumPy reports no floating-point error and Python shows no warning.
 class Silence {
  public:
+  // May leave an interrupt set; nothing else.
   Silence(const NumPyModule& numpy, bool warnings) : numpy_(numpy) {
     token_ = Ref<>::steal(PyContextVar_Set(numpy.errorHandling.get(), numpy.ignoreErrors.get()));
     if (warnings) silenceWarnings();
@@ -45,33 +47,39 @@ class Silence {
   ~Silence() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (warnings_) {
-      Ref<> left = Ref<>::steal(
-          PyObject_CallMethod(warnings_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    }
+    if (filters_) setFilters(filters_);
     if (token_) PyContextVar_Reset(numpy_.errorHandling.get(), token_.get());
+    PyErr_Clear();
     PyErr_Restore(type, value, traceback);
   }
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;
 
  private:
+  // What warnings.catch_warnings and simplefilter("ignore") do, without Python code, in whose midst
+  // a signal could arrive.
   void silenceWarnings() {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("warnings"));
-    Ref<> manager = Ref<>::steal(
-        module ? PyObject_CallMethod(module.get(), "catch_warnings", nullptr) : nullptr);
-    Ref<> entered =
-        Ref<>::steal(manager ? PyObject_CallMethod(manager.get(), "__enter__", nullptr) : nullptr);
-    if (entered) {
-      warnings_ = std::move(manager);
-      Ref<> done = Ref<>::steal(PyObject_CallMethod(module.get(), "simplefilter", "s", "ignore"));
+    warningsModule_ = Ref<>::steal(PyImport_ImportModule("warnings"));
+    Ref<> filters = Ref<>::steal(
+        warningsModule_ ? PyObject_GetAttrString(warningsModule_.get(), "filters") : nullptr);
+    Ref<> ignore =
+        Ref<>::steal(Py_BuildValue("[(sOOOi)]", "ignore", Py_None, PyExc_Warning, Py_None, 0));
+    if (filters && ignore) {
+      filters_ = std::move(filters);
+      setFilters(ignore);
     }
-    PyErr_Clear();
+    if (!interrupted()) PyErr_Clear();
+  }
+
+  void setFilters(const Ref<>& filters) {
+    PyObject_SetAttrString(warningsModule_.get(), "filters", filters.get());
+    Ref<>::steal(PyObject_CallMethod(warningsModule_.get(), "_filters_mutated", nullptr));
   }
 
   const NumPyModule& numpy_;
   Ref<> token_;
-  Ref<> warnings_;
+  Ref<> warningsModule_;
+  Ref<> filters_;  // the program's
 };
 
 class TrialRun {
@@ -88,7 +96,7 @@ class TrialRun {
       StandIns small(numpy_, node_, rule_.data, true);
       ResultStructure result;
       if (Ref<> object = call(small); object && structure(object, small, result)) return result;
-      PyErr_Clear();  // The real sizes tell the real message.
+      clearUnlessInterrupted();  // The real sizes tell the real message.
     }
     StandIns exact(numpy_, node_, rule_.data, false);
     ResultStructure result;
@@ -247,6 +255,7 @@ class TrialRun {
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
     }
     Silence silence(numpy_, rule_.effect == NumPyEffect::Computes && mayWarn());
+    if (PyErr_Occurred()) return nullptr;
     return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
   }
 

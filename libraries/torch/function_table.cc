@@ -6,8 +6,13 @@
 
 #include "cpython/type_lookup.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/dynamo_patches.h"
+#include "libraries/torch/global_state.h"
+#include "libraries/torch/nn_module.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/overriding.h"
 #include "libraries/torch/python_functions.h"
+#include "libraries/torch/queries.h"
 
 namespace armature {
 
@@ -16,36 +21,6 @@ namespace {
 constexpr CallRule unsupported(const char* reason) {
   return {.kind = CallKind::Unsupported, .reason = reason};
 }
-
-// Functions of torch._C that tell something and change nothing.
-constexpr std::array<std::string_view, 27> kPureBindings = {"_accelerator_getAccelerator",
-                                                            "_get_cublas_allow_tf32",
-                                                            "_get_privateuse1_backend_name",
-                                                            "_get_tracing_state",
-                                                            "_has_torch_function",
-                                                            "_has_torch_function_unary",
-                                                            "_has_torch_function_variadic",
-                                                            "_is_any_autocast_enabled",
-                                                            "_is_torch_function_enabled",
-                                                            "_log_api_usage_once",
-                                                            "can_cast",
-                                                            "get_autocast_cpu_dtype",
-                                                            "get_autocast_dtype",
-                                                            "get_autocast_gpu_dtype",
-                                                            "get_default_dtype",
-                                                            "get_num_interop_threads",
-                                                            "get_num_threads",
-                                                            "is_anomaly_check_nan_enabled",
-                                                            "is_anomaly_enabled",
-                                                            "is_autocast_available",
-                                                            "is_autocast_cache_enabled",
-                                                            "is_autocast_cpu_enabled",
-                                                            "is_autocast_enabled",
-                                                            "is_inference_mode_enabled",
-                                                            "is_vulkan_available",
-                                                            "promote_types",
-                                                            "vitals_enabled"};
-static_assert(std::ranges::is_sorted(kPureBindings));
 
 // Modules of C functions that are operations.
 constexpr std::array<std::string_view, 7> kOperationModules = {
@@ -92,13 +67,18 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
 }
 
 CallRule FunctionTable::findFunction(BorrowedRef<> function) {
+  LibraryCallHandler handler = PyFunction_Check(function.get())
+                                   ? findModuleHandler(function)
+                                   : findOverrideQueryHandler(function);
+  if (!handler && PyFunction_Check(function.get())) handler = findDynamoPatchHandler(function);
+  if (handler) return {.kind = CallKind::Handled, .handler = handler};
   const CallableName& name = callableNames().of(function);
   // The operator module's functions are Python's own.
   if (name.module.empty() || name.module == "operator") return {};
-  if (PyFunction_Check(function.get())) return classifyPythonFunction(name);
-  if (std::ranges::binary_search(kPureBindings, name.name)) {
-    return {.kind = CallKind::ConstantFoldable};
+  if (const Query* query = findQuery(name.qualified())) {
+    return {.kind = CallKind::ConstantFoldable, .states = query->settings};
   }
+  if (PyFunction_Check(function.get())) return classifyPythonFunction(name);
   if (std::ranges::find(kOperationModules, name.module) != kOperationModules.end()) {
     const char* reason = reasonAgainstOperation(name.name);
     return reason ? unsupported(reason) : graphOperation(name.name);
@@ -115,8 +95,10 @@ CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
     PyErr_Clear();
     return known && known.get() == reinterpret_cast<PyObject*>(type.get());
   };
-  if (is("device") || is("Size") || is("finfo") || is("iinfo"))
-    return {.kind = CallKind::ConstantFoldable};
+  if (is("device") || is("Size") || is("iinfo")) return {.kind = CallKind::ConstantFoldable};
+  if (is("finfo")) {
+    return {.kind = CallKind::ConstantFoldable, .states = settingBit(TorchSetting::default_dtype)};
+  }
   if (is("Generator"))
     return unsupported(
         "the graph cannot hold the state of a random number generator; make it outside");

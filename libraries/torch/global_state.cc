@@ -1,41 +1,24 @@
 #include "libraries/torch/global_state.h"
 
+#include <array>
+#include <bit>
 #include <cstdint>
+#include <vector>
 
 #include "core/ref.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/version_tags.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/float32_precision.h"
 #include "libraries/torch/thread_state.h"
+#include "libraries/torch/torch_module.h"
 #include "libraries/torch/torch_symbols.h"
+#include "libraries/verification.h"
 
 namespace armature {
 namespace {
 
-// Every setting is a number. The first ones are modes of the thread, which ThreadWords shows too.
-#define TORCH_MODES(SETTING)    \
-  SETTING(grad_mode)            \
-  SETTING(inference_mode)       \
-  SETTING(autocast_cpu)         \
-  SETTING(autocast_cuda)        \
-  SETTING(torch_function)       \
-  SETTING(torch_function_modes) \
-  SETTING(function_mode_kinds)  \
-  SETTING(torch_dispatch_modes)
-
-#define TORCH_OPTIONS(SETTING)      \
-  SETTING(autocast_cpu_dtype)       \
-  SETTING(autocast_cuda_dtype)      \
-  SETTING(autocast_cache)           \
-  SETTING(default_dtype)            \
-  SETTING(default_device)           \
-  SETTING(deterministic_algorithms) \
-  SETTING(deterministic_warn_only)  \
-  SETTING(fp32_precision)           \
-  SETTING(fp16_reduced_precision)   \
-  SETTING(bf16_reduced_precision)   \
-  SETTING(num_threads)
-
+// Every setting is a number.
 struct Modes {
 #define SETTING(name) int64_t name;
   TORCH_MODES(SETTING)
@@ -48,10 +31,20 @@ struct Options {
   bool operator==(const Options&) const = default;
 };
 
+constexpr size_t kAskedCount = 0
+#define SETTING(name) +1
+    TORCH_ASKED(SETTING);
+#undef SETTING
+
+constexpr auto kFirstAsked = static_cast<unsigned>(TorchSetting::autocast_device_dtypes);
+constexpr uint64_t kAllAsked = ~uint64_t{0} << kFirstAsked;
+
 struct TorchState {
   ThreadWords words;
   Modes modes;
   Options options;
+  uint64_t asked;                            // bits of those that follow
+  std::array<int64_t, kAskedCount> answers;  // 0 for those that are not asked
 };
 
 // --- Asking torch's Python interface: always possible, slow.
@@ -71,18 +64,44 @@ int64_t numberOf(BorrowedRef<> result) {
   return number ? PyLong_AsLongLong(number.get()) : -1;
 }
 
-int64_t askPython(const char* name, const char* argument = nullptr) {
+Ref<> callBinding(const char* name, const char* argument = nullptr) {
   static PyObject* const torchC = PyImport_ImportModule("torch._C");
-  Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC, name, "s", argument)
-                                       : PyObject_CallMethod(torchC, name, nullptr));
+  return Ref<>::steal(argument ? PyObject_CallMethod(torchC, name, "s", argument)
+                               : PyObject_CallMethod(torchC, name, nullptr));
+}
+
+// -1 where this torch has no such function.
+int64_t askPython(const char* name, const char* argument = nullptr) {
+  Ref<> result = callBinding(name, argument);
   int64_t value = result ? numberOf(result) : -1;
   PyErr_Clear();
   return value;
 }
 
+// What autocast does on each kind of device that it knows.
+template <class Ask>
+int64_t overAutocastDevices(Ask ask) {
+  static const auto& devices = *new std::vector<const char*>([] {
+    std::vector<const char*> known;
+    for (const char* name :
+         {"cpu", "cuda", "xpu", "mps", "mtia", "hpu", "xla", "ipu", "maia", "privateuseone"}) {
+      if (askPython("_is_autocast_available", name) == 1) known.push_back(name);
+    }
+    return known;
+  }());
+  uint64_t packed = 1;
+  for (const char* device : devices) packed = packed * 64 + static_cast<uint64_t>(ask(device) + 1);
+  return static_cast<int64_t>(packed);
+}
+
 // --- Asking torch's C++ functions.
 
 using Context = void;
+
+template <class Function>
+Function* symbolFor(const char* name) {
+  return trusts("torch.symbols") ? torchFunction<Function>(name) : nullptr;
+}
 
 // A C++ function, and the Python function that it must agree with. Where the one is missing, or did
 // not agree, the other is asked.
@@ -94,7 +113,7 @@ struct Reader {
   Result (*function)(Arguments...) = nullptr;
 
   void prepare(Arguments... arguments) {
-    function = torchFunction<Result(Arguments...)>(symbol);
+    function = symbolFor<Result(Arguments...)>(symbol);
     if (function && function(arguments...) != askPython(pythonName, pythonArgument))
       function = nullptr;
   }
@@ -110,7 +129,7 @@ constexpr const char* autocastDType = "_ZN2at8autocast18get_autocast_dtypeEN3c10
 class Readers {
  public:
   Readers() {
-    if (auto globalContext = torchFunction<Context*()>("_ZN2at13globalContextEv"))
+    if (auto globalContext = symbolFor<Context*()>("_ZN2at13globalContextEv"))
       context_ = globalContext();
     gradMode_.prepare();
     inferenceMode_.prepare();
@@ -123,12 +142,12 @@ class Readers {
     autocastCudaDType_.prepare(cuda);
     autocastCache_.prepare();
     numThreads_.prepare();
-    defaultDType_ = torchFunction<int8_t()>("_ZN3c1031get_default_dtype_as_scalartypeEv");
+    defaultDType_ = symbolFor<int8_t()>("_ZN3c1031get_default_dtype_as_scalartypeEv");
     if (context_) {
       deterministic_.prepare(context_);
       warnOnly_.prepare(context_);
-      fp16_ = torchFunction<uint8_t(Context*)>("_ZNK2at7Context24allowFP16ReductionCuBLASEv");
-      bf16_ = torchFunction<uint8_t(Context*)>("_ZNK2at7Context24allowBF16ReductionCuBLASEv");
+      fp16_ = symbolFor<uint8_t(Context*)>("_ZNK2at7Context24allowFP16ReductionCuBLASEv");
+      bf16_ = symbolFor<uint8_t(Context*)>("_ZNK2at7Context24allowBF16ReductionCuBLASEv");
       precision_.find(context_);
     }
     deviceModule_ = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
@@ -143,6 +162,9 @@ class Readers {
             .inference_mode = inferenceMode_(),
             .autocast_cpu = autocastCpu_(cpu),
             .autocast_cuda = autocastCuda_(cuda),
+            .autocast_devices = overAutocastDevices(
+                [](const char* device) { return askPython("is_autocast_enabled", device); }),
+            .jit_tracing = askPython("_is_tracing"),
             .torch_function = functionState_(),
             .torch_function_modes = functionModes_(),
             .function_mode_kinds = static_cast<int64_t>(askFunctionModes()),
@@ -169,8 +191,14 @@ class Readers {
 
  private:
   int64_t fp32Precision() const {
-    return precision_.found() ? static_cast<int64_t>(precision_.packed())
-                              : askPython("_get_cublas_allow_tf32");
+    return precision_.found() ? static_cast<int64_t>(precision_.packed()) : askFloat32Precision();
+  }
+
+  // "highest", "high" or "medium": their first and third letters tell.
+  static int64_t askFloat32Precision() {
+    Ref<> name = callBinding("_get_float32_matmul_precision");
+    std::string_view text = stringView(name);
+    return text.size() > 2 ? text[0] << 8 | text[2] : -1;
   }
 
   static int64_t askDefaultDType() {
@@ -227,6 +255,106 @@ class Readers {
   bool hasThreadWords_ = false;
 };
 
+// --- What only programs that ask depend on: always through Python.
+
+// An attribute of a module that is imported, else null. Borrowed.
+PyObject* moduleAttribute(const char* module, const char* name) {
+  PyObject* dict = TorchModule::modules().dictOf(module);
+  PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;
+  PyErr_Clear();
+  return value;
+}
+
+// An attribute of an object's own dict, else null. Borrowed.
+PyObject* ownAttribute(PyObject* object, const char* name) {
+  PyObject* dict = object ? cpython::materializedInstanceDict(object) : nullptr;
+  PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;
+  PyErr_Clear();
+  return value;
+}
+
+// torch.onnx's two flags.
+int64_t onnxExport() {
+  PyObject* globals =
+      moduleAttribute("torch.onnx._internal.torchscript_exporter._globals", "GLOBALS");
+  bool exports =
+      ownAttribute(globals, "_in_onnx_export") == Py_True ||
+      moduleAttribute("torch.onnx._internal.exporter._flags", "_is_onnx_exporting") == Py_True;
+  return exports;
+}
+
+// The rank and the size of the default process group; -1 where there is none.
+int64_t processGroup() {
+  PyObject* world = moduleAttribute("torch.distributed.distributed_c10d", "_world");
+  PyObject* group = ownAttribute(world, "_default_pg");
+  if (!group || group == Py_None) return -1;
+  Ref<> kept = Ref<>::create(group);
+  auto number = [&](const char* method) {
+    Ref<> result = Ref<>::steal(PyObject_CallMethod(kept.get(), method, nullptr));
+    int64_t value = result ? PyLong_AsLongLong(result.get()) : -1;
+    PyErr_Clear();
+    return value;
+  };
+  return number("rank") << 32 | number("size");
+}
+
+int64_t answer(TorchSetting setting) {
+  switch (setting) {
+    case TorchSetting::autocast_device_dtypes:
+      return overAutocastDevices(
+          [](const char* device) { return askPython("get_autocast_dtype", device); });
+    case TorchSetting::anomaly_mode:
+      return askPython("is_anomaly_enabled");
+    case TorchSetting::anomaly_check_nan:
+      return askPython("is_anomaly_check_nan_enabled");
+    case TorchSetting::warn_always:
+      return askPython("_get_warnAlways");
+    case TorchSetting::num_interop_threads:
+      return askPython("get_num_interop_threads");
+    case TorchSetting::flash_sdp:
+      return askPython("_get_flash_sdp_enabled");
+    case TorchSetting::math_sdp:
+      return askPython("_get_math_sdp_enabled");
+    case TorchSetting::mem_efficient_sdp:
+      return askPython("_get_mem_efficient_sdp_enabled");
+    case TorchSetting::cudnn_sdp:
+      return askPython("_get_cudnn_sdp_enabled");
+    case TorchSetting::overrideable_sdp:
+      return askPython("_get_overrideable_sdp_enabled");
+    case TorchSetting::math_sdp_reduction:
+      return askPython("_get_math_sdp_allow_fp16_bf16_reduction");
+    case TorchSetting::cudnn_enabled:
+      return askPython("_get_cudnn_enabled");
+    case TorchSetting::cudnn_benchmark:
+      return askPython("_get_cudnn_benchmark");
+    case TorchSetting::cudnn_deterministic:
+      return askPython("_get_cudnn_deterministic");
+    case TorchSetting::mkldnn_enabled:
+      return askPython("_get_mkldnn_enabled");
+    case TorchSetting::cuda_device:
+      return askPython("_cuda_getDevice");
+    case TorchSetting::cuda_initialized:
+      return moduleAttribute("torch.cuda", "_initialized") == Py_True;
+    case TorchSetting::onnx_export:
+      return onnxExport();
+    case TorchSetting::process_group:
+      return processGroup();
+    default:
+      return 0;
+  }
+}
+
+// Calls `use(index, now)` for each setting that is asked, while it returns true.
+template <class Use>
+bool forEachAsked(uint64_t asked, Use use) {
+  for (asked &= kAllAsked; asked; asked &= asked - 1) {
+    auto number = static_cast<unsigned>(std::countr_zero(asked));
+    if (number - kFirstAsked >= kAskedCount) break;
+    if (!use(number - kFirstAsked, answer(static_cast<TorchSetting>(number)))) return false;
+  }
+  return true;
+}
+
 const Readers& readers() {
   static const Readers& instance = *new Readers;  // torch outlives us
   return instance;
@@ -241,13 +369,31 @@ const TorchState* parse(const std::string& state) {
 
 }  // namespace
 
+std::vector<const char*> torchSettingNames(uint64_t settings) {
+  static constexpr const char* kNames[] = {
+#define SETTING(name) #name,
+      TORCH_MODES(SETTING) TORCH_OPTIONS(SETTING) TORCH_ASKED(SETTING)
+#undef SETTING
+  };
+  std::vector<const char*> names;
+  for (; settings; settings &= settings - 1) {
+    names.push_back(kNames[std::countr_zero(settings)]);
+  }
+  return names;
+}
+
 void prepareTorchState() { readers(); }
 
-std::string captureTorchState() {
+std::string captureTorchState(uint64_t asked) {
   TorchState state{};
   if (readers().hasThreadWords()) state.words = threadWords();
   state.modes = readers().modes();
   state.options = readers().options();
+  state.asked = asked & kAllAsked;
+  forEachAsked(asked, [&](size_t index, int64_t now) {
+    state.answers[index] = now;
+    return true;
+  });
   return std::string(reinterpret_cast<const char*>(&state), sizeof state);
 }
 
@@ -257,7 +403,9 @@ bool torchStateMatches(const std::string& state) {
   const Readers& read = readers();
   bool modesMatch =
       read.hasThreadWords() ? expected->words == threadWords() : expected->modes == read.modes();
-  return modesMatch && expected->options == read.options();
+  return modesMatch && expected->options == read.options() &&
+         forEachAsked(expected->asked,
+                      [&](size_t index, int64_t now) { return expected->answers[index] == now; });
 }
 
 std::string explainTorchState(const std::string& state) {
@@ -277,6 +425,15 @@ std::string explainTorchState(const std::string& state) {
 #define SETTING(name) compare(#name, expected->options.name, options.name);
   TORCH_OPTIONS(SETTING)
 #undef SETTING
+  static constexpr const char* kAskedNames[] = {
+#define SETTING(name) #name,
+      TORCH_ASKED(SETTING)
+#undef SETTING
+  };
+  forEachAsked(expected->asked, [&](size_t index, int64_t now) {
+    compare(kAskedNames[index], expected->answers[index], now);
+    return true;
+  });
   if (text.empty() && readers().hasThreadWords() && !(expected->words == threadWords()))
     text = "the thread's dispatch keys differ";
   return text;

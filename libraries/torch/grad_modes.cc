@@ -1,24 +1,64 @@
 #include "libraries/torch/grad_modes.h"
 
+#include "libraries/torch/torch_module.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
 
 namespace armature {
 
 namespace {
 
+const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
+
+void setMode(Translator& translator, uint32_t mode) {
+  static PyObject* const target = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
+    return module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
+  }();
+  translator.changeMode(torchLibrary(), target, mode ? Py_True : Py_False, mode);
+}
+
+// no_grad and enable_grad: the mode holds inside the with statement.
+class GradModeModel : public ContextManagerModel {
+ public:
+  void enter(Translator& translator, ContextManagerVariable& manager) const override {
+    assignTrailed(translator.trail, manager.previous, translator.mode(torchLibrary()));
+    setMode(translator, manager.target);
+  }
+  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+    setMode(translator, manager.previous);
+  }
+  std::vector<std::pair<const char*, Value>> attributes(
+      const ContextManagerVariable& manager) const override {
+    return {{"prev", Value::boolean(manager.previous)}};
+  }
+};
+
+// set_grad_enabled(mode) sets the mode when it is made; its end puts the old one back.
+class SetGradEnabledModel : public GradModeModel {
+ public:
+  void enter(Translator& translator, ContextManagerVariable& manager) const override {
+    if (translator.mode(torchLibrary()) != manager.target) setMode(translator, manager.target);
+  }
+  std::vector<std::pair<const char*, Value>> attributes(
+      const ContextManagerVariable& manager) const override {
+    return {{"prev", Value::boolean(manager.previous)}, {"mode", Value::boolean(manager.target)}};
+  }
+};
+
 template <bool kTarget>
 Value makeMode(Translator& translator, const Value& callable, CallArguments& arguments) {
+  static const GradModeModel model;
   if (!arguments.values.empty()) {
     throw GraphBreak(GraphBreakKind::GradModeDecorator, describe(callable));
   }
-  return translator.make<ContextManagerVariable>(typeOf(callable), callable, kTarget, false);
+  return translator.make<ContextManagerVariable>(typeOf(callable), callable, model, kTarget);
 }
 
-// set_grad_enabled(mode) sets the mode when it is called; as a context manager it puts the old one
-// back at the end.
 Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArguments& arguments) {
+  static const SetGradEnabledModel model;
   const Value* mode = arguments.keyword("mode");
   if (!mode && arguments.positionalCount() == 1) mode = &arguments.values[0];
   if (!mode || arguments.values.size() != 1) {
@@ -26,23 +66,24 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
   }
   int target = isTrue(translator, *mode);
   if (target < 0) return Value();
-  auto* manager =
-      translator.make<ContextManagerVariable>(typeOf(callable), callable, target != 0, true);
-  manager->enter(translator);
+  auto* manager = translator.make<ContextManagerVariable>(typeOf(callable), callable, model,
+                                                          static_cast<uint32_t>(target));
+  assignTrailed(translator.trail, manager->previous, translator.mode(torchLibrary()));
+  setMode(translator, manager->target);
   return manager;
 }
 
 // The mode is the trace's: what the graph has set so far, not what is set while tracing.
 Value isGradEnabled(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "is_grad_enabled", arguments, 0, 0)) return Value();
-  translator.guardGlobalState();
-  return Value::boolean(translator.gradEnabled());
+  translator.observeState();
+  return Value::boolean(translator.mode(torchLibrary()) != 0);
 }
 
 }  // namespace
 
 void registerGradModes() {
-  PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+  PyObject* torch = TorchModule::get()->torch.get();
   auto add = [&](const char* name, BuiltinHandler handler) {
     PyObject* type = PyObject_GetAttrString(torch, name);
     if (type) registerObjectHandler(type, handler);

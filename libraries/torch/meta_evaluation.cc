@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 
+#include <optional>
 #include <string>
 
 #include "core/graph_break.h"
@@ -9,7 +10,7 @@
 #include "guards/array_library.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/dtypes.h"
-#include "libraries/torch/evaluation_state.h"
+#include "libraries/torch/mode_scope.h"
 
 namespace armature {
 
@@ -49,13 +50,14 @@ class Evaluation {
   ResultStructure run() {
     lookAtArguments();
     stand_ = needsFake() ? Stand::Fake : Stand::Meta;
+    std::optional<ResultStructure> result;
     {
-      EvaluationState state(torch_);
-      Ref<> result = call(state);
-      if (result) return structure(result);
+      ModeScope state;
+      if (Ref<> object = call(state)) result = structure(object);
     }
     // An interrupt is not the operation's.
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PendingPythonException();
+    if (interrupted()) throw PendingPythonException();
+    if (result) return *result;
     if (PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
       PyErr_Clear();
       breakOnData(node_);
@@ -147,7 +149,7 @@ class Evaluation {
   }
 
   // The result of the operation on stand-ins; null with the exception set.
-  Ref<> call(EvaluationState& state) {
+  Ref<> call(ModeScope& state) {
     standIns_.clear();
     if (!state.leaveModes(keepFunctionModes_)) return nullptr;
     if (stand_ == Stand::Fake && !state.enter(fakeMode())) return nullptr;
@@ -170,8 +172,8 @@ class Evaluation {
       Ref<> value = argument(keyword, stringView(name) == "device");
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
     }
-    EvaluationState gradMode(torch_);
-    if (!gradMode.setGradEnabled(node_.gradEnabled)) return nullptr;
+    ModeScope gradMode;
+    if (!gradMode.setGradEnabled(node_.mode != 0)) return nullptr;
     if (node_.operation == NodeOperation::CallFunction) {
       return Ref<>::steal(PyObject_Call(node_.target.get(), arguments.get(), keywords.get()));
     }
@@ -398,8 +400,13 @@ class Evaluation {
     Ref<> ownedType = Ref<>::steal(type), ownedValue = Ref<>::steal(value);
     Ref<> ownedTraceback = Ref<>::steal(traceback);
     stand_ = Stand::Real;
-    EvaluationState state(torch_);
-    if (call(state)) breakOnData(node_);
+    bool succeeded;
+    {
+      ModeScope state;
+      succeeded = static_cast<bool>(call(state));
+    }
+    if (interrupted()) throw PendingPythonException();
+    if (succeeded) breakOnData(node_);
     return failed();
   }
 

@@ -4,7 +4,10 @@
 #include <vector>
 
 #include "core/describe.h"
+#include "core/pending_python_exception.h"
 #include "libraries/torch/global_state.h"
+#include "libraries/torch/mode_scope.h"
+#include "libraries/verification.h"
 
 namespace armature {
 namespace {
@@ -14,7 +17,7 @@ namespace {
 constexpr const char* exampleProgram = R"(
 import torch
 examples = []
-with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch.inference_mode(False):
+with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch._C._InferenceMode(False):
     def empty(sizes, dtype=torch.float32, device='cpu', **options):
         return torch.empty(sizes, dtype=dtype, device=device, **options)
     strided = empty((7, 11, 13))
@@ -28,7 +31,7 @@ with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch.in
         torch.nn.Parameter(empty((4, 9)), requires_grad=False),
     ]
     examples.append(examples[-3].transpose(0, 1))
-    with torch.inference_mode():
+    with torch._C._InferenceMode(True):
         examples.append(empty((9, 2)))
 )";
 
@@ -43,7 +46,7 @@ std::vector<TensorExample> makeExamples(const TensorAccess& attributes) {
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
   Ref<> done = Ref<>::steal(PyRun_String(exampleProgram, Py_file_input, names.get(), names.get()));
   if (!done) {
-    PyErr_Clear();
+    clearUnlessInterrupted();
     return {};
   }
   std::vector<TensorExample> examples;
@@ -75,9 +78,11 @@ std::unique_ptr<TensorReader> TensorReader::create() {
   if (!reader->tensorType_ || !reader->parameterType_ || !reader->attributes_) return nullptr;
   std::vector<TensorExample> examples = makeExamples(*reader->attributes_);
   if (!examples.empty()) {
-    reader->functions_ = functionAccess(*reader->attributes_, examples);
+    if (trusts("torch.functions")) {
+      reader->functions_ = functionAccess(*reader->attributes_, examples);
+    }
     // The functions prove that a tensor's object holds what the layout is searched in.
-    if (reader->functions_) reader->layout_ = layoutAccess(examples);
+    if (reader->functions_ && trusts("torch.layout")) reader->layout_ = layoutAccess(examples);
   }
   reader->use("");
   prepareTorchState();
@@ -97,7 +102,9 @@ bool TensorReader::read(BorrowedRef<> object, TensorMetadata& metadata, std::str
   return false;
 }
 
-std::string TensorReader::captureGlobalState() const { return captureTorchState(); }
+std::string TensorReader::captureGlobalState(uint64_t asked) const {
+  return captureTorchState(asked);
+}
 
 bool TensorReader::globalStateMatches(const std::string& state) const {
   return torchStateMatches(state);
@@ -128,9 +135,14 @@ bool registerTorch() {
   if (!module || !PyModule_Check(module)) return false;
   PyObject* names = PyModule_GetDict(module);
   if (!PyDict_GetItemString(names, "nn") || !PyDict_GetItemString(names, "compile")) return false;
-  registered = TensorReader::create().release();
+  try {
+    registered = TensorReader::create().release();
+  } catch (const PendingPythonException&) {
+    return false;
+  }
   refused = !registered;
   if (registered) registerArrayLibrary(ArrayLibraryKind::Torch, registered);
+  if (refused) warnOfRefusal("torch", "its tensors lack attributes that are needed");
   return registered;
 }
 

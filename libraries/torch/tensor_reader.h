@@ -21,7 +21,7 @@ class TensorReader : public ArrayLibrary {
   }
   bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const override;
 
-  std::string captureGlobalState() const override;
+  std::string captureGlobalState(uint64_t asked) const override;
   bool globalStateMatches(const std::string& state) const override;
   std::string explainGlobalState(const std::string& state) const override;
 
@@ -41,7 +41,8 @@ class TensorReader : public ArrayLibrary {
 };
 
 // Registers torch with the guards if Python has imported it; true if it is registered. Cheap when
-// there is nothing to do; sets no exception; never imports torch.
+// there is nothing to do; never imports torch. Sets an exception only where the program is
+// interrupted meanwhile, or has made warnings errors; then the next call tries again.
 bool registerTorch();
 
 // For tests: chooses the way tensors are read (see TensorReader::use). Needs torch registered.

@@ -6,9 +6,12 @@
 
 #include <llvm/ADT/Hashing.h>
 
+#include "core/pending_python_exception.h"
 #include "core/ref.h"
 #include "guards/object_access.h"
+#include "libraries/torch/mode_scope.h"
 #include "libraries/torch/torch_symbols.h"
+#include "libraries/verification.h"
 
 namespace armature {
 namespace {
@@ -95,33 +98,16 @@ __attribute__((noinline)) uint64_t functionModes(const TorchFunctionState& state
   return fingerprint;
 }
 
-// Changes one mode after the other; at each yield one of them differs from what it was.
-constexpr const char* probeProgram = R"(
-import torch
-def probe():
-    grad = torch.is_grad_enabled()
-    torch._C._set_grad_enabled(not grad)
-    yield
-    torch._C._set_grad_enabled(grad)
-    with torch.inference_mode(not torch.is_inference_mode_enabled()):
-        yield
-    for device in 'cpu', 'cuda':
-        enabled = torch.is_autocast_enabled(device)
-        torch.set_autocast_enabled(device, not enabled)
-        yield
-        torch.set_autocast_enabled(device, enabled)
-    torch._C._push_on_torch_function_stack(torch.overrides.BaseTorchFunctionMode())
-    yield
-    torch._C._pop_torch_function_stack()
-    with torch.device('meta'):
-        yield
-    with torch._C.DisableTorchFunction():
-        yield
-    with torch._C.DisableTorchFunctionSubclass():
-        yield
-    with torch.utils._python_dispatch.TorchDispatchMode():
-        yield
-probe = probe()
+// What the probes push; made beforehand, since their constructors are Python code.
+constexpr const char* objectsProgram = R"(
+import torch.overrides
+import torch.utils._device
+import torch.utils._python_dispatch
+objects = (
+    torch.overrides.BaseTorchFunctionMode(),
+    torch.utils._device.DeviceContext('meta'),
+    torch.utils._python_dispatch.TorchDispatchMode(),
+)
 )";
 
 AutogradImage autogradImage() {
@@ -141,38 +127,64 @@ bool findAutogradFlags(const AutogradImage& before, const AutogradImage& after) 
   return differences == 1;
 }
 
-bool probe(BorrowedRef<> generator) {
+bool isOn(const char* query, const char* argument = nullptr) {
+  static PyObject* const torchC = PyImport_ImportModule("torch._C");
+  Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC, query, "s", argument)
+                                       : PyObject_CallMethod(torchC, query, nullptr));
+  PyErr_Clear();
+  return result.get() == Py_True;
+}
+
+// Changes one mode after the other; do the words differ each time, and are they back at the end?
+bool probe(PyObject* objects) {
+  auto object = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(objects, i); };
   AutogradImage before = autogradImage();
-  Ref<> step = Ref<>::steal(PyIter_Next(generator));
-  if (!step || !findAutogradFlags(before, autogradImage())) return false;
-  findPlaces();
-  ThreadWords first = threadWords();
-  Ref<> second = Ref<>::steal(PyIter_Next(generator));
-  // Between the probes there is no moment without one, so the unchanged state is known last.
-  std::array<ThreadWords, 9> seen{first};
-  size_t count = 1;
-  for (step = second; step; step = Ref<>::steal(PyIter_Next(generator))) {
-    if (count == seen.size()) return false;
-    seen[count++] = threadWords();
-    if (seen[count - 1].functionModes != askFunctionModes()) return false;
+  {
+    ModeScope scope;
+    if (!scope.setGradEnabled(!isOn("is_grad_enabled")) ||
+        !findAutogradFlags(before, autogradImage())) {
+      return false;
+    }
   }
-  if (PyErr_Occurred() || count != seen.size()) return false;
+  findPlaces();
   ThreadWords unchanged = threadWords();
-  for (const ThreadWords& words : seen)
-    if (words == unchanged) return false;
-  return autogradImage() == before;
+  auto shows = [&](auto change) {
+    ModeScope scope;
+    if (!change(scope)) return false;
+    ThreadWords changed = threadWords();
+    return !(changed == unchanged) && changed.functionModes == askFunctionModes();
+  };
+  auto autocast = [](const char* device) {
+    return [device](ModeScope& scope) {
+      return scope.setAutocast(device, !isOn("is_autocast_enabled", device));
+    };
+  };
+  bool showsAll =
+      shows([](ModeScope& scope) { return scope.setGradEnabled(!isOn("is_grad_enabled")); }) &&
+      shows(autocast("cpu")) && shows(autocast("cuda")) &&
+      shows([&](ModeScope& scope) { return scope.pushFunctionMode(object(0)); }) &&
+      shows([&](ModeScope& scope) { return scope.pushFunctionMode(object(1)); }) &&
+      shows([&](ModeScope& scope) { return scope.pushDispatchMode(object(2)); }) &&
+      shows([](ModeScope& scope) {
+        PyObject* other = isOn("is_inference_mode_enabled") ? Py_False : Py_True;
+        return scope.enterBinding("_InferenceMode", other);
+      }) &&
+      shows([](ModeScope& scope) { return scope.enterBinding("DisableTorchFunction"); }) &&
+      shows([](ModeScope& scope) { return scope.enterBinding("DisableTorchFunctionSubclass"); });
+  return showsAll && threadWords() == unchanged && autogradImage() == before;
 }
 
 }  // namespace
 
 bool prepareThreadWords() {
+  if (!trusts("torch.thread_words")) return false;
   if (!functions().autogradState || !functions().torchFunctionState || !Functions::dispatchKeys())
     return false;
   Ref<> names = Ref<>::steal(PyDict_New());
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  Ref<> done = Ref<>::steal(PyRun_String(probeProgram, Py_file_input, names.get(), names.get()));
-  bool proved = done && probe(PyDict_GetItemString(names.get(), "probe"));
-  PyErr_Clear();
+  Ref<> done = Ref<>::steal(PyRun_String(objectsProgram, Py_file_input, names.get(), names.get()));
+  bool proved = done && probe(PyDict_GetItemString(names.get(), "objects"));
+  clearUnlessInterrupted();
   return proved;
 }
 

@@ -9,13 +9,17 @@
 #include "cpython/function_layout.h"
 #include "guards/array_library.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/grad_modes.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/overriding.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/torch_constants.h"
+#include "variables/translator.h"
 
 namespace armature {
 
@@ -221,13 +225,58 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
                 callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
-  if (name == "_set_grad_enabled") return NodeEffect::GradMode;
+  if (name == "_set_grad_enabled") return NodeEffect::Mode;
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
   // (operator.and_ is named after a keyword.)
   bool isOperator = callable.module == "operator";
   bool isInPlace = isOperator ? isInPlaceOperator(name) : isInPlaceName(name);
   bool changes = isInPlace || isInPlaceCall(node) || isRandomName(name) || hasOtherEffects(name);
   return changes ? NodeEffect::Other : NodeEffect::None;
+}
+
+const ArrayConventions& TorchLibrary::conventions() const {
+  static constexpr ArrayConventions conventions = {.word = "tensor",
+                                                   .lengthOfScalar = "len() of a 0-d tensor",
+                                                   .leavesOthers = true,
+                                                   .hashedByIdentity = true};
+  return conventions;
+}
+
+bool TorchLibrary::isOperationAttribute(std::string_view name) const {
+  return name == "T" || name == "mT" || name == "H" || name == "mH" || name == "real" ||
+         name == "imag" || name == "data";
+}
+
+uint32_t TorchLibrary::observedBy(std::string_view name) const {
+  if (name == "dtype" || name == "itemsize" || name == "is_floating_point" ||
+      name == "is_complex" || name == "element_size") {
+    return ObservedDType;
+  }
+  if (name == "device" || name == "is_cuda" || name == "is_cpu" || name == "get_device") {
+    return ObservedDevice;
+  }
+  if (name == "ndim" || name == "dim" || name == "ndimension") return ObservedDimension;
+  if (name == "shape" || name == "size" || name == "numel" || name == "__len__") {
+    return ObservedDimension | ObservedSizes;
+  }
+  if (name == "requires_grad") return ObservedRequiresGrad;
+  return ObservedEverything;
+}
+
+CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
+                                llvm::ArrayRef<Value> arguments) const {
+  for (const Value& argument : arguments) {
+    if (const char* reason = reasonOfOverride(translator, torch_, argument)) {
+      return {.kind = CallKind::Unsupported, .reason = reason};
+    }
+  }
+  return rule;
+}
+
+uint32_t TorchLibrary::currentMode() const {
+  Ref<> enabled = Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "is_grad_enabled", nullptr));
+  PyErr_Clear();
+  return enabled.get() != Py_False;
 }
 
 bool registerTorchLibrary() {
@@ -240,6 +289,8 @@ bool registerTorchLibrary() {
   PyErr_Clear();
   registerTorchConstants(*torch);
   registerLibrary(new TorchLibrary(*torch));
+  registerGradModes();
+  registerCompilerQueries();
   return true;
 }
 

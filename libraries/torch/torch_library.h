@@ -12,10 +12,19 @@ class TorchLibrary : public Library {
 
   ArrayLibraryKind kind() const override { return ArrayLibraryKind::Torch; }
   PyTypeObject* arrayType() const override { return torch_.tensorType.get(); }
+  bool isArrayType(PyTypeObject* type) const override {
+    return type == torch_.tensorType.get() || type == torch_.parameterType.get();
+  }
+  const ArrayConventions& conventions() const override;
+  uint32_t observedBy(std::string_view attribute) const override;
+  bool isOperationAttribute(std::string_view attribute) const override;
   CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);
   }
+  CallRule dispatch(Translator& translator, const CallRule& rule,
+                    llvm::ArrayRef<Value> arguments) const override;
+  uint32_t currentMode() const override;
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;

@@ -32,14 +32,16 @@ const TorchModule* find() {
   auto found = TorchModule{
       .torch = torch,
       .tensorType = type(torch, {"Tensor"}),
+      .parameterType = type(torch, {"nn", "Parameter"}),
       .variableFunctions = attribute(torch, {"_C", "_VariableFunctions"}),
       .opOverload = type(torch, {"_ops", "OpOverload"}),
       .opOverloadPacket = type(torch, {"_ops", "OpOverloadPacket"}),
       .higherOrderOperator = type(torch, {"_ops", "HigherOrderOperator"}),
       .schemasForOperator = attribute(torch, {"_C", "_jit_get_schemas_for_operator"}),
   };
-  bool complete = found.tensorType && found.variableFunctions && found.opOverload &&
-                  found.opOverloadPacket && found.higherOrderOperator && found.schemasForOperator;
+  bool complete = found.tensorType && found.parameterType && found.variableFunctions &&
+                  found.opOverload && found.opOverloadPacket && found.higherOrderOperator &&
+                  found.schemasForOperator;
   return complete ? new TorchModule(std::move(found)) : nullptr;
 }
 

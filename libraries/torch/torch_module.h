@@ -10,6 +10,7 @@ namespace armature {
 struct TorchModule {
   Ref<> torch;
   Ref<PyTypeObject> tensorType;
+  Ref<PyTypeObject> parameterType;
   Ref<> variableFunctions;  // torch._C._VariableFunctions, home of torch.add and the like
   Ref<PyTypeObject> opOverload;
   Ref<PyTypeObject> opOverloadPacket;

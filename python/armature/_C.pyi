@@ -175,6 +175,8 @@ def set_tensor_access(name: str, /) -> str:
     """Chooses how tensors are read: "layout", "functions" or "attributes". Returns the fastest
     way that was verified."""
 
+def distrust(way: str) -> None: ...
+def torch_queries() -> list[tuple[str, list[str]]]: ...
 def global_state() -> bytes:
     """Torch's global state."""
 

@@ -49,6 +49,12 @@ class IgnoringObserver : public Observer {
   void observe(Node*, uint32_t) override {}
 };
 
+void requireTorch() {
+  registerTorch();
+  if (PyErr_Occurred()) throw PendingPythonException();
+  if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+}
+
 // A graph from a description: a dict of
 //   inputs: [(name, example), …]; a name "a.b[c]" is an item of the attribute b of the local a
 //   nodes: [(operation, target, arguments, keywords[, options]), …]; options: a dict of
@@ -165,7 +171,7 @@ class GraphBuilder {
       text(variable);
       node->variableName = Ref<>::create(variable);
     }
-    if (option("grad_enabled") == Py_False) node->gradEnabled = false;
+    if (option("grad_enabled") == Py_False) node->mode = 0;
     nodes_.push_back(node);
   }
 
@@ -211,8 +217,7 @@ class GraphBuilder {
   }
 
   void evaluate() {
-    registerTorch();
-    if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    requireTorch();
     IgnoringObserver observer;
     for (Node* node : nodes_) {
       ResultStructure result = findLibrary(ArrayLibraryKind::Torch)->evaluate(node, observer);
@@ -322,8 +327,7 @@ PyObject* torchRule(PyObject*, PyObject* arguments) {
   int useTorch;
   if (!PyArg_ParseTuple(arguments, "O!p", &PyDict_Type, &description, &useTorch)) return nullptr;
   return guarded([&]() -> Ref<> {
-    registerTorch();
-    if (!registerTorchLibrary()) throw std::runtime_error("torch is not imported");
+    requireTorch();
     GraphBuilder builder(description);
     const Library& library = *findLibrary(ArrayLibraryKind::Torch);
     IgnoringObserver observer;

@@ -14,7 +14,10 @@
 #include "guards/array_library.h"
 #include "guards/check_function_manager.h"
 #include "libraries/numpy/array_reader.h"
+#include "libraries/torch/global_state.h"
+#include "libraries/torch/queries.h"
 #include "libraries/torch/tensor_reader.h"
+#include "libraries/verification.h"
 
 namespace armature {
 namespace {
@@ -134,9 +137,15 @@ const Source* parseSource(const World& world, PyObject* description, int depth =
   }
 }
 
-std::shared_ptr<const TensorMetadata> readMetadata(PyObject* array) {
+void registerArrayLibraries() {
   registerTorch();
+  if (PyErr_Occurred()) throw PendingPythonException();
   registerNumPy();
+  if (PyErr_Occurred()) throw PendingPythonException();
+}
+
+std::shared_ptr<const TensorMetadata> readMetadata(PyObject* array) {
+  registerArrayLibraries();
   std::string why = "neither torch nor NumPy knows it";
   for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
     const ArrayLibrary* library = arrayLibrary(kind);
@@ -231,8 +240,7 @@ PyObject* newManager(PyTypeObject* type, PyObject* arguments, PyObject* keywords
                                    &captures, &example, &cells))
     return nullptr;
   return guarded([&]() -> PyObject* {
-    registerTorch();
-    registerNumPy();
+    registerArrayLibraries();
     std::vector<PyObject*> slots;
     std::vector<Ref<>> owned = elements(example);
     for (const Ref<>& each : owned) slots.push_back(each.get());
@@ -408,17 +416,17 @@ PyObject* tensorMatches(PyObject*, PyObject* arguments) {
 // "attributes". Returns the fastest that was verified.
 PyObject* setTensorAccess(PyObject*, PyObject* name) {
   return guarded([&]() -> PyObject* {
-    registerTorch();
+    registerArrayLibraries();
     return PyUnicode_FromString(forceTensorAccess(std::string(text(name))));
   });
 }
 
 PyObject* globalState(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
-    registerTorch();
+    registerArrayLibraries();
     const ArrayLibrary* torch = arrayLibrary(ArrayLibraryKind::Torch);
     if (!torch) throw std::invalid_argument("torch is not imported");
-    std::string state = torch->captureGlobalState();
+    std::string state = torch->captureGlobalState(~uint64_t{0});
     return PyBytes_FromStringAndSize(state.data(), static_cast<Py_ssize_t>(state.size()));
   });
 }
@@ -427,7 +435,7 @@ PyObject* globalStateDifference(PyObject*, PyObject* state) {
   return guarded([&]() -> PyObject* {
     if (!PyBytes_Check(state)) throw std::invalid_argument("expected what global_state() returned");
     std::string known(PyBytes_AS_STRING(state), static_cast<size_t>(PyBytes_GET_SIZE(state)));
-    registerTorch();
+    registerArrayLibraries();
     const ArrayLibrary* torch = arrayLibrary(ArrayLibraryKind::Torch);
     require(torch != nullptr, "torch is not imported");
     return Py_BuildValue("(Os)", torch->globalStateMatches(known) ? Py_True : Py_False,
@@ -435,10 +443,38 @@ PyObject* globalStateDifference(PyObject*, PyObject* state) {
   });
 }
 
+// For tests: a way to look at a library fails its verification (libraries/verification.h).
+PyObject* distrustWay(PyObject*, PyObject* name) {
+  return guarded([&]() -> PyObject* {
+    distrust(text(name));
+    Py_RETURN_NONE;
+  });
+}
+
+// [(name, [settings that it reads])] of torch's folded queries.
+PyObject* torchQueries(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    Ref<> result = Ref<>::steal(PyList_New(0));
+    for (const Query& query : queries()) {
+      Ref<> settings = Ref<>::steal(PyList_New(0));
+      for (const char* name : torchSettingNames(query.settings)) {
+        Ref<> setting = Ref<>::steal(PyUnicode_FromString(name));
+        if (!setting || PyList_Append(settings.get(), setting.get()) < 0) return nullptr;
+      }
+      std::string name(query.name);
+      Ref<> row = Ref<>::steal(Py_BuildValue("(sO)", name.c_str(), settings.get()));
+      if (!row || PyList_Append(result.get(), row.get()) < 0) return nullptr;
+    }
+    return result.release();
+  });
+}
+
 PyMethodDef functions[] = {
     {"tensor_metadata", tensorMetadata, METH_O, "What is known of an array, as a dict."},
     {"tensor_matches", tensorMatches, METH_VARARGS, "tensor_matches(array, example, observed)."},
     {"set_tensor_access", setTensorAccess, METH_O, "'layout', 'functions' or 'attributes'."},
+    {"distrust", distrustWay, METH_O, "Has a way to look at a library fail its verification."},
+    {"torch_queries", torchQueries, METH_NOARGS, "Folded queries and the settings they read."},
     {"global_state", globalState, METH_NOARGS, "torch's global state, as bytes."},
     {"global_state_difference", globalStateDifference, METH_O, "(matches, explanation)."},
     {},

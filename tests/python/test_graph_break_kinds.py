@@ -45,6 +45,8 @@ WITHOUT_EXAMPLE = {
     "UnsupportedNumPyResult",
     "GradModeDecorator",
     "UnsupportedResult",
+    "ReplacedByDynamo",
+    "WatchedByDynamo",
     "FakeTensorFailure",
     "NotRebuilt",
     "InternalError",
@@ -247,6 +249,13 @@ class Other:
     pass
 
 
+class SubclassOfTensor(torch.Tensor):
+    pass
+
+
+SUBCLASS = torch.ones(2).as_subclass(SubclassOfTensor)
+
+
 @example("AssignmentToClassOrDict")
 def assigns_class():
     node = Node()
@@ -319,6 +328,7 @@ example("UnsupportedOperation", iter([1]))(lambda items: next(items))
 example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
 example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "attribute", 1))
+example("OverriddenOperation", torch.ones(2))(lambda x: torch.stack([x, SUBCLASS]))
 example("UnsupportedArgument", torch.ones(1))(lambda x: torch.add(x, Node()))
 
 

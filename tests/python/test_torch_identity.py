@@ -2,6 +2,7 @@
 
 import functools
 import math
+import types
 
 import armature
 import numpy as np
@@ -41,6 +42,21 @@ def test_a_stranger_that_looks_like(kind):
     check(program, torch.ones(3), breaks=0)
 
 
+def test_a_twin_of_an_operation_is_traced_through():
+    twin = (
+        types.FunctionType(F.softplus.__code__, F.__dict__)
+        if hasattr(F.softplus, "__code__")
+        else types.FunctionType(F.relu.__code__, F.__dict__)
+    )
+    relu = types.FunctionType(F.relu.__code__, F.__dict__, "relu", F.relu.__defaults__)
+    assert twin is not F.relu
+
+    def program(x):
+        return relu(x) * 2
+
+    check(program, torch.randn(4), breaks=0)
+
+
 def test_names_of_torchs_own_functions_do_not_matter():
     name = F.dropout.__name__
     F.dropout.__name__ = "relu"
@@ -71,6 +87,21 @@ def test_a_replaced_function_is_not_the_old_one(monkeypatch):
     assert torch.equal(compiled(x), program(x))
     monkeypatch.setattr(F, "gelu", F.relu)
     assert torch.equal(compiled(x), program(x))
+
+
+def test_methods_that_a_program_gives_to_tensor(monkeypatch):
+    seen = []
+
+    def shifted(self, by=1):
+        seen.append(type(self).__name__)
+        return self + by
+
+    monkeypatch.setattr(torch.Tensor, "shifted", shifted, raising=False)
+
+    def program(x):
+        return x.shifted(3) * 2
+
+    check(program, torch.ones(3), watch=seen, restore=seen.clear)
 
 
 def test_a_method_of_tensor_named_as_an_operation(monkeypatch):

@@ -1,6 +1,6 @@
 #include "variables/constants/constant.h"
 
-#include <cstring>
+#include <llvm/ADT/DenseSet.h>
 
 #include "cpython/type_lookup.h"
 #include "variables/containers/sequence.h"
@@ -9,6 +9,11 @@ namespace armature {
 
 namespace {
 
+llvm::DenseSet<PyTypeObject*>& libraryFunctionTypes() {
+  static llvm::DenseSet<PyTypeObject*> types;
+  return types;
+}
+
 bool isCFunctionWithoutState(PyObject* object) {
   if (!PyCFunction_Check(object)) return false;
   PyObject* self = PyCFunction_GET_SELF(object);
@@ -16,6 +21,8 @@ bool isCFunctionWithoutState(PyObject* object) {
 }
 
 }  // namespace
+
+void registerFunctionType(PyTypeObject* type) { libraryFunctionTypes().insert(type); }
 
 bool isConstantObject(PyObject* object) {
   if (isConstant(object)) return true;
@@ -29,8 +36,7 @@ bool isConstantObject(PyObject* object) {
   if (PyType_Check(object)) {
     return !cpython::isHeapType(reinterpret_cast<PyTypeObject*>(object));
   }
-  return std::strcmp(type->tp_name, "numpy.ufunc") == 0 ||
-         std::strcmp(type->tp_name, "numpy._ArrayFunctionDispatcher") == 0;
+  return libraryFunctionTypes().contains(type);
 }
 
 // Composite constants among Values have been looked through when they were made.

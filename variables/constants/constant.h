@@ -8,8 +8,11 @@ namespace armature {
 
 // isConstant (core/constant.h), or an object that is known by its identity and that nothing can
 // change: modules (their attributes are read through guarded paths), static types, C functions and
-// descriptors, ufuncs.
+// descriptors, and what registerFunctionType() says.
 bool isConstantObject(PyObject* object);
+
+// Registers a static type of a library whose instances are functions, known by their identity.
+void registerFunctionType(PyTypeObject* type);
 
 struct CallArguments;
 class Translator;

@@ -252,7 +252,8 @@ Value constantIterator(Translator& translator, const Value& self) {
     return translator.make<SequenceIteratorVariable>(Py_TYPE(real.get()), self);
   }
   if (isConstant(object) && (PySequence_Check(object) || PyFrozenSet_CheckExact(object))) {
-    // torch.Size, frozenset: by way of a tuple with the same items in the same order.
+    // Subclasses of tuple that are constants, frozenset: by way of a tuple with the same items in
+    // the same order.
     Value items = translator.fromPython(PySequence_Tuple(object));
     if (!items) return items;
     return constantIterator(translator, items);
@@ -396,7 +397,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     return callWithData(translator, object, arguments);
   }
   Value result;
-  if (callLibrary(translator, object, arguments, result)) return result;
+  if (callLibrary(translator, callable, arguments, result)) return result;
   if (isExceptionClass(object)) {
     if (arguments.keywordCount()) {
       return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",

@@ -36,7 +36,7 @@ Value callFunction(Translator& translator, const Value& callable, CallArguments&
       return handler(translator, Value(), arguments);
     }
     Value result;
-    if (callLibrary(translator, real, arguments, result)) return result;
+    if (callLibrary(translator, callable, arguments, result)) return result;
   }
   return translator.callUserFunction(function, arguments);
 }
@@ -189,7 +189,9 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name) 
   PyTypeObject* after =
       user ? user->value() : reinterpret_cast<PyTypeObject*>(startClass.objectOrNull());
   if (!after) throw GraphBreak(GraphBreakKind::UnusualSuper, describe(startClass));
-  bool throughClass = trackerOf<UserClassVariable>(super->self) != nullptr;
+  // Not so in a method of a metaclass, whose `self` is an instance that happens to be a class.
+  auto* classSelf = trackerOf<UserClassVariable>(super->self);
+  bool throughClass = classSelf && classSelf->value() == super->selfType;
   Found found = translator.heap.lookupAfter(super->selfType, after, name);
   if (!found) {
     return translator.raise(PyExc_AttributeError, "'super' object has no attribute '%U'", name);

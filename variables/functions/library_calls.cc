@@ -4,31 +4,35 @@
 
 namespace armature {
 
-bool callLibrary(Translator& translator, PyObject* callable, CallArguments& arguments,
+bool callLibrary(Translator& translator, const Value& callable, CallArguments& arguments,
                  Value& result) {
+  PyObject* object = callable.isTracker() ? callable.tracker()->existing() : callable.object();
   for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
     const Library* library = findLibrary(kind);
     if (!library) continue;
-    CallRule rule = library->classify(callable);
+    CallRule rule = library->classify(object);
     switch (rule.kind) {
       case CallKind::NotOurs:
         break;
       case CallKind::Inline:
         return false;
+      case CallKind::Handled:
+        result = rule.handler(translator, callable, arguments);
+        return true;
       case CallKind::GraphOperation:
-        result = translator.callGraphOperation(*library, NodeOperation::CallFunction, callable,
-                                               rule, arguments.values, arguments.keywordNames);
+        result = translator.callGraphOperation(*library, NodeOperation::CallFunction, object, rule,
+                                               arguments.values, arguments.keywordNames);
         return true;
       case CallKind::ConstantFoldable:
         for (Value& value : arguments.values) translator.realize(value);
         if (allData(arguments)) {
-          translator.guardGlobalState();
-          result = callWithData(translator, callable, arguments);
+          translator.observeState(rule.states);
+          result = callWithData(translator, object, arguments);
           return true;
         }
         [[fallthrough]];
       case CallKind::Unsupported:
-        throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(callable),
+        throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(object),
                          rule.reason);
     }
   }

@@ -6,10 +6,10 @@
 
 namespace armature {
 
-// Calls `callable` as its library says. False if no library knows it, or if it is to be traced
-// through; else `result` is the result, or null with the exception pending. Breaks for what the
-// library does not support.
-bool callLibrary(Translator& translator, PyObject* callable, CallArguments& arguments,
+// Calls `callable`, a real object, as its library says. False if no library knows it, or if it is
+// to be traced through; else `result` is the result, or null with the exception pending. Breaks for
+// what the library does not support.
+bool callLibrary(Translator& translator, const Value& callable, CallArguments& arguments,
                  Value& result);
 
 }  // namespace armature

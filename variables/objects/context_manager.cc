@@ -1,24 +1,15 @@
 #include "variables/objects/context_manager.h"
 
-#include <cstring>
-
 #include "variables/kind_slots.h"
 #include "variables/protocol/object_protocol.h"
-#include "variables/trailed.h"
 
 namespace armature {
-
-void ContextManagerVariable::enter(Translator& translator) {
-  assignTrailed(translator.trail, previous, translator.gradEnabled());
-  translator.setGradEnabled(target);
-}
-
-void ContextManagerVariable::exit(Translator& translator) { translator.setGradEnabled(previous); }
 
 namespace {
 
 Value callExit(Translator& translator, const Value& self, CallArguments&) {
-  llvm::cast<ContextExitVariable>(self.tracker())->manager->exit(translator);
+  ContextManagerVariable* manager = llvm::cast<ContextExitVariable>(self.tracker())->manager;
+  manager->model.exit(translator, *manager);
   return Value::none();
 }
 

@@ -1,29 +1,42 @@
-// Context managers whose effect on the library's global state the trace models.
+// Context managers whose effect on a library's state the trace models.
 #pragma once
+
+#include <utility>
+#include <vector>
 
 #include "variables/variable_tracker.h"
 
 namespace armature {
 
+class ContextManagerVariable;
 class Translator;
 
-// torch.no_grad(), torch.enable_grad(), torch.set_grad_enabled(flag).
+// What a library knows of one class of context managers. Lives as long as the process.
+class ContextManagerModel {
+ public:
+  virtual ~ContextManagerModel() = default;
+  // __enter__ and __exit__. The program sees that both return None.
+  virtual void enter(Translator& translator, ContextManagerVariable& manager) const = 0;
+  virtual void exit(Translator& translator, ContextManagerVariable& manager) const = 0;
+  // The attributes of the instance, by which it can be built without running its constructor.
+  virtual std::vector<std::pair<const char*, Value>> attributes(
+      const ContextManagerVariable& manager) const = 0;
+};
+
 class ContextManagerVariable : public VariableTracker {
  public:
   ARMATURE_KIND(ContextManager)
-  ContextManagerVariable(PyTypeObject* type, Value classValue, bool target, bool takesMode)
+  ContextManagerVariable(PyTypeObject* type, Value classValue, const ContextManagerModel& model,
+                         uint32_t target)
       : VariableTracker(VariableKind::ContextManager, type),
         classValue(std::move(classValue)),
-        target(target),
-        takesMode(takesMode) {}
-
-  void enter(Translator& translator);
-  void exit(Translator& translator);
+        model(model),
+        target(target) {}
 
   const Value classValue;  // for building it again
-  const bool target;       // the grad mode inside
-  const bool takesMode;    // its constructor takes the mode (set_grad_enabled)
-  bool previous = false;   // the grad mode before enter(). Trailed.
+  const ContextManagerModel& model;
+  const uint32_t target;  // the library's mode inside
+  uint32_t previous = 0;  // the mode before. Trailed.
 };
 
 // The manager's bound __exit__, which a with statement keeps on the stack.

@@ -13,7 +13,6 @@
 #include "variables/kind_slots.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
-#include "variables/objects/module_attributes.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -211,7 +210,7 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
     return handler(translator, callable, arguments);
   }
   Value result;
-  if (callLibrary(translator, real, arguments, result)) return result;
+  if (callLibrary(translator, callable, arguments, result)) return result;
   static PyObject* const callName = name("__call__");
   PyTypeObject* metaclass = Py_TYPE(type);
   if (!translator.heap.inherits(metaclass, &PyType_Type, callName)) {
@@ -556,15 +555,6 @@ Value objectNext(Translator& translator, const Value& self) {
 
 Value callObject(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const special = name("__call__");
-  if (callsForwardDirectly(translator, callable)) {
-    static PyObject* const forward = name("forward");
-    Value function;
-    if (loadMethod(translator, callable, forward, function)) {
-      arguments.values.insert(arguments.values.begin(), callable);
-    }
-    if (!function) return function;
-    return call(translator, function, arguments);
-  }
   Value method = lookupSpecial(translator, callable, special);
   if (!method) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",

@@ -11,7 +11,6 @@
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
-#include "variables/objects/module_attributes.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -201,11 +200,6 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   if (!fallback) return value;
   translator.takeException();
   if (isPythonFunction(fallback.object)) {
-    if (isModuleGetattr(fallback.object)) {
-      if (Value value = moduleGetAttribute(translator, object, name)) return value;
-      if (translator.exceptionPending()) return Value();
-      return noAttribute(translator, object, name);
-    }
     Value method = bindTypeAttribute(translator, fallback, object, type, getattr);
     return call(translator, method, {Value::constant(name)});
   }

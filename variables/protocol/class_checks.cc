@@ -131,7 +131,29 @@ Value abcInstanceCheck(Translator& translator, const Value&, CallArguments& argu
   return asBoolean(result);
 }
 
+// What super().__instancecheck__ and __subclasscheck__ of a metaclass come to: the checks without
+// any metaclass's own.
+Value typeInstanceCheck(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__instancecheck__", arguments, 1, 1)) return Value();
+  Value type = translator.realized(self);
+  if (!asClass(type)) notAClass(type);
+  Value object = translator.realized(arguments.values[0]);
+  return asBoolean(isPlainInstance(translator, object, asClass(type)));
+}
+
+Value typeSubclassCheck(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__subclasscheck__", arguments, 1, 1)) return Value();
+  Value type = translator.realized(self);
+  Value derived = translator.realized(arguments.values[0]);
+  for (const Value& value : {type, derived}) {
+    if (!asClass(value)) notAClass(value);
+  }
+  return Value::boolean(translator.heap.isSubtype(asClass(derived), asClass(type)));
+}
+
 void registerClassCheckHandlers() {
+  registerMethodHandler(&PyType_Type, "__instancecheck__", typeInstanceCheck);
+  registerMethodHandler(&PyType_Type, "__subclasscheck__", typeSubclassCheck);
   registerFunctionHandler("_abc", "_abc_subclasscheck", abcSubclassCheck);
   registerFunctionHandler("_abc", "_abc_instancecheck", abcInstanceCheck);
 }

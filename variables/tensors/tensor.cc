@@ -1,6 +1,5 @@
 #include "variables/tensors/tensor.h"
 
-#include <cstring>
 #include <string_view>
 
 #include "core/text.h"
@@ -32,34 +31,17 @@ PyObject* operatorFunction(const char* name) {
   return PyObject_GetAttrString(module, name);
 }
 
-// What an attribute tells of an array, for the guard on an input of which it was asked.
-uint32_t observedBy(std::string_view name) {
-  if (name == "dtype" || name == "itemsize" || name == "is_floating_point" ||
-      name == "is_complex" || name == "element_size") {
-    return ObservedDType;
-  }
-  if (name == "device" || name == "is_cuda" || name == "is_cpu" || name == "get_device") {
-    return ObservedDevice;
-  }
-  if (name == "ndim" || name == "dim" || name == "ndimension") return ObservedDimension;
-  if (name == "shape" || name == "size" || name == "numel" || name == "__len__") {
-    return ObservedDimension | ObservedSizes;
-  }
-  if (name == "requires_grad") return ObservedRequiresGrad;
-  return ObservedEverything;
-}
-
 // The metadata of the present value, observed for what `name` tells. Null: exception pending.
 const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* tensor,
                                        std::string_view name) {
   Node* node = tensor->node;
   if (node->operation == NodeOperation::Placeholder) {
-    translator.observe(node, observedBy(name));
+    translator.observe(node, tensor->library().observedBy(name));
     return node->metadata.get();
   }
   // Evaluated at once: type and rank hold already.
   constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
-  if (tensor->library().eager() && !(observedBy(name) & ~kTypeAndRank)) {
+  if (tensor->library().eager() && !(tensor->library().observedBy(name) & ~kTypeAndRank)) {
     return node->metadata.get();
   }
   const TensorMetadata* metadata = tensor->library().metadata(node, translator);
@@ -67,9 +49,9 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
   return metadata;
 }
 
-// NumPy's arrays make arrays of lists and tuples. Its scalars sometimes repeat them instead.
+// Scalars sometimes repeat sequences instead.
 bool takesSequences(const TensorVariable* tensor) {
-  return tensor->libraryKind() == ArrayLibraryKind::NumPy &&
+  return tensor->library().conventions().takesSequences &&
          !tensor->library().isImmutable(tensor->type());
 }
 
@@ -87,17 +69,24 @@ bool isOperand(const Value& value, const TensorVariable* tensor) {
          (trackerOf<ListVariable>(value) || trackerOf<TupleVariable>(value));
 }
 
-// torch gives way to operands it does not know. NumPy makes arrays of objects of most.
-bool leavesToOther(const TensorVariable* tensor, const Value& other) {
-  return tensor->libraryKind() == ArrayLibraryKind::Torch && trackerOf<UserObjectVariable>(other);
-}
-
 CallRule operatorRule(bool mutates = false) {
   CallRule rule;
   rule.kind = CallKind::GraphOperation;
   rule.returnsOneArray = true;
   rule.mutates = mutates;
   return rule;
+}
+
+// Does the operator return NotImplemented for the operand?
+bool leavesToOther(Translator& translator, const TensorVariable* tensor, const Value& other) {
+  if (!tensor->library().conventions().leavesOthers || !trackerOf<UserObjectVariable>(other)) {
+    return false;
+  }
+  CallRule rule = tensor->library().dispatch(translator, operatorRule(), {other});
+  if (rule.kind == CallKind::Unsupported) {
+    throw GraphBreak(GraphBreakKind::OverriddenOperation, describe(other), rule.reason);
+  }
+  return true;
 }
 
 [[noreturn]] void unsupportedOperand(const char* operation, const Value& left, const Value& right) {
@@ -120,12 +109,11 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left, c
   if (inPlace && !tensorOf(left)) return Value::constant(Py_NotImplemented);
   const Value& other = tensorOf(left) ? right : left;
   if (!isOperand(other, tensor)) {
-    if (leavesToOther(tensor, other)) return Value::constant(Py_NotImplemented);
+    if (leavesToOther(translator, tensor, other)) return Value::constant(Py_NotImplemented);
     unsupportedOperand(kNames[slot], left, right);
   }
-  // torch.Tensor has no in-place matrix product or power of its own kind of result: x @= y is
-  // x = x @ y. NumPy's scalars are immutable.
-  if (slot == nb_inplace_matrix_multiply && tensor->libraryKind() == ArrayLibraryKind::Torch) {
+  if (slot == nb_inplace_matrix_multiply &&
+      !tensor->library().conventions().hasInPlaceMatrixProduct) {
     return Value::constant(Py_NotImplemented);
   }
   if (inPlace && tensor->library().isImmutable(tensor->type())) {
@@ -150,11 +138,11 @@ Value tensorCompare(Translator& translator, const Value& left, const Value& righ
                                         operatorFunction("gt"), operatorFunction("ge")};
   TensorVariable* tensor = tensorOf(left);
   if (!isOperand(right, tensor)) {
-    if (right.is(Py_None) && tensor->libraryKind() == ArrayLibraryKind::Torch &&
+    if (right.is(Py_None) && tensor->library().conventions().leavesOthers &&
         (op == Py_EQ || op == Py_NE)) {
       return Value::boolean(op == Py_NE);
     }
-    if (leavesToOther(tensor, right)) return Value::constant(Py_NotImplemented);
+    if (leavesToOther(translator, tensor, right)) return Value::constant(Py_NotImplemented);
     unsupportedOperand("comparison", left, right);
   }
   return translator.callGraphOperation(tensor->library(), NodeOperation::CallFunction,
@@ -177,9 +165,8 @@ Value tensorLength(Translator& translator, const Value& self) {
                             tensorOf(self)->type()->tp_name);
   }
   if (metadata->sizes.empty()) {
-    bool torch = tensorOf(self)->libraryKind() == ArrayLibraryKind::Torch;
-    return translator.raise(PyExc_TypeError,
-                            torch ? "len() of a 0-d tensor" : "len() of unsized object");
+    return translator.raise(PyExc_TypeError, "%s",
+                            tensorOf(self)->library().conventions().lengthOfScalar);
   }
   return Value::integer(metadata->sizes[0]);
 }
@@ -218,17 +205,10 @@ Value tensorIterator(Translator& translator, const Value& self) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
                               tensorOf(self)->type()->tp_name);
     }
-    return translator.raise(
-        PyExc_TypeError, "iteration over a 0-d %s",
-        tensorOf(self)->libraryKind() == ArrayLibraryKind::Torch ? "tensor" : "array");
+    return translator.raise(PyExc_TypeError, "iteration over a 0-d %s",
+                            tensorOf(self)->library().conventions().word);
   }
   return translator.make<SequenceIteratorVariable>(&PySeqIter_Type, self);
-}
-
-// Attributes that are operations: FX writes them as getattr(x, "T").
-bool isArrayAttribute(std::string_view name) {
-  return name == "T" || name == "mT" || name == "H" || name == "mH" || name == "real" ||
-         name == "imag" || name == "data";
 }
 
 Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
@@ -236,10 +216,8 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   const std::string text = printable(name);
   PyObject* found = translator.heap.lookup(tensor->type(), name).object;
   if (!found) {
-    return translator.raise(
-        PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-        std::strcmp(tensor->type()->tp_name, "Tensor") == 0 ? "Tensor" : tensor->type()->tp_name,
-        name);
+    return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                            tensor->type()->tp_name, name);
   }
   if (text == "__class__") return typeValue(translator, self);
   bool isCallable = PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type ||
@@ -247,7 +225,8 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   if (isCallable) {
     return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(name), self);
   }
-  if (isArrayAttribute(text)) {
+  // FX writes them as getattr(x, "T").
+  if (tensor->library().isOperationAttribute(text)) {
     static PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
     return translator.callGraphOperation(tensor->library(), NodeOperation::CallFunction, getattr,
                                          operatorRule(), {self, Value::constant(name)}, nullptr);

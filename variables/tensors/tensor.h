@@ -1,4 +1,4 @@
-// A torch tensor or a NumPy array (or NumPy scalar), as a node of the graph.
+// An array of a library (or a scalar that is of its types), as a node of the graph.
 #pragma once
 
 #include "variables/library.h"

@@ -173,7 +173,7 @@ bool requiresGrad(const ResultStructure& structure) {
 bool Call::gradientsFlow() const {
   bool any = false;
   forEachInput(node_, [&](Node* input) { any = any || requiresGrad(inputs_(*input)); });
-  return any && node_.gradEnabled;
+  return any && node_.mode != 0;
 }
 
 std::optional<int64_t> readInteger(const Argument& argument) {

@@ -28,7 +28,7 @@ bool give(const Call& call, ResultStructure& result, MetadataPointer metadata) {
 bool giveView(const Call& call, ResultStructure& result, const TensorMetadata& base,
               MetadataPointer view) {
   view->requiresGrad = base.requiresGrad;
-  view->isLeaf = !base.requiresGrad || !call.node().gradEnabled;
+  view->isLeaf = !base.requiresGrad || !call.node().mode;
   result.metadata = std::move(view);
   return true;
 }

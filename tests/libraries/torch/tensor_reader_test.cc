@@ -28,7 +28,7 @@ TEST(TensorReader, ProvesItsFastestWays) {
   ASSERT_TRUE(registerTorch());
   EXPECT_STREQ(forceTensorAccess(""), "layout");
   EXPECT_TRUE(prepareThreadWords());
-  EXPECT_TRUE(torchStateMatches(captureTorchState()));
+  EXPECT_TRUE(torchStateMatches(captureTorchState(0)));
   EXPECT_FALSE(torchStateMatches("something else"));
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/module_calls.h"
+#include "libraries/torch/module_calls.h"
 
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"

@@ -1,0 +1,189 @@
+#include "libraries/torch/mode_scope.h"
+
+#include <string_view>
+
+#include "core/pending_python_exception.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* bindings() {
+  static PyObject* const module = PyImport_ImportModule("torch._C");
+  return module;
+}
+
+template <class... Arguments>
+Ref<> callBinding(const char* name, Arguments... arguments) {
+  Ref<> function = Ref<>::steal(PyObject_GetAttrString(bindings(), name));
+  if (!function) return nullptr;
+  return Ref<>::steal(PyObject_CallFunctionObjArgs(function.get(), arguments..., nullptr));
+}
+
+// The same, where failing says that this torch has no such thing.
+template <class... Arguments>
+Ref<> ask(const char* name, Arguments... arguments) {
+  Ref<> result = callBinding(name, arguments...);
+  PyErr_Clear();
+  return result;
+}
+
+Ref<> text(const char* value) { return Ref<>::steal(PyUnicode_InternFromString(value)); }
+
+Py_ssize_t lengthOf(const char* stackLength) {
+  Ref<> length = ask(stackLength);
+  Py_ssize_t count = length ? PyLong_AsSsize_t(length.get()) : 0;
+  PyErr_Clear();
+  return count;
+}
+
+std::vector<Ref<>> stack(const char* length, const char* elementAt) {
+  std::vector<Ref<>> modes;
+  for (Py_ssize_t i = 0; i < lengthOf(length); ++i) {
+    Ref<> index = Ref<>::steal(PyLong_FromSsize_t(i));
+    if (Ref<> mode = ask(elementAt, index.get())) modes.push_back(std::move(mode));
+  }
+  return modes;
+}
+
+bool same(const std::vector<Ref<>>& left, const std::vector<Ref<>>& right) {
+  bool equal = left.size() == right.size();
+  for (size_t i = 0; equal && i < left.size(); ++i) equal = left[i].get() == right[i].get();
+  return equal;
+}
+
+std::vector<Ref<>> functionStack() {
+  return stack("_len_torch_function_stack", "_get_function_stack_at");
+}
+
+std::vector<Ref<>> dispatchStack() {
+  return stack("_len_torch_dispatch_stack", "_get_dispatch_stack_at");
+}
+
+// The one function takes the key of a mode, which None leaves open; the other takes nothing.
+Ref<> popFrom(const char* pop) {
+  bool isDispatch = std::string_view(pop) == "_pop_torch_dispatch_stack";
+  return isDispatch ? ask(pop, Py_None) : ask(pop);
+}
+
+void restoreStack(const std::vector<Ref<>>& wanted, std::vector<Ref<>> (*now)(), const char* pop,
+                  const char* push) {
+  std::vector<Ref<>> found = now();
+  if (same(found, wanted)) return;
+  for (size_t i = 0; i < found.size(); ++i) popFrom(pop);
+  for (const Ref<>& mode : wanted) ask(push, mode.get());
+}
+
+// torch.utils._device, whose CURRENT_DEVICE is set while a device is the default.
+PyObject* deviceNames() { return TorchModule::modules().dictOf("torch.utils._device"); }
+
+PyObject* currentDevice() {
+  PyObject* names = deviceNames();
+  PyObject* device = names ? PyDict_GetItemString(names, "CURRENT_DEVICE") : nullptr;
+  PyErr_Clear();
+  return device;
+}
+
+Ref<> defaultGenerator() {
+  return Ref<>::steal(PyObject_GetAttrString(bindings(), "default_generator"));
+}
+
+}  // namespace
+
+ModeScope::ModeScope()
+    : gradEnabled_(ask("is_grad_enabled")),
+      onlyLiftsCpu_(ask("_only_lift_cpu_tensors")),
+      currentDevice_(Ref<>::create(currentDevice())),
+      functionModes_(functionStack()),
+      dispatchModes_(dispatchStack()) {}
+
+ModeScope::~ModeScope() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  while (!contexts_.empty()) {
+    Ref<> context = std::move(contexts_.back());
+    contexts_.pop_back();
+    Ref<> left = Ref<>::steal(
+        PyObject_CallMethod(context.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    bool isFirst = !left && !type && interrupted();
+    if (isFirst) PyErr_Fetch(&type, &value, &traceback);
+    PyErr_Clear();
+  }
+  putBack();
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+}
+
+void ModeScope::putBack() {
+  if (randomState_) {
+    if (Ref<> generator = defaultGenerator()) {
+      Ref<>::steal(PyObject_CallMethod(generator.get(), "set_state", "O", randomState_.get()));
+    }
+    PyErr_Clear();
+  }
+  restoreStack(dispatchModes_, dispatchStack, "_pop_torch_dispatch_stack",
+               "_push_on_torch_dispatch_stack");
+  restoreStack(functionModes_, functionStack, "_pop_torch_function_stack",
+               "_push_on_torch_function_stack");
+  if (currentDevice_ && currentDevice() != currentDevice_.get()) {
+    PyDict_SetItemString(deviceNames(), "CURRENT_DEVICE", currentDevice_.get());
+  }
+  for (const Autocast& autocast : autocast_) {
+    ask("set_autocast_enabled", text(autocast.device).get(), autocast.enabled.get());
+  }
+  if (onlyLiftsCpu_ && ask("_only_lift_cpu_tensors").get() != onlyLiftsCpu_.get()) {
+    ask("_set_only_lift_cpu_tensors", onlyLiftsCpu_.get());
+  }
+  if (gradEnabled_ && ask("is_grad_enabled").get() != gradEnabled_.get()) {
+    ask("_set_grad_enabled", gradEnabled_.get());
+  }
+}
+
+bool ModeScope::setGradEnabled(bool enabled) {
+  return static_cast<bool>(callBinding("_set_grad_enabled", enabled ? Py_True : Py_False));
+}
+
+bool ModeScope::setAutocast(const char* device, bool enabled) {
+  Ref<> before = callBinding("is_autocast_enabled", text(device).get());
+  if (!before) return false;
+  autocast_.push_back({device, std::move(before)});
+  return static_cast<bool>(
+      callBinding("set_autocast_enabled", text(device).get(), enabled ? Py_True : Py_False));
+}
+
+bool ModeScope::pushFunctionMode(BorrowedRef<> mode) {
+  return static_cast<bool>(callBinding("_push_on_torch_function_stack", mode.get()));
+}
+
+bool ModeScope::pushDispatchMode(BorrowedRef<> mode) {
+  return static_cast<bool>(callBinding("_push_on_torch_dispatch_stack", mode.get()));
+}
+
+bool ModeScope::leaveModes(bool keepFunctionModes) {
+  for (size_t i = 0; i < dispatchModes_.size(); ++i) {
+    if (!callBinding("_pop_torch_dispatch_stack", Py_None)) return false;
+  }
+  if (keepFunctionModes || functionModes_.empty()) return true;
+  return enterBinding("DisableTorchFunction");
+}
+
+bool ModeScope::enter(Ref<> contextManager) {
+  if (!contextManager) return false;
+  Ref<> entered = Ref<>::steal(PyObject_CallMethod(contextManager.get(), "__enter__", nullptr));
+  if (!entered) return false;
+  contexts_.push_back(std::move(contextManager));
+  return true;
+}
+
+bool ModeScope::enterBinding(const char* name, PyObject* argument) {
+  return enter(argument ? callBinding(name, argument) : callBinding(name));
+}
+
+bool ModeScope::keepRandomState() {
+  Ref<> generator = defaultGenerator();
+  if (!generator) return false;
+  randomState_ = Ref<>::steal(PyObject_CallMethod(generator.get(), "get_state", nullptr));
+  return static_cast<bool>(randomState_);
+}
+
+}  // namespace armature

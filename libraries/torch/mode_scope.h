@@ -1,0 +1,55 @@
+// torch's modes while we try something, put back to what they were at the end: whatever happens in
+// between, and however it ends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "libraries/torch/torch_module.h"
+
+namespace armature {
+
+// Remembers the modes of this thread that its functions, and Python code that runs meanwhile, can
+// change. The destructor puts them back through C functions alone, so that no signal handler of the
+// program runs while it does. It leaves a Python exception that is set; if none is, an interrupt
+// that arrived in a context manager's __exit__ is set afterwards, for the caller to look at.
+class ModeScope {
+ public:
+  ModeScope();
+  ~ModeScope();
+  ModeScope(const ModeScope&) = delete;
+  ModeScope& operator=(const ModeScope&) = delete;
+
+  // Each returns false with a Python exception set on failure.
+  bool setGradEnabled(bool enabled);
+  bool setAutocast(const char* device, bool enabled);
+  bool pushFunctionMode(BorrowedRef<> mode);
+  bool pushDispatchMode(BorrowedRef<> mode);
+  // No function mode and no dispatch mode of the program sees what follows.
+  bool leaveModes(bool keepFunctionModes);
+  // Enters a context manager of torch._C's; making some of them already changes a mode.
+  bool enterBinding(const char* name, PyObject* argument = nullptr);
+  // Enters a Python context manager.
+  bool enter(Ref<> contextManager);
+  // Random numbers drawn from now on are given back.
+  bool keepRandomState();
+
+ private:
+  struct Autocast {
+    const char* device;
+    Ref<> enabled;
+  };
+
+  void putBack();
+
+  Ref<> gradEnabled_;
+  Ref<> onlyLiftsCpu_;
+  Ref<> currentDevice_;
+  std::vector<Autocast> autocast_;
+  std::vector<Ref<>> functionModes_;  // from the bottom of the stack
+  std::vector<Ref<>> dispatchModes_;
+  std::vector<Ref<>> contexts_;  // entered, to be left
+  Ref<> randomState_;
+};
+
+}  // namespace armature

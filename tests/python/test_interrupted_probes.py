@@ -1,0 +1,117 @@
+"""A signal that arrives while torch or NumPy is looked at for the first time: no mode of torch is
+left changed, the exception reaches the program, and the next call works."""
+
+import subprocess
+import sys
+import textwrap
+
+PROGRAM = """
+import os, signal, sys, time, warnings
+import numpy as np, torch
+import armature
+from armature import _C
+# What a first evaluation imports: modules that are interrupted in their midst are not ours.
+import sympy, torch._subclasses.fake_tensor, torch.utils._device
+
+class Interrupt(BaseException):
+    pass
+
+def raise_interrupt(number, frame):
+    raise Interrupt
+
+signal.signal(signal.SIGALRM, raise_interrupt)
+
+def program(x, a):
+    with torch.no_grad():
+        y = torch.nn.functional.grid_sample(x, torch.zeros(1, 2, 2, 2), align_corners=False)
+    if y.shape[2] == 2:
+        y = torch.logcumsumexp(y, 0)
+    return y.sum(), np.sin(a)
+
+def modes():
+    return (
+        torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda"),
+        torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack(),
+        torch._C._get_torch_function_state(), torch.utils._device.CURRENT_DEVICE,
+        torch._C._only_lift_cpu_tensors(), np.geterr(), list(warnings.filters),
+    )
+
+before = modes()
+x, a = torch.ones(1, 1, 2, 2), np.ones(3)
+expected = program(x, a)
+assert modes() == before
+
+def child(delay):
+    compiled = armature.compile(program)
+    interrupted = False
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        compiled(x, a)
+        for _ in range(1000000):  # The signal may not have come yet.
+            pass
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except Interrupt:
+        interrupted = True
+    assert modes() == before, modes()
+    found = compiled(x, a)
+    assert torch.equal(found[0], expected[0]) and (found[1] == expected[1]).all()
+    return interrupted
+
+# How long the first call takes at all.
+def timed():
+    compiled = armature.compile(program)
+    start = time.perf_counter()
+    compiled(x, a)
+    return time.perf_counter() - start
+
+def fork(function):
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writer, str(function()).encode())
+            os._exit(0)
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+    os.close(writer)
+    _, status = os.waitpid(pid, 0)
+    answer = os.read(reader, 100).decode()
+    os.close(reader)
+    assert status == 0
+    return answer
+
+whole = float(fork(timed))
+count = int(sys.argv[1])
+seen = [fork(lambda: child(max(whole * i / count, 1e-5))) for i in range(count)]
+print(seen.count("True"))
+"""
+
+
+def test_signals_at_many_moments():
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM), "60"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 10, done.stdout  # most of them came while translating
+
+
+def test_an_interrupt_of_a_constant_operation_reaches_the_program():
+    program = textwrap.dedent(
+        """
+        import signal, armature
+        def slow(x):
+            return x + (3 ** 3000000) % 7
+        signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        try:
+            while True:
+                armature.compile(slow)(1)
+        except KeyboardInterrupt:
+            print("reached")
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "reached\n", done.stderr
