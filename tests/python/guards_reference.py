@@ -166,14 +166,6 @@ class Expectations:
         return CHECKS[kind](value, operand, number, other)
 
 
-def is_there(source, locals_):
-    try:
-        load(source, locals_)
-    except Missing:
-        return False
-    return True
-
-
 def are_distinct(written, read, locals_):
     """The objects at `written` are pairwise different, and none of them is at `read`."""
     sources, objects = [], []
@@ -182,9 +174,7 @@ def are_distinct(written, read, locals_):
             objects.append(load(source, locals_))
             sources.append(source)
         except Missing:
-            # An object that can have no __dict__ shares it with none.
-            if source[0] != "InstanceDict" or not is_there(source[1], locals_):
-                return False
+            return False
     return all(
         objects[i] is not objects[j]
         for i in range(len(objects))
