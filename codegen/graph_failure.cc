@@ -14,7 +14,8 @@ thread_local GraphFailure* pendingFailure = nullptr;
 // The self of a recorder.
 struct Recorder {
   Ref<> code;  // the graph's
-  std::shared_ptr<const Graph> graph;
+  // Weak: the cache entry owns the graph, and shows what it holds to the garbage collector.
+  std::weak_ptr<const Graph> graph;
   int32_t firstEffect;
 };
 
@@ -47,13 +48,15 @@ PyObject* record(PyObject* self, PyObject* exception) {
     Py_RETURN_FALSE;
   }
   if (column <= recorder->firstEffect) Py_RETURN_TRUE;
+  std::shared_ptr<const Graph> graph = recorder->graph.lock();
+  if (!graph) Py_RETURN_FALSE;  // the entry was dropped during the call
   Ref<> locals = Ref<>::steal(PyFrame_GetLocals(entry->tb_frame));
   if (!locals) return nullptr;
   auto failure = std::make_unique<GraphFailure>();
-  failure->graph = recorder->graph;
+  failure->graph = graph;
   failure->failed = column;
   failure->exception = Ref<>::create(exception);
-  for (const auto& node : recorder->graph->nodes()) {
+  for (const auto& node : graph->nodes()) {
     Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(node->name.data(), node->name.size()));
     if (!name) return nullptr;
     PyObject* value = PyDict_GetItemWithError(locals.get(), name.get());

@@ -35,8 +35,8 @@ std::unique_ptr<GraphFailure> takeGraphFailure();
 
 // A callable of the exception that `compiled`, the graph's function (see toFunction), raised: true
 // if the call can go on, as takeGraphFailure() says, false if the exception has to leave.
-// `firstEffect` is the ordinal of the graph's first node that changes anything. Null with an
-// exception set on failure.
+// `firstEffect` is the ordinal of the graph's first node that changes anything. Does not keep the
+// graph alive. Null with an exception set on failure.
 Ref<> graphFailureRecorder(BorrowedRef<> compiled, std::shared_ptr<const Graph> graph,
                            int32_t firstEffect);
 

@@ -32,6 +32,7 @@ std::string nameBase(const Node& node) {
 // The parameter's name: the source's, with everything but letters and digits as underscores.
 std::string parameterName(const Source* source, llvm::StringSet<>& used) {
   std::string name;
+  name.reserve(source->name().size());
   for (char c : source->name()) {
     if (std::isalnum(static_cast<unsigned char>(c))) {
       name += c;
@@ -45,6 +46,28 @@ std::string parameterName(const Source* source, llvm::StringSet<>& used) {
 }
 
 }  // namespace
+
+int Argument::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(constant_.get());
+  for (const Argument& element : elements_) {
+    if (int stop = element.traverse(visit, arg)) return stop;
+  }
+  return 0;
+}
+
+int Graph::traverse(visitproc visit, void* arg) const {
+  for (const std::unique_ptr<Node>& node : nodes_) {
+    Py_VISIT(node->target.get());
+    Py_VISIT(node->example.get());
+    for (const Argument& argument : node->arguments) {
+      if (int stop = argument.traverse(visit, arg)) return stop;
+    }
+    for (const auto& [name, argument] : node->keywordArguments) {
+      if (int stop = argument.traverse(visit, arg)) return stop;
+    }
+  }
+  return 0;
+}
 
 Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
   auto node = std::make_unique<Node>();

@@ -41,6 +41,7 @@ class Argument {
   Node* node() const { return node_; }
   BorrowedRef<> object() const { return constant_; }  // constant, or the keys of a dict
   const std::vector<Argument>& elements() const { return elements_; }
+  int traverse(visitproc visit, void* arg) const;
 
  private:
   explicit Argument(Kind kind) : kind_(kind) {}
@@ -121,6 +122,8 @@ class Graph {
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   size_t size() const { return nodes_.size(); }
+  // Visits the objects that the nodes hold, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
   // In graph order; valid any time.
   std::vector<Node*> placeholders() const;
   bool empty() const { return operationCount() == 0; }

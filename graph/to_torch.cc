@@ -1,4 +1,5 @@
 #include "graph/graph.h"
+#include "graph/module_source.h"
 #include "graph/source_line.h"
 
 namespace armature {
@@ -23,8 +24,9 @@ class Converter {
     }
     Ref<> root = Ref<>::steal(PyDict_New());
     if (!root) return nullptr;
-    return Ref<>::steal(
-        PyObject_CallMethod(fx.get(), "GraphModule", "OO", root.get(), fxGraph.get()));
+    Ref<> module =
+        Ref<>::steal(PyObject_CallMethod(fx.get(), "GraphModule", "OO", root.get(), fxGraph.get()));
+    return module && keepSourceWithCode(module) ? module : nullptr;
   }
 
  private:

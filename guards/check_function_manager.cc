@@ -259,6 +259,15 @@ std::vector<const Source*> CheckFunctionManager::variedNumbers(
   return varied;
 }
 
+int CheckFunctionManager::traverse(visitproc visit, void* arg) const {
+  for (const Guard& guard : guards_) {
+    Py_VISIT(guard.operand.get());
+    Py_VISIT(guard.after.get());
+  }
+  for (const Ref<>& pin : pins_) Py_VISIT(pin.get());
+  return program_->traverse(visit, arg);
+}
+
 bool CheckFunctionManager::valid() const { return program_->identities.valid(); }
 
 std::string CheckFunctionManager::toString() const {

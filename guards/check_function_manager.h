@@ -48,6 +48,8 @@ class CheckFunctionManager {
   std::vector<const Source*> variedNumbers(const FrameLocalsMapping& locals) const;
 
   bool valid() const;
+  // Visits the objects held, but for those of the sources, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
   // In evaluation order. Operands that are tested by identity are given up (null).
   const std::vector<Guard>& guards() const { return guards_; }
   // One guard a line, in evaluation order.

@@ -400,4 +400,9 @@ std::string GuardProgram::text() const {
   return result;
 }
 
+int GuardProgram::traverse(visitproc visit, void* arg) const {
+  for (const Ref<>& object : objects) Py_VISIT(object.get());
+  return identities.traverse(visit, arg);
+}
+
 }  // namespace armature

@@ -106,6 +106,8 @@ class GuardProgram {
 
   // The instructions, one a line.
   std::string text() const;
+  // Visits the objects held, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
 
   std::vector<Instruction> instructions;
   std::vector<Origin> origins;     // parallel to the instructions

@@ -45,6 +45,11 @@ IdentityWatch::IdentityWatch() {
 // Weak references go first: a dead one calls nobody.
 IdentityWatch::~IdentityWatch() { references_.clear(); }
 
+int IdentityWatch::traverse(visitproc visit, void* arg) const {
+  for (const Ref<>& reference : references_) Py_VISIT(reference.get());
+  return 0;
+}
+
 void IdentityWatch::watch(BorrowedRef<> object) {
   if (isImmortal(object) || !watched_.insert(object).second) return;
   if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object.get()))) {

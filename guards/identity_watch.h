@@ -27,6 +27,8 @@ class IdentityWatch {
   void watch(BorrowedRef<> object);
 
   bool valid() const { return *valid_; }
+  // Visits the objects held, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
 
  private:
   // A callable that sets its flag to false.

@@ -22,10 +22,18 @@ int traverseFunction(BorrowedRef<> function, visitproc visit, void* arg) {
 
 int CacheEntry::traverse(visitproc visit, void* arg) const {
   if (int stop = traverseFunction(function, visit, arg)) return stop;
-  if (generated) {
+  if (guards) {
+    if (int stop = guards->traverse(visit, arg)) return stop;
+  }
+  // What a program in C++ shares is held from outside. So it is with the sources.
+  if (generated.use_count() == 1) {
     for (const Ref<>& constant : generated->constants) Py_VISIT(constant.get());
   }
-  return 0;
+  if (graph.use_count() != 1) return 0;
+  if (int stop = graph->traverse(visit, arg)) return stop;
+  std::shared_ptr<const SourceTable> sources = graph->sources();
+  constexpr long kOwners = 3;  // guards, graph, and the variable above
+  return sources.use_count() == kOwners ? sources->traverse(visit, arg) : 0;
 }
 
 Ref<> CacheEntry::describe() const {

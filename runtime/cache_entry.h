@@ -24,7 +24,7 @@ struct CacheEntry {
   double backendSeconds = 0;
   uint64_t instructionCount = 0;
 
-  // Visits the function and the constants of its code, for the garbage collector.
+  // Visits what the entry alone holds, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
   // A dict: graph, operations, guards, guard_count, guard_program, bytecode, break_reason,
   // recompile_reason, trace_seconds, backend_seconds, instructions, valid. Null with an exception

@@ -212,6 +212,15 @@ const Source* SourceTable::modulesDict() {
   return intern(SourceKind::ModulesDict, nullptr, 0, PyImport_GetModuleDict(), "");
 }
 
+int SourceTable::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(integers_.get());
+  for (const std::unique_ptr<Source>& source : sources_) {
+    Py_VISIT(source->object_.get());
+    Py_VISIT(source->after_.get());
+  }
+  return 0;
+}
+
 void SourceTable::releaseConstants() {
   for (const std::unique_ptr<Source>& source : sources_) {
     if (source->kind_ != SourceKind::Constant && !source->after_) continue;

@@ -100,6 +100,8 @@ class SourceTable {
   // Gives up the references to what Constant sources name; their texts stay. Called when the guards
   // that hold those objects weakly are in place.
   void releaseConstants();
+  // Visits the objects held, for the garbage collector.
+  int traverse(visitproc visit, void* arg) const;
 
   const Source* local(int64_t index, BorrowedRef<> name);
   const Source* localCell(int64_t index, BorrowedRef<> name);

@@ -24,6 +24,11 @@ namespace {
 constexpr Trail::Operation kGraphGrowth = {
     [](void* graph, uintptr_t size) { static_cast<Graph*>(graph)->truncate(size); }, nullptr};
 
+// Likewise for the guards.
+constexpr Trail::Operation kGuardGrowth = {
+    [](void* guards, uintptr_t size) { static_cast<std::vector<Guard>*>(guards)->resize(size); },
+    nullptr};
+
 }  // namespace
 
 const Value* CallArguments::keyword(const char* name) const {
@@ -178,8 +183,8 @@ Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
 }
 
 void Translator::addGuard(Guard guard) {
+  trail.record(kGuardGrowth, &guards_, guards_.size());
   guards_.push_back(std::move(guard));
-  recordUndo(trail, [this, size = guards_.size() - 1] { guards_.resize(size); });
 }
 
 void Translator::addGuard(const Source* source, GuardType type, BorrowedRef<> operand,

@@ -1,13 +1,126 @@
 """What compiled functions hold can be collected, and may run any code when it dies."""
 
 import gc
+import os
+import subprocess
+import sys
 import weakref
 
 import armature
 import pytest
 import torch
+from armature import _C
 
 X = torch.ones(3)
+
+PROGRAMS = {
+    "plain": "def f(x): return x + 1",
+    "global": "K = [1, 2]\ndef f(x): return x + K[0]",
+    "class": "class C:\n  n = 2\n  def m(self, x): return x * self.n\ndef f(x): return C().m(x)",
+    "break": "def f(x):\n  y = x + 1\n  print(end='')\n  return y * K\nK = 3",
+    "loop": "def f(x):\n  for i in range(3):\n    x = x + i\n    print(end='')\n  return x",
+    "module": "import torch\nM = torch.nn.Linear(3, 3)\ndef f(x): return M(x)",
+    "function": "def g(x): return x * 2\ndef f(x): return g(x) + 1",
+    "effect": "SEEN = []\nclass P: pass\np = P()\n"
+    "def f(x):\n  SEEN.append(1)\n  p.count = len(SEEN)\n  return x",
+    "instance": "class P: pass\np = P()\np.x = 3\ndef f(x): return x + p.x",
+    "tuple": "class P: pass\nT = (P, P())\ndef f(x): return x if isinstance(T[1], T[0]) else 0",
+    "dict": "class P: pass\nD = {'k': P}\ndef f(x): return x if D['k']() else 0",
+    "closure": "def make():\n  n = [1]\n  def f(x):\n    n[0] += 1\n    return x + n[0]\n"
+    "  return f\nf = make()",
+    "itself": "def f(x, n=3): return x if n == 0 else compiled(x + 1, n - 1)",
+    "slots": "class S:\n  __slots__ = ('a',)\ns = S()\ns.a = 1\ndef f(x): return x + s.a",
+    "bound": "class P:\n  def m(self, x): return x\nb = P().m\ndef f(x): return b(x)",
+    "in place": "def f(x):\n  y = x + 1\n  y.add_(1)\n  print(end='')\n  return y.mul_(2)",
+    "random": "import torch\nclass P: pass\np = P()\n"
+    "def f(x):\n  p.last = torch.rand_like(x)\n  return x + p.last",
+    "compiled module": "import armature, torch\nclass M(torch.nn.Module):\n"
+    "  def forward(self, x):\n    y = x + 1\n    print(end='')\n    return y * 2\n"
+    "m = armature.compile(M())\ndef f(x): return m(x)",
+    "closure over itself": "import armature\ndef make():\n"
+    "  def f(x, n=2):\n    print(end='')\n    return x if n == 0 else g(x + 1, n - 1)\n"
+    "  g = armature.compile(f)\n  g(marker_input)\n  return f\n"
+    "import torch\nmarker_input = torch.ones(2)\nf = make()",
+    "attribute of itself": "def f(x): return x + len(f.own.__name__)\nf.own = f",
+    "keys": "class P: pass\nD = {P: 1, (P, 2): 2}\ndef f(x): return x + D[P] + D[P, 2]",
+    "super": "class A:\n  def m(self, x): return x + 1\n"
+    "class B(A):\n  def m(self, x): return super().m(x) * 2\nb = B()\ndef f(x): return b.m(x)",
+    "property": "class P:\n  @property\n  def n(self): return self._n\np = P()\np._n = 3\n"
+    "def f(x): return x + p.n",
+    "partial": "import functools\ndef g(x, p): return x + p.n\nclass P: n = 1\n"
+    "h = functools.partial(g, p=P())\ndef f(x): return h(x)",
+    "error": "class E(Exception): pass\ndef g(x):\n  raise E(x)\n"
+    "def f(x):\n  try:\n    g(x)\n  except E as e:\n    return e.args[0]",
+    "returned function": "def f(x):\n  def g(): return x + K\n  return g\nK = 2",
+    "returned class": "def f(x):\n  class C: n = x\n  return C",
+    "generator": "def g(n):\n  for i in range(n): yield i\ndef f(x): return x + sum(g(3))",
+    "varied": "p = type('P', (), {})()\np.n = 0\ndef f(x):\n  p.n += 1\n  return x * p.n",
+    "not traced": "import sys\nclass P: pass\np = P()\n"
+    "def f(x):\n  with open('/dev/null') as p.file: return x + 1",
+    "numpy": "import numpy\nA = numpy.ones(3)\ndef f(x): return x + float((A * 2).sum())",
+}
+
+
+class Marker:
+    """Dies with the namespace that holds it."""
+
+
+def run_in_a_namespace(name, backend, calls=2):
+    """A namespace in which the program's f was compiled, called, and is alive."""
+    namespace = {"marker": Marker(), "__name__": "namespace"}
+    exec(PROGRAMS[name], namespace)
+    if backend == "own":
+        exec("def backend(module, examples): return module.forward", namespace)
+        backend = namespace["backend"]
+    compiled = namespace["compiled"] = armature.compile(namespace["f"], backend=backend)
+    for _ in range(calls):
+        namespace["result"] = compiled(X)
+    return namespace
+
+
+@pytest.mark.parametrize("backend", ["eager", "own"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_namespace_with_a_compiled_function_dies(name, backend):
+    namespace = run_in_a_namespace(name, backend)
+    assert len(_C.entries(namespace["compiled"])) > 0
+    dead = weakref.ref(namespace["marker"])
+    del namespace
+    gc.collect()
+    gc.collect()
+    assert dead() is None
+
+
+@pytest.mark.parametrize("backend", ["eager", "own"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_rounds_leave_no_objects(name, backend):
+    rounds = 20
+
+    def left():
+        for _ in range(rounds):
+            run_in_a_namespace(name, backend)
+        gc.collect()
+        return len(gc.get_objects())
+
+    left()
+    first, second, third = left(), left(), left()
+    # A leak grows each time; caches of the interpreter's own do not.
+    assert min(second - first, third - second) < rounds
+
+
+def test_collecting_while_compiling():
+    """Every object that is made may be what starts the collector."""
+    threshold = gc.get_threshold()
+    gc.collect()
+    gc.freeze()  # What is there already would be walked over each time.
+    gc.set_threshold(1, 1, 1)
+    try:
+        for name in PROGRAMS:
+            namespace = run_in_a_namespace(name, "eager", calls=1)
+            armature.reset()
+            namespace["compiled"](X)
+    finally:
+        gc.set_threshold(*threshold)
+        gc.unfreeze()
 
 
 def test_a_module_that_holds_its_compiled_self_dies():
@@ -22,6 +135,48 @@ def test_a_module_that_holds_its_compiled_self_dies():
     del module
     gc.collect()
     assert dead() is None
+
+
+ROUNDS = """
+import gc, os, sys, torch, armature
+X = torch.ones(3)
+print_ = print
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def once(i):
+    namespace = {}
+    exec('''
+class C:
+    n = 2
+    def m(self, x): return x * self.n
+def f(x):
+    y = C().m(x)
+    print(end="")
+    return [y + 1]
+''', namespace)
+    namespace["compiled"] = armature.compile(namespace["f"])
+    namespace["compiled"](X)
+def rounds(count):
+    for i in range(count): once(i)
+    gc.collect()
+    return resident()
+rounds(1500)
+before = rounds(500)
+objects = len(gc.get_objects())
+after = rounds(int(sys.argv[1]))
+print_(after - before, len(gc.get_objects()) - objects)
+"""
+
+
+def test_compiling_and_dropping_leaves_memory_flat():
+    count = int(os.environ.get("ARMATURE_ROUNDS", "3000"))
+    done = subprocess.run(
+        [sys.executable, "-c", ROUNDS, str(count)], check=True, capture_output=True, text=True
+    )
+    memory, objects = map(int, done.stdout.split())
+    assert memory < (4 << 20) + count * 100
+    assert objects < 50
 
 
 # --- Finalizers.
