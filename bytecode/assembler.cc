@@ -1,17 +1,15 @@
 #include "bytecode/assembler.h"
-#include "core/text.h"
 
 #include <cassert>
-#include <new>
+
+#include "core/checked.h"
+#include "core/fault_injection.h"
+#include "core/text.h"
 
 namespace armature {
 namespace {
 
-Ref<> internedString(const char* text) {
-  auto result = Ref<>::steal(PyUnicode_InternFromString(text));
-  if (!result) throw std::bad_alloc();
-  return result;
-}
+Ref<> internedString(const char* text) { return checked(PyUnicode_InternFromString(text)); }
 
 bool sameString(BorrowedRef<> a, BorrowedRef<> b) {
   return a.get() == b.get() || PyUnicode_Compare(a.get(), b.get()) == 0;
@@ -33,6 +31,7 @@ int32_t Assembler::addParameter(BorrowedRef<> name) {
 }
 
 int32_t Assembler::addLocal(BorrowedRef<> name) {
+  faultSite();
   localNames_.try_emplace(printable(name), 1);
   code_.locals.push_back({Ref<>::create(name), LocalKind::Local});
   return static_cast<int32_t>(code_.locals.size() - 1);
@@ -138,6 +137,7 @@ int32_t Assembler::addName(BorrowedRef<> name) {
 }
 
 CodePtr Assembler::finish() {
+  faultSite();
   assert(openRegions_.empty());
   const auto resolve = [&](int32_t& label) {
     const bool known = label >= 0 && static_cast<size_t>(label) < labels_.size();

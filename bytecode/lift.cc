@@ -6,6 +6,7 @@
 #include "bytecode/location_table.h"
 #include "bytecode/native.h"
 #include "bytecode/validate.h"
+#include "core/fault_injection.h"
 
 namespace armature {
 namespace {
@@ -169,6 +170,7 @@ bool callsReaderOfFrame(const Code& code) {
 }  // namespace
 
 CodePtr lift(BorrowedRef<PyCodeObject> from) {
+  faultSite();
   const Py_ssize_t index = extraIndex();
   if (index < 0) return nullptr;
   void* extra = nullptr;

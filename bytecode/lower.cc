@@ -7,6 +7,7 @@
 #include "bytecode/location_table.h"
 #include "bytecode/native.h"
 #include "bytecode/validate.h"
+#include "core/fault_injection.h"
 #include "core/text.h"
 
 namespace armature {
@@ -144,6 +145,7 @@ class Lowerer {
 }  // namespace
 
 Ref<PyCodeObject> lower(const Code& code) {
+  faultSite();
   const std::string problem = validate(code);
   if (!problem.empty()) {
     fail(problem);

@@ -7,6 +7,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "core/fault_injection.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
 
@@ -59,6 +60,7 @@ ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
 }
 
 void ConstructionPlan::require(const Value& value) {
+  faultSite();
   Part* root = partOf(value);
   if (!root) return;
   // Depth first and from the left: graph results come in the order in which they are used.

@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 
 #include "codegen/unsupported.h"
+#include "core/checked.h"
 #include "core/describe.h"
 #include "core/pending_python_exception.h"
 #include "variables/protocol/object_protocol.h"
@@ -40,7 +41,8 @@ GeneratedCode PyCodegen::generate() {
     if (isBreak && !canRunNatively(innermost())) isBreak = false, plain = true;
     bool nothingDone = translator_.graph->empty() && translator_.effects.empty();
     if (plain && nothingDone && outcome_.frames.size() == 1) {
-      throw UnsupportedReconstruction("nothing was traced before the break");
+      generated.unsupported = "nothing was traced before the break";
+      return generated;
     }
     if (const Code* code = translator_.leavesCleanUp()) {
       throw UnsupportedReconstruction("generator " + describe(code->qualifiedName) +
@@ -54,7 +56,7 @@ GeneratedCode PyCodegen::generate() {
 
     const EntryPoint& entry = translator_.entry();
     auto addParameter = [&](const std::string& name) {
-      assembler_.addParameter(Ref<>::steal(PyUnicode_FromString(name.c_str())));
+      assembler_.addParameter(checked(PyUnicode_FromString(name.c_str())));
     };
     for (size_t i = 0; i < entry.stackIsNull.size(); ++i) {
       if (!entry.stackIsNull[i]) addParameter("___stack" + std::to_string(i));
@@ -98,10 +100,12 @@ GeneratedCode PyCodegen::generate() {
     generated.captures = captures_;
   } catch (const UnsupportedReconstruction& unsupported) {
     generated.unsupported = unsupported.reason;
+    generated.cannotRebuild = true;
   } catch (const GraphBreak& reason) {
     generated.unsupported = reason.explanation();
   } catch (const PendingPythonException&) {
     generated.code = nullptr;
+    generated.unsupported.clear();
   }
   return generated;
 }

@@ -43,6 +43,8 @@ struct GeneratedCode {
   CodePtr canonical;
   std::vector<const Source*> captures;
   std::string unsupported;
+  // The reason is that no bytecode makes some object.
+  bool cannotRebuild = false;
 };
 
 class PyCodegen {

@@ -2,6 +2,8 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "core/checked.h"
+#include "core/fault_injection.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -47,12 +49,13 @@ void PyCodegen::loadSource(const Source* source) {
   if (inserted) {
     std::string name = "___capture" + std::to_string(captures_.size());
     captures_.push_back(source);
-    found->second = assembler_.addParameter(Ref<>::steal(PyUnicode_FromString(name.c_str())));
+    found->second = assembler_.addParameter(checked(PyUnicode_FromString(name.c_str())));
   }
   assembler_.emit(Opcode::LOAD_FAST, found->second);
 }
 
 void PyCodegen::load(const Value& value) {
+  faultSite();
   if (value.isNull()) {
     assembler_.emit(Opcode::PUSH_NULL);
     return;

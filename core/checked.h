@@ -5,6 +5,7 @@
 // arise: Translator::fromPython.
 #pragma once
 
+#include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/ref.h"
 
@@ -14,12 +15,15 @@ namespace armature {
 template <class T = PyObject>
 Ref<T> checked(T* newReference) {
   if (!newReference) throw PendingPythonException();
-  return Ref<T>::steal(newReference);
+  Ref<T> result = Ref<T>::steal(newReference);
+  faultSite(FaultSite::CheckedResult);
+  return result;
 }
 
 // An int that is negative, with an exception set, on failure.
 inline Py_ssize_t checked(Py_ssize_t result) {
   if (result < 0) throw PendingPythonException();
+  faultSite(FaultSite::CheckedResult);
   return result;
 }
 inline int checked(int result) { return static_cast<int>(checked(Py_ssize_t{result})); }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/fault_injection.h"
+
 namespace armature {
 
 namespace {
@@ -28,6 +30,7 @@ const GraphBreakEntry& entryOf(GraphBreakKind kind) { return kRegistry[static_ca
 GraphBreak::GraphBreak(GraphBreakKind kind, std::string context, std::string explanation)
     : kind_(kind), context_(std::move(context)), explanation_(std::move(explanation)) {
   if (explanation_.empty()) explanation_ = entryOf(kind).explanation;
+  faultSite();
 }
 
 }  // namespace armature

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "core/text.h"
 #include "graph/namespace.h"
@@ -70,6 +71,7 @@ int Graph::traverse(visitproc visit, void* arg) const {
 }
 
 Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
+  faultSite();
   auto node = std::make_unique<Node>();
   node->operation = NodeOperation::Placeholder;
   node->index = node->ordinal = static_cast<int32_t>(nodes_.size());
@@ -81,6 +83,7 @@ Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
 Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
                      std::vector<std::pair<Ref<>, Argument>> keywordArguments,
                      ProgramLocation location) {
+  faultSite();
   if (static_cast<int32_t>(nodes_.size()) == breakAt_) {
     throw GraphBreak(GraphBreakKind::FailedOperation, targetName(target));
   }

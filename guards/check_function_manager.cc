@@ -8,6 +8,7 @@
 
 #include "core/constant.h"
 #include "core/describe.h"
+#include "core/fault_injection.h"
 #include "guards/guard_compiler.h"
 #include "guards/guard_program.h"
 #include "guards/guard_text.h"
@@ -122,8 +123,11 @@ CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
                                            std::vector<const Source*> captures,
                                            const FrameLocalsMapping& example)
     : sources_(std::move(sources)), guards_(std::move(guards)), captures_(std::move(captures)) {
+  faultSite();
   addTensorTypes(example);
+  faultSite();
   program_ = compile(guards_, captures_);
+  faultSite();
   giveUpIdentities();
   state_ = std::make_unique<GuardProgramState>(program_->freshState());
   GuardFailure failure;

@@ -1,5 +1,7 @@
 #include "interpreter/instruction_translator.h"
 
+#include "core/checked.h"
+#include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
@@ -20,11 +22,17 @@ constexpr uint64_t kSignalInterval = 1 << 14;
 // own bound holds for the canonical form, in which PUSH_NULL stands apart.
 size_t stackSize(const Code& code) { return code.original->co_stacksize + 1; }
 
+// Belongs to what CPython does before the body of a function: a break in it is one in the call.
+bool isPrologue(Opcode opcode) {
+  return opcode == Opcode::COPY_FREE_VARS || opcode == Opcode::MAKE_CELL ||
+         opcode == Opcode::RETURN_GENERATOR || opcode == Opcode::RESUME;
+}
+
 }  // namespace
 
 InstructionTranslator::InstructionTranslator(const EntryPoint& entry, BorrowedRef<> globals,
                                              const FrameLocalsMapping& inputs)
-    : entry_(entry) {
+    : InstructionTranslator(entry) {  // so that the frames go if anything here fails
   runHandlerRegistrations();
   rootGlobals_ = globals;
   frame_ = pushFrame(entry_.code, moduleDict(globals), nullptr);
@@ -38,6 +46,7 @@ InstructionTranslator::InstructionTranslator(const EntryPoint& entry, BorrowedRe
 
 InstructionTranslator::~InstructionTranslator() {
   while (frame_) popFrame();
+  while (freeFrames_) delete std::exchange(freeFrames_, freeFrames_->back);
 }
 
 void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
@@ -48,7 +57,7 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
       continue;
     }
     std::string text = "___stack" + std::to_string(i);
-    Ref<> name = Ref<>::steal(PyUnicode_FromString(text.c_str()));
+    Ref<> name = checked(PyUnicode_FromString(text.c_str()));
     frame_->push(wrap(sources->local(index, name), inputs.slots[index]));
     ++index;
   }
@@ -76,12 +85,12 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
 
 Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
                                         UserFunctionVariable* function) {
+  faultSite();
   std::unique_ptr<Frame> frame;
-  if (freeFrames_.empty()) {
-    frame = std::make_unique<Frame>();
+  if (freeFrames_) {
+    frame.reset(std::exchange(freeFrames_, freeFrames_->back));
   } else {
-    frame = std::move(freeFrames_.back());
-    freeFrames_.pop_back();
+    frame = std::make_unique<Frame>();
   }
   frame->localCount = static_cast<int32_t>(code->locals.size());
   frame->slots.resize(code->locals.size() + stackSize(*code));
@@ -106,7 +115,8 @@ void InstructionTranslator::popFrame() {
   --frameCount_;
   frame->slots.clear();
   frame->code.reset();
-  freeFrames_.push_back(std::move(frame));
+  frame->back = freeFrames_;
+  freeFrames_ = frame.release();
 }
 
 FrameState InstructionTranslator::stateOf(const Frame& frame) const {
@@ -152,7 +162,7 @@ NewCellVariable* InstructionTranslator::runningClassCell() {
 // --- Marks and breaks.
 
 void InstructionTranslator::markInstruction(Frame& frame) {
-  if (!frame.callersResumable) return;
+  if (!frame.callersResumable || isPrologue(frame.code->instructions[frame.pc].opcode)) return;
   bool resumable = frame.code->regionOf[frame.pc] < 0 && !handled_;
   // The first instruction of a region is marked with a snapshot: a break inside goes back to here.
   if (resumable || mark_.frame != &frame || !mark_.hasSnapshot) mark(frame, !resumable);
@@ -299,8 +309,9 @@ Value InstructionTranslator::run(Frame* entry) {
     Frame& frame = *frame_;
     const Instruction& instruction = frame.code->instructions[frame.pc];
     markInstruction(frame);
+    faultSite();
     if (++instructionCount_ % kSignalInterval == 0 && PyErr_CheckSignals() < 0) {
-      throw PendingPythonException();
+      throw SignalRaised();
     }
     bool ok = true;
     switch (instruction.opcode) {

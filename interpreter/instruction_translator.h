@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/pending_python_exception.h"
 #include "guards/frame_locals_mapping.h"
 #include "interpreter/entry_point.h"
 #include "interpreter/frame.h"
@@ -42,6 +43,9 @@ struct Outcome {
   std::optional<BreakReason> reason;
 };
 
+// What a signal's handler raised during a trace: it reaches the user, whatever it is.
+struct SignalRaised : PendingPythonException {};
+
 class InstructionTranslator : public Translator {
  public:
   // The inputs of the traced call, as the entry point orders them; `function` supplies globals and
@@ -50,7 +54,8 @@ class InstructionTranslator : public Translator {
                         const FrameLocalsMapping& inputs);
   ~InstructionTranslator() override;
 
-  // Runs the trace to its end. Never throws; catches every GraphBreak.
+  // Runs the trace to its end; catches every GraphBreak. Throws PendingPythonException where
+  // something arrives from outside (an interrupt, no memory), and lets errors of ours pass.
   Outcome translate();
 
   const EntryPoint& entry() const { return entry_; }
@@ -85,6 +90,7 @@ class InstructionTranslator : public Translator {
     int32_t depth = 0;
   };
 
+  explicit InstructionTranslator(const EntryPoint& entry) : entry_(entry) {}
   void bindInputs(const FrameLocalsMapping& inputs);
   Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);
   void popFrame();
@@ -138,7 +144,8 @@ class InstructionTranslator : public Translator {
   EntryPoint entry_;
   Frame* frame_ = nullptr;
   std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
-  std::vector<std::unique_ptr<Frame>> freeFrames_;
+  // Frames to use again, by `back`: to give one up allocates nothing.
+  Frame* freeFrames_ = nullptr;
   int32_t frameCount_ = 0;
   Mark mark_;
   // The exception being handled (exc_info), null if none.

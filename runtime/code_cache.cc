@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "core/text.h"
 #include "runtime/codegen_environment.h"
@@ -195,6 +196,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
 std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
+  faultSite();
   if (!registerLibraries()) throw RaisedForUser();
   for (const auto& entry : entries_) {
     for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
@@ -205,8 +207,8 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   Outcome outcome;
   try {
     outcome = translator.translate();
-  } catch (const PendingPythonException&) {
-    throw RaisedForUser();  // A trace meets only what arrives from outside.
+  } catch (const SignalRaised&) {
+    throw RaisedForUser();
   }
   if (settings_->fullGraph && outcome.kind != Outcome::Kind::Return) {
     raiseUnsupported(hooks(), *outcome.reason);
@@ -224,12 +226,13 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
   if (!generated.unsupported.empty() && settings_->fullGraph)
     raiseUnsupported(hooks(), *outcome.reason);
-  if (!generated.unsupported.empty() && outcome.kind == Outcome::Kind::Return) {
+  if (generated.cannotRebuild) {
     internalErrors_.push_back("cannot rebuild " + generated.unsupported);
     reportFailure(hooks(), *entry_.code, internalErrors_.back(), FailureKind::Limit);
     if (PyErr_Occurred()) throw RaisedForUser();
   }
 
+  faultSite();
   addFinalGuards(translator);
   auto entry = std::make_unique<CacheEntry>();
   entry->guards = std::make_unique<CheckFunctionManager>(

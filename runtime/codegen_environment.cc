@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/fault_injection.h"
 #include "runtime/compiled_function.h"
 
 namespace armature {
@@ -23,6 +24,7 @@ bool onlyTorch(const Graph& graph) {
 
 CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect) {
   using Clock = std::chrono::steady_clock;
+  faultSite();
   Clock::time_point start = Clock::now();
   CompiledGraph result;
   result.isEager = !settings_->backend || !onlyTorch(graph);
@@ -54,6 +56,7 @@ Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
 }
 
 Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) {
+  faultSite();
   for (const std::shared_ptr<CodeCache>& cache : *family_) {
     if (cache->entry() == entry && cache->globals().get() == globals.get()) {
       return makeResumeFunction(cache);

@@ -123,17 +123,17 @@ bool takeCode(CompiledObject* object) {
   BorrowedRef<> function = object->function;
   CompiledState& state = *object->state;
   Ref<> code = Ref<>::create(cpython::read(function, FunctionField::Code));
-  std::shared_ptr<CodeCache> old = std::exchange(state.cache, nullptr);
-  Ref<> oldCode = std::exchange(state.code, code);
+  std::shared_ptr<CodeCache> cache;
   try {
     CodePtr canonical = lift(reinterpret_cast<PyCodeObject*>(code.get()));
     if (!canonical) throw PendingPythonException();
     if (!canonical->isGenerator()) {
       auto family = std::make_shared<CodeCache::Family>();
-      state.cache = std::make_shared<CodeCache>(
+      family->reserve(1);
+      cache = std::make_shared<CodeCache>(
           functionEntry(std::move(canonical)),
           Ref<>::create(cpython::read(function, FunctionField::Globals)), state.settings, family);
-      family->push_back(state.cache);
+      family->push_back(cache);
     }
   } catch (...) {
     std::string message;
@@ -143,12 +143,14 @@ bool takeCode(CompiledObject* object) {
                   FailureKind::Error);
     if (PyErr_Occurred()) return false;
   }
-  if (old) CodeCache::dropFamily(old);
+  std::swap(state.cache, cache);
+  std::swap(state.code, code);
+  if (cache) CodeCache::dropFamily(cache);
   return true;
 }
 
-PyObject* callCompiled(PyObject* self, PyObject* const* arguments, size_t flags,
-                       PyObject* keywordNames) {
+PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size_t flags,
+                                PyObject* keywordNames) {
   CompiledObject* object = compiled(self);
   auto plain = [&] {
     return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
@@ -169,8 +171,8 @@ PyObject* callCompiled(PyObject* self, PyObject* const* arguments, size_t flags,
   return runCached(*cache, slots, inputCount, plain);
 }
 
-PyObject* callResume(PyObject* self, PyObject* const* arguments, size_t flags,
-                     PyObject* keywordNames) {
+PyObject* callResumeUnguarded(PyObject* self, PyObject* const* arguments, size_t flags,
+                              PyObject* keywordNames) {
   CompiledObject* object = compiled(self);
   std::shared_ptr<CodeCache> cache = object->state->cache;
   size_t inputCount = cache->entry().inputCount();
@@ -190,6 +192,16 @@ PyObject* callResume(PyObject* self, PyObject* const* arguments, size_t flags,
   llvm::SmallVector<PyObject*, kInlineSlots> slots(arguments, arguments + inputCount);
   return runCached(*cache, slots, inputCount, plain);
 }
+
+// A vectorcallfunc out of which no C++ exception comes.
+template <vectorcallfunc function>
+PyObject* guarded(PyObject* self, PyObject* const* arguments, size_t flags,
+                  PyObject* keywordNames) {
+  return forPython([&] { return function(self, arguments, flags, keywordNames); });
+}
+
+constexpr vectorcallfunc callCompiled = guarded<callCompiledUnguarded>;
+constexpr vectorcallfunc callResume = guarded<callResumeUnguarded>;
 
 PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {

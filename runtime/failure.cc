@@ -105,4 +105,9 @@ bool isForUser(std::string& message) {
   return false;
 }
 
+void setForPython() {
+  std::string message;
+  if (!isForUser(message)) PyErr_Format(PyExc_RuntimeError, "armature: %s", message.c_str());
+}
+
 }  // namespace armature

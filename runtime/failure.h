@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 
 #include "core/pending_python_exception.h"
@@ -25,16 +26,21 @@ struct RaisedForUser : PendingPythonException {};
 // of ours goes on (the unwinding of a thread that ends with the process).
 bool isForUser(std::string& message);
 
-// Runs what a C function does for Python: null with an exception set if it throws.
+// Sets the Python exception for the C++ exception that is being handled.
+void setForPython();
+
+// Runs what a C function does for Python: null with an exception set if it throws. What is none of
+// ours is not even caught: a thread that ends with the process unwinds its stack through here.
 template <class Function>
 PyObject* forPython(Function function) {
   try {
     return function();
-  } catch (...) {
-    std::string message;
-    if (!isForUser(message)) PyErr_Format(PyExc_RuntimeError, "armature: %s", message.c_str());
-    return nullptr;
+  } catch (const PendingPythonException&) {
+    setForPython();
+  } catch (const std::exception&) {
+    setForPython();
   }
+  return nullptr;
 }
 
 enum class FailureKind : uint8_t {

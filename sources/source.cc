@@ -4,6 +4,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/describe.h"
+#include "core/fault_injection.h"
 #include "core/text.h"
 
 namespace armature {
@@ -171,6 +172,7 @@ Ref<> SourceTable::canonical(BorrowedRef<> object) {
 
 const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t index,
                                   BorrowedRef<> object, std::string text, BorrowedRef<> after) {
+  faultSite();
   Ref<> owned = object ? canonical(object) : Ref<>();
   auto [entry, isNew] =
       table_.try_emplace(Key{kind, base, index, owned.get(), after.get()}, nullptr);

@@ -1,5 +1,6 @@
 #include "variables/side_effects.h"
 
+#include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -19,6 +20,7 @@ int32_t SideEffects::append(Effect effect) {
         static_cast<SideEffects*>(effects)->undoAppend(static_cast<int32_t>(before) - 1);
       },
       nullptr};
+  faultSite();
   auto number = static_cast<int32_t>(log_.size());
   Record record;
   // Past the cancelled ones, so that a chain is never longer than what stands in it.

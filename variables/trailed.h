@@ -1,6 +1,8 @@
 // Assignments that the trail can take back.
 #pragma once
 
+#include <memory>
+
 #include "core/trail.h"
 #include "variables/value.h"
 
@@ -19,10 +21,8 @@ inline void assignTrailed(Trail& trail, Value& slot, Value value) {
                                                     Value old;
                                                     *reinterpret_cast<uintptr_t*>(&old) = data;
                                                   }};
-  Value old = std::move(slot);
-  uintptr_t word = old.word();
-  *reinterpret_cast<uintptr_t*>(&old) = 0;  // The trail owns the old reference from here on.
-  trail.record(kOperation, &slot, word);
+  trail.record(kOperation, &slot, slot.word());
+  *reinterpret_cast<uintptr_t*>(&slot) = 0;  // The trail owns the old reference from here on.
   slot = std::move(value);
 }
 
@@ -52,7 +52,9 @@ void recordUndo(Trail& trail, Undo undo) {
         delete closure;
       },
       [](void* target, uintptr_t) { delete static_cast<Undo*>(target); }};
-  trail.record(kOperation, new Undo(std::move(undo)), 0);
+  auto closure = std::make_unique<Undo>(std::move(undo));
+  trail.record(kOperation, closure.get(), 0);
+  closure.release();
 }
 
 }  // namespace armature

@@ -110,6 +110,7 @@ Value Translator::wrap(const Source* source, BorrowedRef<> object) {
 }
 
 void Translator::realizeLazy(Value& value) {
+  faultSite();
   auto* lazy = static_cast<LazyVariable*>(value.tracker());
   if (!lazy->realized) {
     Value built = VariableBuilder(*this, lazy->source(), lazy->existing()).build();
@@ -183,6 +184,7 @@ Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
 }
 
 void Translator::addGuard(Guard guard) {
+  faultSite();
   trail.record(kGuardGrowth, &guards_, guards_.size());
   guards_.push_back(std::move(guard));
 }

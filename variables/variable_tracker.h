@@ -12,6 +12,7 @@
 #include <llvm/Support/Allocator.h>
 #include <llvm/Support/Casting.h>
 
+#include "core/fault_injection.h"
 #include "core/ref.h"
 #include "sources/source.h"
 #include "variables/value.h"
@@ -66,14 +67,19 @@ class VariableArena {
   VariableArena(const VariableArena&) = delete;
   VariableArena& operator=(const VariableArena&) = delete;
   ~VariableArena() {
-    for (VariableTracker* tracker : trackers_) tracker->~VariableTracker();
+    for (VariableTracker* tracker : trackers_) {
+      if (tracker) tracker->~VariableTracker();
+    }
   }
 
   template <class Kind, class... Arguments>
   Kind* make(Arguments&&... arguments) {
+    faultSite();
+    // Its place comes first: whatever is made is destroyed.
+    trackers_.push_back(nullptr);
     Kind* tracker = new (allocator_.Allocate(sizeof(Kind), alignof(Kind)))
         Kind(std::forward<Arguments>(arguments)...);
-    trackers_.push_back(tracker);
+    trackers_.back() = tracker;
     return tracker;
   }
 

@@ -131,6 +131,15 @@ def set_hooks(
 def set_compile_while_tracing(value: bool, /) -> None:
     """Whether compiled functions are captured although a trace or profile function is set."""
 
+def inject_fault(kind: str, number: int, /) -> None:
+    """Makes the number-th site from here fail, once.
+
+    By 'error', 'break', 'MemoryError' or 'out of memory' (core/fault_injection.h).
+    """
+
+def clear_fault() -> tuple[bool, int]:
+    """Takes inject_fault() back. Whether the site was reached, and how many were passed."""
+
 # --- bytecode/
 
 def round_trip(code: CodeType, stretch: bool = ...) -> CodeType:

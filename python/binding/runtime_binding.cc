@@ -1,8 +1,10 @@
 #include "python/binding/runtime_binding.h"
 
+#include <cstring>
 #include <optional>
 #include <utility>
 
+#include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "cpython/c_functions.h"
 #include "runtime/compiled_function.h"
@@ -123,6 +125,30 @@ PyObject* setHooks(PyObject*, PyObject* arguments, PyObject* keywords) {
   Py_RETURN_NONE;
 }
 
+PyObject* injectFault(PyObject*, PyObject* arguments) {
+  static constexpr std::pair<const char*, Fault> kFaults[] = {
+      {"error", Fault::Error},
+      {"break", Fault::Break},
+      {"MemoryError", Fault::MemoryError},
+      {"out of memory", Fault::OutOfMemory},
+  };
+  const char* name;
+  unsigned long long number;
+  if (!PyArg_ParseTuple(arguments, "sK:inject_fault", &name, &number)) return nullptr;
+  for (const auto& [faultName, fault] : kFaults) {
+    if (std::strcmp(name, faultName) != 0) continue;
+    armFault(fault, number);
+    Py_RETURN_NONE;
+  }
+  return PyErr_Format(PyExc_ValueError, "there is no fault '%s'", name);
+}
+
+PyObject* clearFault(PyObject*, PyObject*) {
+  FaultReport report = disarmFault();
+  return Py_BuildValue("(OK)", report.happened ? Py_True : Py_False,
+                       static_cast<unsigned long long>(report.sitesPassed));
+}
+
 PyMethodDef methods[] = {
     {"graph_break_kinds", graphBreakKinds, METH_NOARGS,
      "graph_break_kinds()\n--\n\n"
@@ -148,6 +174,13 @@ PyMethodDef methods[] = {
     {"set_compile_while_tracing", setCompileWhileTracing, METH_O,
      "set_compile_while_tracing(value, /)\n--\n\n"
      "Whether compiled functions are captured although a trace or profile function is set."},
+    {"inject_fault", injectFault, METH_VARARGS,
+     "inject_fault(kind, number, /)\n--\n\n"
+     "Makes the number-th site from here fail, once, by 'error', 'break', 'MemoryError' or "
+     "'out of memory'."},
+    {"clear_fault", clearFault, METH_NOARGS,
+     "clear_fault()\n--\n\n"
+     "Takes inject_fault() back. Whether the site was reached, and how many were passed."},
     {},
 };
 

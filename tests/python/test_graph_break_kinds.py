@@ -49,6 +49,7 @@ WITHOUT_EXAMPLE = {
     "WatchedByDynamo",
     "FakeTensorFailure",
     "NotRebuilt",
+    "InjectedFault",
     "InternalError",
     "BuiltinWithTracedArguments",
     "IntOfObject",
