@@ -20,6 +20,10 @@ namespace armature {
 
 namespace {
 
+// Python alone looks into larger sets.
+constexpr Py_ssize_t kMostSetElements = 1000;
+
+
 // The nearest base that is not a heap type: the layout that the instances have.
 PyTypeObject* staticBase(PyTypeObject* type) {
   while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
@@ -186,8 +190,9 @@ Value VariableBuilder::buildDict() {
 }
 
 Value VariableBuilder::buildSet() {
-  // Only sets of constants and classes: other elements have no path by which they could be found
-  // again.
+  // A guard holds each element. And only sets of constants and classes: other elements have no path
+  // by which they could be found again.
+  if (PySet_GET_SIZE(object_.get()) > kMostSetElements) return buildOpaque();
   for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
     bool isKey =
         isConstant(each.element) || (PyType_Check(each.element) && hashWithoutCode(each.element));

@@ -10,6 +10,7 @@ import armature
 import pytest
 import torch
 from armature import _C
+from differential import entries
 from hostile_values import first_difference, nested, outcome
 
 X = torch.ones(2)
@@ -468,3 +469,18 @@ def test_lookups_in_big_containers_are_linear():
     for _ in range(3):
         assert torch.equal(compiled(X, big_set, big_dict, 2000), X + 4000)
     assert time.perf_counter() - start < 20
+
+
+def test_a_large_set_is_not_walked():
+    many = set(range(200_000))
+    frozen = frozenset(many)
+
+    def f(n):
+        many.add(-n)
+        many.discard(-n)
+        return n in many, n in frozen, -n in many, len(many), len(frozen)
+
+    compiled = armature.compile(f)
+    for n in (3, 4, 200_001):
+        assert compiled(n) == f(n)
+    assert sum(entry["guard_count"] for entry in entries(compiled)) < 100
