@@ -51,6 +51,7 @@ std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) 
   if (observed & ObservedDispatchKeys && found.dispatchKeys != metadata.dispatchKeys)
     text += ", dispatch keys " + std::to_string(found.dispatchKeys) + " not " +
             std::to_string(metadata.dispatchKeys);
+  if (observed & ObservedNoAttributes && hasInstanceAttributes(object)) text += ", attributes";
   return text;
 }
 

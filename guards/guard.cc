@@ -26,7 +26,8 @@ std::string observedNames(int64_t observed) {
       {ObservedDimension, "dimension"},
       {ObservedSizes, "sizes"},
       {ObservedStrides, "strides"},
-      {ObservedRequiresGrad, "requires_grad"}};
+      {ObservedRequiresGrad, "requires_grad"},
+      {ObservedNoAttributes, "no attributes"}};
   std::string text;
   for (auto [bit, name] : names)
     if (observed & bit) text += (text.empty() ? "" : ", ") + std::string(name);

@@ -328,7 +328,8 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         const TensorExpectation& tensor = *instruction.tensor;
         holds = Py_TYPE(input) == tensor.type &&
                 tensor.library->matches(input, tensor.metadata,
-                                        static_cast<uint32_t>(instruction.number));
+                                        static_cast<uint32_t>(instruction.number)) &&
+                !(instruction.number & ObservedNoAttributes && hasInstanceAttributes(input));
         break;
       }
       case Operation::CheckSame:

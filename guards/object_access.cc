@@ -88,6 +88,11 @@ PyObject* instanceAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t 
   return cpython::inlineValue(object, name);
 }
 
+bool hasInstanceAttributes(BorrowedRef<> object) {
+  PyObject** place = cpython::instanceDictPlace(object);
+  return place && *place && (!PyDict_Check(*place) || PyDict_GET_SIZE(*place) != 0);
+}
+
 bool hasAttribute(BorrowedRef<> object, BorrowedRef<> name) {
   PyObject* inType = cpython::lookup(Py_TYPE(object.get()), name);
   if (inType) {

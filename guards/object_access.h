@@ -27,6 +27,8 @@ int64_t lengthOf(BorrowedRef<> object);
 
 // name in object.__dict__, wherever it lies; Unknown if the object has none.
 Presence containsAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t hash);
+// Does object.__dict__, where it lies in a dict, hold anything? None is made.
+bool hasInstanceAttributes(BorrowedRef<> object);
 // object.__dict__[name] wherever it lies; null if there is none.
 PyObject* instanceAttribute(BorrowedRef<> object, BorrowedRef<> name, Py_hash_t hash);
 

@@ -8,9 +8,8 @@
 namespace armature {
 
 void startGlobalState(InstructionTranslator& translator) {
-  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
-    const Library* library = findLibrary(kind);
-    if (library) translator.startInMode(*library, library->currentMode());
+  for (const Library* library : registeredLibraries()) {
+    translator.startInMode(*library, library->currentMode());
   }
 }
 
@@ -48,6 +47,15 @@ void guardDistinctObjects(InstructionTranslator& translator) {
     auto family = families.find(familyOf(object));
     if (family == families.end() || family->second.written.count(object)) continue;
     family->second.read.insert({object, tracker->source()});
+  }
+  // A dict that was written may be the one that an array had nothing in.
+  if (auto dicts = families.find(&PyDict_Type); dicts != families.end()) {
+    for (const Value& value : translator.knownInputs()) {
+      auto* array = trackerOf<TensorVariable>(value);
+      if (!array || !array->attributesObserved || !array->source()) continue;
+      dicts->second.read.insert(
+          {array->existing(), translator.sources->path(SourceKind::InstanceDict, array->source())});
+    }
   }
   for (const auto& [type, family] : families) {
     if (family.written.size() + family.read.size() < 2) continue;

@@ -70,6 +70,8 @@ enum Observed : uint32_t {
   ObservedStrides = 1 << 5,
   ObservedRequiresGrad = 1 << 6,
   ObservedEverything = (1 << 7) - 1,
+  // No metadata, but also of the object: its __dict__ holds nothing.
+  ObservedNoAttributes = 1 << 7,
 };
 
 }  // namespace armature

@@ -2,11 +2,14 @@
 
 #include <array>
 
+#include <llvm/ADT/SmallVector.h>
+
 namespace armature {
 
 namespace {
 
 std::array<const Library*, 2> libraries = {};
+llvm::SmallVector<const Library*, 2> registered;  // without those that are not there
 
 }  // namespace
 
@@ -14,11 +17,17 @@ const Library* findLibrary(ArrayLibraryKind kind) { return libraries[static_cast
 
 void registerLibrary(const Library* library) {
   libraries[static_cast<size_t>(library->kind())] = library;
+  registered.clear();
+  for (const Library* each : libraries) {
+    if (each) registered.push_back(each);
+  }
 }
 
+llvm::ArrayRef<const Library*> registeredLibraries() { return registered; }
+
 const Library* libraryOfArrays(PyTypeObject* type) {
-  for (const Library* library : libraries) {
-    if (library && (library->isArrayType(type) || library->isImmutable(type))) return library;
+  for (const Library* library : registered) {
+    if (library->isArrayType(type) || library->isImmutable(type)) return library;
   }
   return nullptr;
 }

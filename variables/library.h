@@ -57,8 +57,6 @@ struct ArrayConventions {
   bool takesSequences = false;
   // Operators leave operands of unknown classes to those classes, and `==` knows None.
   bool leavesOthers = false;
-  // hash(x) is that of the object, whatever it holds.
-  bool hashedByIdentity = false;
   // `x @= y` is an operation of its own, not x = x @ y.
   bool hasInPlaceMatrixProduct = false;
 };
@@ -129,7 +127,14 @@ class Library {
   // `callable` is a real object. What it is follows from its identity and its type, never from what
   // it says of itself (__module__, __name__).
   virtual CallRule classify(BorrowedRef<> callable) const = 0;
-  // A method of the library's array type, by name (str).
+  // Is what attribute lookup finds under `name`, interned, in a type of arrays what the library
+  // itself defined there (null: nothing)? Programs can put other things into types that are written
+  // in Python.
+  virtual bool owns(PyTypeObject* type, PyObject* name, PyObject* attribute) const {
+    (void)type, (void)name, (void)attribute;
+    return true;
+  }
+  // A method that the library owns, by name (str).
   virtual CallRule classifyMethod(BorrowedRef<> name) const = 0;
 
   // Asked before an operation becomes a node, with its arguments, those inside of lists, tuples,
@@ -173,6 +178,8 @@ class Library {
 
 // Registered libraries; at most one of each kind. Null while the library is not imported.
 const Library* findLibrary(ArrayLibraryKind kind);
+// Those that are there, always in the same order.
+llvm::ArrayRef<const Library*> registeredLibraries();
 void registerLibrary(const Library* library);
 // The library whose arrays are of this exact type, immutable ones included; null if there is none.
 const Library* libraryOfArrays(PyTypeObject* type);

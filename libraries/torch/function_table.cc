@@ -134,20 +134,10 @@ CallRule FunctionTable::classifyMethod(BorrowedRef<> name) {
   PyObject* method = cpython::lookup(torch_.tensorType.get(), name);
   if (!method) return {};
   if (auto found = methods_.find(method); found != methods_.end()) return found->second;
-  CallRule rule = findMethodRule(method, stringView(name));
+  CallRule rule = findMethod(stringView(name));
   methods_[method] = rule;
   kept_.push_back(Ref<>::create(method));
   return rule;
-}
-
-// A program can give torch.Tensor methods of its own, by any name: they are functions to trace.
-CallRule FunctionTable::findMethodRule(BorrowedRef<> method, std::string_view name) {
-  if (PyFunction_Check(method.get())) {
-    const CallableName& known = callableNames().of(method);
-    return known.module.empty() ? CallRule{.kind = CallKind::Inline} : findMethod(name);
-  }
-  if (!callableNames().of(method).module.empty()) return findMethod(name);
-  return unsupported("the program has put it into torch.Tensor");
 }
 
 CallRule FunctionTable::findMethod(std::string_view name) {

@@ -24,7 +24,6 @@ class FunctionTable {
   CallRule findType(BorrowedRef<PyTypeObject> type);
   CallRule findOperator(BorrowedRef<> overloadOrPacket);
   CallRule findMethod(std::string_view name);
-  CallRule findMethodRule(BorrowedRef<> method, std::string_view name);
   // A function or method that has schemas under `name`, or has none.
   CallRule graphOperation(std::string_view name);
   // True if every schema of the name that is about tensors returns one tensor.

@@ -235,10 +235,8 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
 }
 
 const ArrayConventions& TorchLibrary::conventions() const {
-  static constexpr ArrayConventions conventions = {.word = "tensor",
-                                                   .lengthOfScalar = "len() of a 0-d tensor",
-                                                   .leavesOthers = true,
-                                                   .hashedByIdentity = true};
+  static constexpr ArrayConventions conventions = {
+      .word = "tensor", .lengthOfScalar = "len() of a 0-d tensor", .leavesOthers = true};
   return conventions;
 }
 

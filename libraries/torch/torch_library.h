@@ -2,13 +2,15 @@
 #pragma once
 
 #include "libraries/torch/function_table.h"
+#include "libraries/torch/own_attributes.h"
 #include "variables/library.h"
 
 namespace armature {
 
 class TorchLibrary : public Library {
  public:
-  explicit TorchLibrary(const TorchModule& torch) : torch_(torch), functions_(torch) {}
+  explicit TorchLibrary(const TorchModule& torch)
+      : torch_(torch), ownAttributes_(torch), functions_(torch) {}
 
   ArrayLibraryKind kind() const override { return ArrayLibraryKind::Torch; }
   PyTypeObject* arrayType() const override { return torch_.tensorType.get(); }
@@ -19,6 +21,9 @@ class TorchLibrary : public Library {
   uint32_t observedBy(std::string_view attribute) const override;
   bool isOperationAttribute(std::string_view attribute) const override;
   CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
+  bool owns(PyTypeObject* type, PyObject* name, PyObject* attribute) const override {
+    return ownAttributes_.has(type, name, attribute);
+  }
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);
   }
@@ -34,6 +39,7 @@ class TorchLibrary : public Library {
 
  private:
   const TorchModule& torch_;
+  OwnAttributes ownAttributes_;
   mutable FunctionTable functions_;
 };
 

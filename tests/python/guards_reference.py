@@ -9,7 +9,9 @@ import types
 import torch
 from armature import _C
 
-KEYS, DTYPE, DEVICE, DIMENSION, SIZES, STRIDES, REQUIRES_GRAD = (1 << i for i in range(7))
+KEYS, DTYPE, DEVICE, DIMENSION, SIZES, STRIDES, REQUIRES_GRAD, NO_ATTRIBUTES = (
+    1 << i for i in range(8)
+)
 EVERYTHING = (1 << 7) - 1
 
 
@@ -129,6 +131,7 @@ def tensor_facts(tensor):
             SIZES: tuple(tensor.shape),
             STRIDES: tensor.stride(),
             REQUIRES_GRAD: tensor.requires_grad,
+            NO_ATTRIBUTES: not tensor.__dict__,
             "type": type(tensor),
         }
 

@@ -7,9 +7,7 @@ namespace armature {
 bool callLibrary(Translator& translator, const Value& callable, CallArguments& arguments,
                  Value& result) {
   PyObject* object = callable.isTracker() ? callable.tracker()->existing() : callable.object();
-  for (ArrayLibraryKind kind : {ArrayLibraryKind::Torch, ArrayLibraryKind::NumPy}) {
-    const Library* library = findLibrary(kind);
-    if (!library) continue;
+  for (const Library* library : registeredLibraries()) {
     CallRule rule = library->classify(object);
     switch (rule.kind) {
       case CallKind::NotOurs:

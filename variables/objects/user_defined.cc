@@ -13,8 +13,10 @@
 #include "variables/kind_slots.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/instance_dict.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/operator_methods.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -278,34 +280,6 @@ Value classRepr(Translator& translator, const Value& self) {
 
 // --- Instances.
 
-// The dict of an existing object: one node, whatever else leads to it (an argument, another object
-// that shares it, the object itself where `self.__dict__ = self`).
-DictVariable* existingInstanceDict(Translator& translator, UserObjectVariable* object) {
-  PyObject** place = cpython::instanceDictPlace(object->existing());
-  if (!place) return nullptr;
-  Ref<> real = Ref<>::steal(PyObject_GenericGetDict(object->existing(), nullptr));
-  if (!real) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  const Source* source = object->source()
-                             ? translator.sources->path(SourceKind::InstanceDict, object->source())
-                             : nullptr;
-  bool isKnown = static_cast<bool>(translator.known(real.get()));
-  if (!isKnown && PyDict_CheckExact(real.get())) {
-    auto* dict = translator.make<DictVariable>(source, real, object);
-    translator.remember(real.get(), dict);
-    return dict;
-  }
-  Value value = translator.realized(translator.wrap(source, real));
-  if (auto* dict = trackerOf<DictVariable>(value)) return dict;
-  auto* user = trackerOf<UserObjectVariable>(value);
-  if (!user || !user->container) {
-    throw GraphBreak(GraphBreakKind::UnsupportedInstanceDict, describe(value));
-  }
-  return user->container;
-}
-
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   auto* object = llvm::cast<UserObjectVariable>(self.tracker());
   if (object->dict) return object->dict;
@@ -330,30 +304,9 @@ Value callSpecial(Translator& translator, const Value& self, PyObject* special,
   return translator.realized(call(translator, method, arguments));
 }
 
-struct OperatorNames {
-  PyObject* plain[13];
-  PyObject* reflected[13];
-  PyObject* inPlace[13];
-};
-
-const OperatorNames& operatorNames() {
-  static const OperatorNames names = [] {
-    constexpr const char* kNames[] = {"add", "and", "floordiv", "lshift", "matmul",  "mul", "mod",
-                                      "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
-    OperatorNames result;
-    for (int i = 0; i < 13; ++i) {
-      result.plain[i] = name((std::string("__") + kNames[i] + "__").c_str());
-      result.reflected[i] = name((std::string("__r") + kNames[i] + "__").c_str());
-      result.inPlace[i] = name((std::string("__i") + kNames[i] + "__").c_str());
-    }
-    return result;
-  }();
-  return names;
-}
-
 // slot_nb_add and its like of typeobject.c.
 Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
-  const OperatorNames& names = operatorNames();
+  const OperatorMethods& names = operatorMethods();
   auto tryCall = [&](const Value& self, PyObject* method, const Value& other) {
     Value result = callSpecial(translator, self, method, {other});
     if (!result && !translator.exceptionPending()) result = Value::constant(Py_NotImplemented);
@@ -385,10 +338,8 @@ Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, c
 }
 
 Value objectUnary(Translator& translator, UnarySlot slot, const Value& self) {
-  static PyObject* const kNames[] = {name("__neg__"), name("__pos__"), name("__invert__"),
-                                     name("__abs__")};
   static constexpr const char* kSymbols[] = {"unary -", "unary +", "unary ~", "abs()"};
-  Value result = callSpecial(translator, self, kNames[static_cast<int>(slot)], {});
+  Value result = callSpecial(translator, self, unaryMethod(slot), {});
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "bad operand type for %s: '%.200s'",
                             kSymbols[static_cast<int>(slot)], typeOf(self)->tp_name);
@@ -564,14 +515,12 @@ Value callObject(Translator& translator, const Value& callable, CallArguments& a
 }
 
 Value objectCompare(Translator& translator, const Value& left, const Value& right, int op) {
-  static PyObject* const kNames[] = {name("__lt__"), name("__le__"), name("__eq__"),
-                                     name("__ne__"), name("__gt__"), name("__ge__")};
   PyTypeObject* type = typeOf(left);
   Heap& heap = translator.heap;
-  if (heap.inherits(type, &PyBaseObject_Type, kNames[op])) {
+  if (heap.inherits(type, &PyBaseObject_Type, compareMethod(op))) {
     // object's own: __ne__ inverts __eq__, the others know identity alone.
-    if (op == Py_NE && !heap.inherits(type, &PyBaseObject_Type, kNames[Py_EQ])) {
-      Value equal = callSpecial(translator, left, kNames[Py_EQ], {right});
+    if (op == Py_NE && !heap.inherits(type, &PyBaseObject_Type, compareMethod(Py_EQ))) {
+      Value equal = callSpecial(translator, left, compareMethod(Py_EQ), {right});
       if (!equal || equal.is(Py_NotImplemented)) return equal;
       int truth = isTrue(translator, equal);
       return truth < 0 ? Value() : Value::boolean(!truth);
@@ -579,7 +528,7 @@ Value objectCompare(Translator& translator, const Value& left, const Value& righ
     if (op == Py_EQ && isSame(translator, left, right)) return Value::boolean(true);
     return Value::constant(Py_NotImplemented);
   }
-  return callSpecial(translator, left, kNames[op], {right});
+  return callSpecial(translator, left, compareMethod(op), {right});
 }
 
 Value objectHash(Translator& translator, const Value& self) {

@@ -11,8 +11,9 @@
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
-#include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/operator_methods.h"
+#include "variables/tensors/tensor_attributes.h"
 
 namespace armature {
 
@@ -29,24 +30,6 @@ TensorVariable* tensorOf(const Value& value) { return trackerOf<TensorVariable>(
 PyObject* operatorFunction(const char* name) {
   static PyObject* const module = PyImport_ImportModule("_operator");
   return PyObject_GetAttrString(module, name);
-}
-
-// The metadata of the present value, observed for what `name` tells. Null: exception pending.
-const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* tensor,
-                                       std::string_view name) {
-  Node* node = tensor->node;
-  if (node->operation == NodeOperation::Placeholder) {
-    translator.observe(node, tensor->library().observedBy(name));
-    return node->metadata.get();
-  }
-  // Evaluated at once: type and rank hold already.
-  constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
-  if (tensor->library().eager() && !(tensor->library().observedBy(name) & ~kTypeAndRank)) {
-    return node->metadata.get();
-  }
-  const TensorMetadata* metadata = tensor->library().metadata(node, translator);
-  if (!metadata) translator.raiseFromPython();
-  return metadata;
 }
 
 // Scalars sometimes repeat sequences instead.
@@ -75,6 +58,22 @@ CallRule operatorRule(bool mutates = false) {
   rule.returnsOneArray = true;
   rule.mutates = mutates;
   return rule;
+}
+
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
+// Of both operands, as far as they are arrays.
+void requireOwnOperator(Translator& translator, int slot, const Value& left, const Value& right) {
+  const OperatorMethods& methods = operatorMethods();
+  bool inPlace = slot >= nb_inplace_add;
+  int operation = inPlace ? slot - nb_inplace_add : slot;
+  if (auto* tensor = tensorOf(left)) {
+    if (inPlace) requireOwnMethod(translator, tensor, methods.inPlace[operation]);
+    requireOwnMethod(translator, tensor, methods.plain[operation]);
+  }
+  if (auto* tensor = tensorOf(right)) {
+    requireOwnMethod(translator, tensor, methods.reflected[operation]);
+  }
 }
 
 // Does the operator return NotImplemented for the operand?
@@ -107,6 +106,7 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left, c
   TensorVariable* tensor = tensorOf(left) ? tensorOf(left) : tensorOf(right);
   bool inPlace = slot >= nb_inplace_add;
   if (inPlace && !tensorOf(left)) return Value::constant(Py_NotImplemented);
+  requireOwnOperator(translator, slot, left, right);
   const Value& other = tensorOf(left) ? right : left;
   if (!isOperand(other, tensor)) {
     if (leavesToOther(translator, tensor, other)) return Value::constant(Py_NotImplemented);
@@ -127,6 +127,7 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left, c
 Value tensorUnary(Translator& translator, UnarySlot slot, const Value& self) {
   static PyObject* const functions[] = {operatorFunction("neg"), operatorFunction("pos"),
                                         operatorFunction("invert"), operatorFunction("abs")};
+  requireOwnMethod(translator, tensorOf(self), unaryMethod(slot));
   return translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction,
                                        functions[static_cast<int>(slot)], operatorRule(), {self},
                                        nullptr);
@@ -136,7 +137,12 @@ Value tensorCompare(Translator& translator, const Value& left, const Value& righ
   static PyObject* const functions[] = {operatorFunction("lt"), operatorFunction("le"),
                                         operatorFunction("eq"), operatorFunction("ne"),
                                         operatorFunction("gt"), operatorFunction("ge")};
+  static constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   TensorVariable* tensor = tensorOf(left);
+  requireOwnMethod(translator, tensor, compareMethod(op));
+  if (auto* other = tensorOf(right)) {
+    requireOwnMethod(translator, other, compareMethod(kReflected[op]));
+  }
   if (!isOperand(right, tensor)) {
     if (right.is(Py_None) && tensor->library().conventions().leavesOthers &&
         (op == Py_EQ || op == Py_NE)) {
@@ -158,6 +164,8 @@ Value tensorScalar(Translator&, const Value& self) {
 }
 
 Value tensorLength(Translator& translator, const Value& self) {
+  static PyObject* const len = interned("__len__");
+  requireOwnMethod(translator, tensorOf(self), len);
   const TensorMetadata* metadata = observedMetadata(translator, tensorOf(self), "__len__");
   if (!metadata) return Value();
   if (metadata->isScalar) {
@@ -173,6 +181,8 @@ Value tensorLength(Translator& translator, const Value& self) {
 
 Value tensorSubscript(Translator& translator, const Value& self, const Value& key) {
   static PyObject* const getitem = operatorFunction("getitem");
+  static PyObject* const method = interned("__getitem__");
+  requireOwnMethod(translator, tensorOf(self), method);
   return translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction,
                                        getitem, operatorRule(), {self, key}, nullptr);
 }
@@ -180,6 +190,8 @@ Value tensorSubscript(Translator& translator, const Value& self, const Value& ke
 bool tensorAssignSubscript(Translator& translator, const Value& self, const Value& key,
                            const Value& value) {
   static PyObject* const setitem = operatorFunction("setitem");
+  static PyObject* const method = interned("__setitem__");
+  requireOwnMethod(translator, tensorOf(self), method);
   if (!value) {
     throw GraphBreak(GraphBreakKind::DeletionOfArrayItem, describe(self));
   }
@@ -198,6 +210,8 @@ Value tensorContains(Translator&, const Value& self, const Value&) {
 }
 
 Value tensorIterator(Translator& translator, const Value& self) {
+  static PyObject* const iter = interned("__iter__");
+  requireOwnMethod(translator, tensorOf(self), iter);
   Value length = tensorLength(translator, self);
   if (!length) {
     translator.takeException();
@@ -209,37 +223,6 @@ Value tensorIterator(Translator& translator, const Value& self) {
                             tensorOf(self)->library().conventions().word);
   }
   return translator.make<SequenceIteratorVariable>(&PySeqIter_Type, self);
-}
-
-Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
-  TensorVariable* tensor = tensorOf(self);
-  const std::string text = printable(name);
-  PyObject* found = translator.heap.lookup(tensor->type(), name).object;
-  if (!found) {
-    return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-                            tensor->type()->tp_name, name);
-  }
-  if (text == "__class__") return typeValue(translator, self);
-  bool isCallable = PyFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type ||
-                    Py_TYPE(found) == &PyWrapperDescr_Type;
-  if (isCallable) {
-    return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(name), self);
-  }
-  // FX writes them as getattr(x, "T").
-  if (tensor->library().isOperationAttribute(text)) {
-    static PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
-    return translator.callGraphOperation(tensor->library(), NodeOperation::CallFunction, getattr,
-                                         operatorRule(), {self, Value::constant(name)}, nullptr);
-  }
-  // Ask the metadata only for what it can answer.
-  TensorMetadata nothing;
-  if (!tensor->library().attribute(nothing, text)) {
-    throw GraphBreak(GraphBreakKind::AttributeOfArray, describe(self) + "." + std::string(text));
-  }
-  const TensorMetadata* metadata = observedMetadata(translator, tensor, text);
-  if (!metadata) return Value();
-  Ref<> value = tensor->library().attribute(*metadata, text);
-  return translator.fromPython(value.release());
 }
 
 bool tensorSetAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
@@ -326,14 +309,6 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
       return callInGraph(translator, self, name, rule, arguments);
     case CallKind::ConstantFoldable:
       return methodFromMetadata(translator, self, name, arguments);
-    case CallKind::Inline: {
-      Found function = translator.heap.lookup(tensor->type(), name);
-      if (function && PyFunction_Check(function.object)) {
-        arguments.values.insert(arguments.values.begin(), self);
-        return call(translator, translator.wrap(function.source, function.object), arguments);
-      }
-      [[fallthrough]];
-    }
     default:
       throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,
                        describe(self) + "." + printable(name) + "()", rule.reason);

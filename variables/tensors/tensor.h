@@ -22,6 +22,9 @@ class TensorVariable : public VariableTracker {
   // node the current one, so that every path to the object sees it. Trailed.
   Node* node;
 
+  // The trace has seen that the array's own __dict__ is empty (ObservedNoAttributes). Trailed.
+  bool attributesObserved = false;
+
  private:
   const Library* library_;
 };

@@ -1,0 +1,68 @@
+#include "libraries/torch/own_attributes.h"
+
+#include "cpython/function_layout.h"
+#include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
+
+namespace armature {
+
+namespace {
+
+bool isSpecial(std::string_view name) { return name.starts_with("__") && name.ends_with("__"); }
+
+// The member of a property, staticmethod or classmethod that is its function.
+PyObject* functionOf(PyObject* attribute) {
+  PyTypeObject* type = Py_TYPE(attribute);
+  if (type == &PyProperty_Type) {
+    return cpython::memberValue(attribute, cpython::ownAttribute(type, "fget"));
+  }
+  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+    return cpython::memberValue(attribute, cpython::ownAttribute(type, "__func__"));
+  }
+  return attribute;
+}
+
+bool isCDescriptor(PyTypeObject* type) {
+  return type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type ||
+         type == &PyWrapperDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type;
+}
+
+// Plain data needs no rule of torch's: it is what it is.
+bool isTorchs(PyTypeObject* owner, PyObject* name, PyObject* attribute) {
+  if (isCDescriptor(Py_TYPE(attribute))) {
+    // Of special methods, some are other methods under a second name.
+    bool hasItsName =
+        isSpecial(stringView(name)) || stringView(PyDescr_NAME(attribute)) == stringView(name);
+    return hasItsName && PyType_IsSubtype(owner, PyDescr_TYPE(attribute));
+  }
+  PyObject* function = functionOf(attribute);
+  if (!function || !PyFunction_Check(function)) return false;
+  PyObject* globals = cpython::read(function, cpython::FunctionField::Globals);
+  return !TorchModule::modules().moduleOf(globals).empty();
+}
+
+}  // namespace
+
+OwnAttributes::OwnAttributes(const TorchModule& torch) {
+  add(torch.tensorType.get());
+  add(torch.parameterType.get());
+}
+
+void OwnAttributes::add(PyTypeObject* type) {
+  PyObject* mro = cpython::mro(type);
+  for (Py_ssize_t i = PyTuple_GET_SIZE(mro) - 1; i >= 0; --i) {
+    auto* owner = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    PyObject *name, *attribute;
+    for (Py_ssize_t j = 0; PyDict_Next(cpython::dict(owner), &j, &name, &attribute);) {
+      if (isTorchs(owner, name, attribute)) {
+        known_[{type, name}] = attribute;
+        kept_.push_back(Ref<>::create(attribute));
+        kept_.push_back(Ref<>::create(name));
+      } else {
+        known_.erase({type, name});
+      }
+    }
+  }
+}
+
+}  // namespace armature

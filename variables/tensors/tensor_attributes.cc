@@ -1,0 +1,117 @@
+#include "variables/tensors/tensor_attributes.h"
+
+#include "core/text.h"
+#include "cpython/instance_attributes.h"
+#include "cpython/type_lookup.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/instance_dict.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+bool isEmptyDict(Translator& translator, PyObject* dict) {
+  // One that the trace knows may have been written.
+  return !dict || (PyDict_Check(dict) && PyDict_GET_SIZE(dict) == 0 && !translator.known(dict));
+}
+
+// What the program has put into the array's own __dict__. Null where there is nothing, as nearly
+// always: that is guarded without making a dict.
+DictVariable* attributesOf(Translator& translator, TensorVariable* tensor) {
+  // Results of operations have no attributes yet, and assigning one breaks.
+  if (!tensor->existing() || !cpython::hasInstanceDict(tensor->type())) return nullptr;
+  PyObject** place = cpython::instanceDictPlace(tensor->existing());
+  if (place && !isEmptyDict(translator, *place)) return existingInstanceDict(translator, tensor);
+  if (!tensor->attributesObserved) {
+    assignTrailed(translator.trail, tensor->attributesObserved, true);
+    for (Node* input : translator.graph->placeholders()) {
+      if (input->source == tensor->source()) translator.observe(input, ObservedNoAttributes);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void requireOwnMethod(Translator& translator, const TensorVariable* tensor, PyObject* name) {
+  PyTypeObject* type = tensor->type();
+  if (cpython::isImmutable(type)) return;
+  if (tensor->library().owns(type, name, translator.heap.lookup(type, name).object)) return;
+  throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,
+                   std::string(cpython::nameOf(type)) + "." + printable(name),
+                   "The program has replaced the method of the library's class.");
+}
+
+const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* tensor,
+                                       std::string_view attribute) {
+  Node* node = tensor->node;
+  if (node->operation == NodeOperation::Placeholder) {
+    translator.observe(node, tensor->library().observedBy(attribute));
+    return node->metadata.get();
+  }
+  // Evaluated at once: type and rank hold already.
+  constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
+  if (tensor->library().eager() && !(tensor->library().observedBy(attribute) & ~kTypeAndRank)) {
+    return node->metadata.get();
+  }
+  const TensorMetadata* metadata = tensor->library().metadata(node, translator);
+  if (!metadata) translator.raiseFromPython();
+  return metadata;
+}
+
+Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
+  static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
+  auto* tensor = trackerOf<TensorVariable>(self);
+  const Library& library = tensor->library();
+  PyTypeObject* type = tensor->type();
+  Heap& heap = translator.heap;
+  requireOwnMethod(translator, tensor, getattribute);
+  Found found = heap.lookup(type, name);
+  if (!found || !heap.isDataDescriptor(found.object)) {
+    if (DictVariable* attributes = attributesOf(translator, tensor)) {
+      Value value = attributes->get(translator, name);
+      if (value || translator.exceptionPending()) return value;
+    }
+  }
+  if (!found) {
+    if (Found fallback = heap.lookup(type, getattr)) {
+      Value method = bindTypeAttribute(translator, fallback, self, type, getattr);
+      return method ? call(translator, method, {Value::constant(name)}) : method;
+    }
+    return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                            type->tp_name, name);
+  }
+  if (!cpython::isImmutable(type) && !library.owns(type, name, found.object)) {
+    return bindTypeAttribute(translator, found, self, type, name);
+  }
+  const std::string text = printable(name);
+  if (text == "__class__") return typeValue(translator, self);
+  bool isCallable = PyFunction_Check(found.object) ||
+                    Py_TYPE(found.object) == &PyMethodDescr_Type ||
+                    Py_TYPE(found.object) == &PyWrapperDescr_Type;
+  if (isCallable) {
+    return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(name), self);
+  }
+  // FX writes them as getattr(x, "T").
+  if (library.isOperationAttribute(text)) {
+    static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+    CallRule rule{.kind = CallKind::GraphOperation, .returnsOneArray = true};
+    return translator.callGraphOperation(library, NodeOperation::CallFunction, getattrFunction,
+                                         rule, {self, Value::constant(name)}, nullptr);
+  }
+  // Ask the metadata only for what it can answer.
+  TensorMetadata nothing;
+  if (!library.attribute(nothing, text)) {
+    throw GraphBreak(GraphBreakKind::AttributeOfArray, describe(self) + "." + text);
+  }
+  const TensorMetadata* metadata = observedMetadata(translator, tensor, text);
+  if (!metadata) return Value();
+  Ref<> value = library.attribute(*metadata, text);
+  return translator.fromPython(value.release());
+}
+
+}  // namespace armature
