@@ -45,8 +45,13 @@ IdentityWatch::IdentityWatch() {
 // Weak references go first: a dead one calls nobody.
 IdentityWatch::~IdentityWatch() { references_.clear(); }
 
+// The collector clears the weak references to what it takes for garbage, and calls back only those
+// that it has not found to be garbage themselves. A finalizer may yet save all of it: so that the
+// notice comes, weak references are not shown. They hold nothing that could be part of a cycle.
 int IdentityWatch::traverse(visitproc visit, void* arg) const {
-  for (const Ref<>& reference : references_) Py_VISIT(reference.get());
+  for (const Ref<>& reference : references_) {
+    if (!PyWeakref_Check(reference.get())) Py_VISIT(reference.get());
+  }
   return 0;
 }
 

@@ -27,7 +27,7 @@ class IdentityWatch {
   void watch(BorrowedRef<> object);
 
   bool valid() const { return *valid_; }
-  // Visits the objects held, for the garbage collector.
+  // Visits the objects held strongly, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
 
  private:

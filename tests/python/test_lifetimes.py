@@ -107,6 +107,29 @@ def test_rounds_leave_no_objects(name, backend):
     assert min(second - first, third - second) < rounds
 
 
+def test_entries_that_a_finalizer_saves_still_hear_of_deaths():
+    saved = []
+
+    class Saver:
+        def __del__(self):
+            saved.append(self.namespace)
+
+    namespace = {"saver": Saver()}
+    namespace["saver"].namespace = namespace
+    exec("class C: n = 1\ndef f(p, x): return x + p.n", namespace)
+    compiled = namespace["compiled"] = armature.compile(namespace["f"])
+    assert torch.equal(compiled(namespace["C"](), X), X + 1)
+    del compiled, namespace
+    gc.collect()
+    (namespace,) = saved
+    dead = weakref.ref(namespace.pop("C"))
+    gc.collect()
+    assert dead() is None
+    assert not any(entry["valid"] for entry in _C.entries(namespace["compiled"]))
+    exec("class C: n = 2", namespace)
+    assert torch.equal(namespace["compiled"](namespace["C"](), X), X + 2)
+
+
 def test_collecting_while_compiling():
     """Every object that is made may be what starts the collector."""
     threshold = gc.get_threshold()
