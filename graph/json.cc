@@ -69,10 +69,16 @@ const char* operationName(NodeOperation operation) {
   return "";
 }
 
+json numbersToJson(const Dimensions& dimensions) {
+  json numbers = json::array();
+  for (Dimension dimension : dimensions) numbers.push_back(dimension.value());
+  return numbers;
+}
+
 json metadataToJson(const TensorMetadata& metadata) {
   return {{"text", toString(metadata)},
-          {"sizes", std::vector<int64_t>(metadata.sizes.begin(), metadata.sizes.end())},
-          {"strides", std::vector<int64_t>(metadata.strides.begin(), metadata.strides.end())},
+          {"sizes", numbersToJson(metadata.sizes)},
+          {"strides", numbersToJson(metadata.strides)},
           {"requires_grad", metadata.requiresGrad}};
 }
 

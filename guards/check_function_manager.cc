@@ -34,9 +34,10 @@ std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) 
   if (!expected.library->read(object, found, &why))
     return "an array that guards cannot describe: " + why;
   std::string text = toString(found);
-  auto list = [](const SymIntVector& values) {
+  auto list = [](const Dimensions& values) {
     std::string text = "[";
-    for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
+    for (size_t i = 0; i < values.size(); ++i)
+      text += (i ? ", " : "") + std::to_string(values[i].value());
     return text + "]";
   };
   const TensorMetadata& metadata = expected.metadata;

@@ -31,7 +31,7 @@ std::string abbreviation(const char* const (&names)[count], DType dtype) {
 // torch's rule (c10::TensorImpl::compute_contiguous): the stride of a dimension of size 1 means
 // nothing, and an array without elements is contiguous.
 bool TensorMetadata::isContiguous() const {
-  SymInt expected = 1;
+  Dimension expected = 1;
   bool contiguous = true;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 0) return true;
@@ -44,10 +44,10 @@ bool TensorMetadata::isContiguous() const {
 
 void setContiguousStrides(TensorMetadata& metadata) {
   metadata.strides.resize(metadata.sizes.size());
-  SymInt stride = 1;
+  Dimension stride = 1;
   for (size_t i = metadata.sizes.size(); i-- > 0;) {
     metadata.strides[i] = stride;
-    stride *= std::max<SymInt>(metadata.sizes[i], 1);
+    stride *= std::max<Dimension>(metadata.sizes[i], 1);
   }
 }
 
@@ -57,7 +57,7 @@ std::string toString(const TensorMetadata& metadata) {
                          : abbreviation(numpyAbbreviations, metadata.dtype);
   text += "[";
   for (size_t i = 0; i < metadata.sizes.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(metadata.sizes[i]);
+    text += (i ? ", " : "") + std::to_string(metadata.sizes[i].value());
   return text + "]";
 }
 

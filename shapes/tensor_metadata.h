@@ -4,15 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include <llvm/ADT/SmallVector.h>
-
 #include "core/ref.h"
+#include "shapes/dimension.h"
 
 namespace armature {
-
-// A size or stride, in elements. One type for all of them, so that symbols have one place to go.
-using SymInt = int64_t;
-using SymIntVector = llvm::SmallVector<SymInt, 5>;
 
 // Which library an array belongs to, and thereby what `dtype` and `device` mean.
 enum class ArrayLibraryKind : uint8_t { Torch, NumPy };
@@ -39,14 +34,14 @@ struct TensorMetadata {
   bool isNegative = false;
   bool isScalar = false;      // NumPy: not an array but a scalar, which has a type of its own
   uint64_t dispatchKeys = 0;  // torch._C._dispatch_keys(t).raw_repr(); 0 for traced results
-  SymIntVector sizes;
-  SymIntVector strides;  // in elements, for NumPy too
-  SymInt storageOffset = 0;
+  Dimensions sizes;
+  Dimensions strides;  // in elements, for NumPy too
+  Dimension storageOffset = 0;
 
   int64_t dimension() const { return static_cast<int64_t>(sizes.size()); }
-  SymInt numel() const {
-    SymInt n = 1;
-    for (SymInt size : sizes) n *= size;
+  Dimension numel() const {
+    Dimension n = 1;
+    for (Dimension size : sizes) n *= size;
     return n;
   }
   bool isContiguous() const;

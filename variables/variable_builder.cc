@@ -23,7 +23,6 @@ namespace {
 // Python alone looks into larger sets.
 constexpr Py_ssize_t kMostSetElements = 1000;
 
-
 // The nearest base that is not a heap type: the layout that the instances have.
 PyTypeObject* staticBase(PyTypeObject* type) {
   while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;

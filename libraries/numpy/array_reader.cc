@@ -150,8 +150,8 @@ class AttributeReader : public ArrayReader {
   static int64_t number(const Ref<>& object) {
     return object ? PyLong_AsLongLong(object.get()) : -1;
   }
-  static SymIntVector numbers(const Ref<>& tuple) {
-    SymIntVector values;
+  static Dimensions numbers(const Ref<>& tuple) {
+    Dimensions values;
     for (Py_ssize_t i = 0; tuple && i < PyTuple_GET_SIZE(tuple.get()); ++i)
       values.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.get(), i)));
     return values;
@@ -174,8 +174,8 @@ class AttributeReader : public ArrayReader {
       *why = "its dtype is not a number of the machine's own format";
       return false;
     }
-    for (int64_t& stride : metadata.strides) {
-      if (stride % size) {
+    for (Dimension& stride : metadata.strides) {
+      if (stride % size != 0) {
         *why = "its strides are no multiples of its elements";
         return false;
       }
@@ -197,7 +197,7 @@ for array in [
                      tuple(stride // array.itemsize for stride in array.strides)))
 )";
 
-bool equals(PyObject* tuple, const SymIntVector& values) {
+bool equals(PyObject* tuple, const Dimensions& values) {
   if (PyTuple_GET_SIZE(tuple) != static_cast<Py_ssize_t>(values.size())) return false;
   for (size_t i = 0; i < values.size(); ++i)
     if (PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(i))) != values[i])

@@ -99,13 +99,14 @@ Ref<> NumPyLibrary::attribute(const TensorMetadata& metadata, std::string_view n
   };
   if (name == "dtype") return Ref<>::create(dtype);
   if (name == "ndim") return Ref<>::steal(PyLong_FromLongLong(metadata.dimension()));
-  if (name == "size") return Ref<>::steal(PyLong_FromLongLong(metadata.numel()));
+  if (name == "size") return Ref<>::steal(PyLong_FromLongLong(metadata.numel().value()));
   if (name == "itemsize") return Ref<>::steal(PyLong_FromLongLong(itemSize()));
-  if (name == "nbytes") return Ref<>::steal(PyLong_FromLongLong(itemSize() * metadata.numel()));
+  if (name == "nbytes")
+    return Ref<>::steal(PyLong_FromLongLong((itemSize() * metadata.numel()).value()));
   if (name != "shape") return nullptr;
   Ref<> shape = Ref<>::steal(PyTuple_New(metadata.dimension()));
   for (int64_t i = 0; shape && i < metadata.dimension(); ++i) {
-    PyTuple_SET_ITEM(shape.get(), i, PyLong_FromLongLong(metadata.sizes[i]));
+    PyTuple_SET_ITEM(shape.get(), i, PyLong_FromLongLong(metadata.sizes[i].value()));
   }
   return shape;
 }

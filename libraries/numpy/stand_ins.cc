@@ -8,17 +8,17 @@ namespace armature {
 namespace {
 
 // The sizes that stand for others, in order. Primes: no product of sizes is taken for one of them.
-constexpr std::array<SymInt, 16> kSmallSizes = {2,  3,  5,  7,  11, 13, 17, 19,
-                                                23, 29, 31, 37, 41, 43, 47, 53};
+constexpr std::array<Dimension, 16> kSmallSizes = {2,  3,  5,  7,  11, 13, 17, 19,
+                                                   23, 29, 31, 37, 41, 43, 47, 53};
 // Sizes below it stay: they broadcast, and they make arrays empty.
-constexpr SymInt kFirstReplaced = 2;
+constexpr Dimension kFirstReplaced = 2;
 // Bytes of the largest number, a complex long double.
 constexpr Py_ssize_t kLargestItem = 32;
 
 Ref<> integers(size_t count, auto value) {
   Ref<> tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
   for (size_t i = 0; tuple && i < count; ++i) {
-    PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(value(i)));
+    PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(Dimension(value(i)).value()));
   }
   return tuple;
 }
@@ -35,7 +35,7 @@ StandIns::StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, b
     : numpy_(numpy), data_(data), small_(small) {
   if (!small) return;
   forEachInput(node, [&](Node* input) {
-    for (SymInt size : input->metadata->sizes) {
+    for (Dimension size : input->metadata->sizes) {
       if (size >= kFirstReplaced) sizes_.push_back(size);
     }
   });
@@ -44,16 +44,16 @@ StandIns::StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, b
   if (sizes_.size() > kSmallSizes.size()) small_ = false;
 }
 
-SymInt StandIns::smallSize(SymInt size) const {
+Dimension StandIns::smallSize(Dimension size) const {
   if (!small_ || size < kFirstReplaced) return size;
   return kSmallSizes[std::ranges::lower_bound(sizes_, size) - sizes_.begin()];
 }
 
-bool StandIns::restore(SymIntVector& sizes) const {
+bool StandIns::restore(Dimensions& sizes) const {
   if (!small_) return true;
-  for (SymInt& size : sizes) {
+  for (Dimension& size : sizes) {
     if (size < kFirstReplaced) continue;
-    const SymInt* small = std::ranges::lower_bound(kSmallSizes, size);
+    const Dimension* small = std::ranges::lower_bound(kSmallSizes, size);
     auto index = static_cast<size_t>(small - kSmallSizes.begin());
     if (index >= sizes_.size() || *small != size) return false;
     size = sizes_[index];

@@ -22,19 +22,19 @@ class StandIns {
   Node* nodeOf(BorrowedRef<> array) const;
   // Turns sizes of a result into those that the real inputs would give; false if they cannot be
   // told.
-  bool restore(SymIntVector& sizes) const;
+  bool restore(Dimensions& sizes) const;
 
  private:
   Ref<> standIn(Node& node);
   Ref<> array(const TensorMetadata& metadata);
   Ref<> shape(const TensorMetadata& metadata) const;
   Ref<> identity(BorrowedRef<> shape, BorrowedRef<> dtype) const;
-  SymInt smallSize(SymInt size) const;
+  Dimension smallSize(Dimension size) const;
 
   const NumPyModule& numpy_;
   NumPyData data_;
   bool small_;
-  SymIntVector sizes_;  // those above 1, ascending; only where small
+  Dimensions sizes_;  // those above 1, ascending; only where small
   llvm::DenseMap<Node*, Ref<>> arrays_;
 };
 

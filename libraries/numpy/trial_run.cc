@@ -15,7 +15,7 @@ namespace armature {
 namespace {
 
 // Inputs with no more elements than this stand for themselves.
-constexpr SymInt kFewElements = 256;
+constexpr Dimension kFewElements = 256;
 
 ResultStructure failed() {
   ResultStructure result;
@@ -204,7 +204,7 @@ class TrialRun {
   }
 
   bool hasManyElements() const {
-    SymInt elements = 0;
+    Dimension elements = 0;
     forEachInput(node_, [&](Node* input) { elements += input->metadata->numel(); });
     return elements > kFewElements;
   }

@@ -291,10 +291,10 @@ class Evaluation {
     return Ref<>::steal(PyObject_CallMethod(object.get(), name, nullptr));
   }
 
-  static Ref<> integers(const SymIntVector& values) {
+  static Ref<> integers(const Dimensions& values) {
     Ref<> tuple = Ref<>::steal(PyTuple_New(values.size()));
     for (size_t i = 0; tuple && i < values.size(); ++i) {
-      PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i]));
+      PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i].value()));
     }
     return tuple;
   }
@@ -351,7 +351,7 @@ class Evaluation {
       }
       return value && value.get() == Py_True;
     };
-    auto readIntegers = [](const Ref<>& sequence, SymIntVector& into) {
+    auto readIntegers = [](const Ref<>& sequence, Dimensions& into) {
       if (!sequence || !PyTuple_Check(sequence.get())) return false;
       for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence.get()); ++i) {
         into.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence.get(), i)));
@@ -418,7 +418,7 @@ class Evaluation {
   bool hasArrays_ = false;
   bool namesDevice_ = false;
   bool keepFunctionModes_ = false;
-  int64_t elements_ = 0;
+  Dimension elements_ = 0;
   llvm::DenseMap<const Node*, Ref<>> standIns_;
 };
 

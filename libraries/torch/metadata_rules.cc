@@ -78,7 +78,11 @@ bool applyMetadataRule(const Node& node, InputStructures inputs, ResultStructure
   ResultStructure computed;
   if (!holds || !call.bind(entry->parameters)) return false;
   if (entry->needsSelf && !call.tensor(0)) return false;
-  if (!entry->rule(call, computed)) return false;
+  try {
+    if (!entry->rule(call, computed)) return false;
+  } catch (const DimensionOverflow&) {
+    return false;
+  }
   if (entry->isInPlace && !storeInFirst(call, computed)) return false;
   result = std::move(computed);
   return true;

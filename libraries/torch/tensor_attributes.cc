@@ -30,8 +30,8 @@ int64_t integer(const Ref<>& object) {
   return value;
 }
 
-SymIntVector integers(const Ref<>& sequence) {
-  SymIntVector result;
+Dimensions integers(const Ref<>& sequence) {
+  Dimensions result;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence.get()); ++i)
     result.push_back(integer(Ref<>::create(PyTuple_GET_ITEM(sequence.get(), i))));
   return result;

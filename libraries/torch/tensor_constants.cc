@@ -12,10 +12,10 @@ namespace {
 Ref<> boolean(bool value) { return Ref<>::create(value ? Py_True : Py_False); }
 Ref<> integer(int64_t value) { return Ref<>::steal(PyLong_FromLongLong(value)); }
 
-Ref<> tuple(const SymIntVector& values) {
+Ref<> tuple(const Dimensions& values) {
   Ref<> result = Ref<>::steal(PyTuple_New(values.size()));
   for (size_t i = 0; result && i < values.size(); ++i) {
-    PyTuple_SET_ITEM(result.get(), i, integer(values[i]).release());
+    PyTuple_SET_ITEM(result.get(), i, integer(values[i].value()).release());
   }
   return result;
 }
@@ -33,14 +33,14 @@ Ref<> stride(const TensorMetadata& metadata) { return tuple(metadata.strides); }
 Ref<> dtype(const TensorMetadata& metadata) { return dtypeObject(metadata.dtype); }
 Ref<> device(const TensorMetadata& metadata) { return deviceObject(metadata.device); }
 Ref<> dimension(const TensorMetadata& metadata) { return integer(metadata.dimension()); }
-Ref<> numel(const TensorMetadata& metadata) { return integer(metadata.numel()); }
+Ref<> numel(const TensorMetadata& metadata) { return integer(metadata.numel().value()); }
 Ref<> elementSize(const TensorMetadata& metadata) {
   Ref<> object = dtypeObject(metadata.dtype);
   return Ref<>::steal(object ? PyObject_GetAttrString(object.get(), "itemsize") : nullptr);
 }
 Ref<> byteCount(const TensorMetadata& metadata) {
   Ref<> size = elementSize(metadata);
-  return size ? integer(metadata.numel() * PyLong_AsLongLong(size.get())) : nullptr;
+  return size ? integer((metadata.numel() * PyLong_AsLongLong(size.get())).value()) : nullptr;
 }
 Ref<> isSigned(const TensorMetadata& metadata) {
   Ref<> object = dtypeObject(metadata.dtype);
@@ -76,7 +76,8 @@ const llvm::StringMap<Reader>& readers() {
       {"layout", layout},
       {"names", names},
       {"is_signed", isSigned},
-      {"storage_offset", [](const auto& metadata) { return integer(metadata.storageOffset); }},
+      {"storage_offset",
+       [](const auto& metadata) { return integer(metadata.storageOffset.value()); }},
       {"get_device",
        [](const auto& metadata) {
          return integer(metadata.device.type == kCpuDevice ? -1 : metadata.device.index);

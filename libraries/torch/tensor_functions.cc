@@ -41,14 +41,15 @@ class Functions : public TensorAccess {
 
   bool readFunctions(BorrowedRef<> tensor, TensorMetadata& metadata) const {
     Handle t = handle(tensor);
-    int64_t dimension, *sizes, *strides;
+    int64_t dimension, offset, *sizes, *strides;
     int32_t dtype, deviceType, deviceIndex, layout;
     if (layout_(t, &layout) || layout != strided_() || dim_(t, &dimension) || sizes_(t, &sizes) ||
         strides_(t, &strides) || dtype_(t, &dtype) || deviceType_(t, &deviceType) ||
-        deviceIndex_(t, &deviceIndex) || offset_(t, &metadata.storageOffset))
+        deviceIndex_(t, &deviceIndex) || offset_(t, &offset))
       return false;
     metadata.sizes.assign(sizes, sizes + dimension);
     metadata.strides.assign(strides, strides + dimension);
+    metadata.storageOffset = offset;
     metadata.dtype = static_cast<DType>(dtype);
     metadata.device = {static_cast<int8_t>(deviceType), static_cast<int8_t>(deviceIndex)};
     return true;

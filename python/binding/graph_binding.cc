@@ -284,10 +284,10 @@ PyObject* graphToFunction(PyObject*, PyObject* description) {
 
 // --- What is known of torch.
 
-Ref<> integers(const SymIntVector& values) {
+Ref<> integers(const Dimensions& values) {
   Ref<> tuple = Ref<>::steal(PyTuple_New(values.size()));
   for (size_t i = 0; i < values.size(); ++i) {
-    PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i]));
+    PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i].value()));
   }
   return tuple;
 }
@@ -303,7 +303,7 @@ Ref<> toPython(const ResultStructure& structure) {
         "{sNsNsNsNsLsNsNsNsNsN}", "sizes", integers(metadata.sizes).release(), "strides",
         integers(metadata.strides).release(), "dtype", dtypeObject(metadata.dtype).release(),
         "device", deviceObject(metadata.device).release(), "storage_offset",
-        static_cast<long long>(metadata.storageOffset), "requires_grad",
+        static_cast<long long>(metadata.storageOffset.value()), "requires_grad",
         PyBool_FromLong(metadata.requiresGrad), "is_leaf", PyBool_FromLong(metadata.isLeaf),
         "is_conj", PyBool_FromLong(metadata.isConjugate), "is_neg",
         PyBool_FromLong(metadata.isNegative), "is_inference",

@@ -378,10 +378,10 @@ PyTypeObject managerType = {
 
 // --- Metadata
 
-PyObject* integers(const SymIntVector& values) {
+PyObject* integers(const Dimensions& values) {
   PyObject* result = PyTuple_New(static_cast<Py_ssize_t>(values.size()));
   for (size_t i = 0; result && i < values.size(); ++i)
-    PyTuple_SET_ITEM(result, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i]));
+    PyTuple_SET_ITEM(result, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(values[i].value()));
   return result;
 }
 
@@ -397,7 +397,7 @@ PyObject* tensorMetadata(PyObject*, PyObject* array) {
         truth(metadata->isConjugate), "is_neg", truth(metadata->isNegative), "dispatch_keys",
         static_cast<unsigned long long>(metadata->dispatchKeys), "sizes", integers(metadata->sizes),
         "strides", integers(metadata->strides), "storage_offset",
-        static_cast<long long>(metadata->storageOffset), "is_contiguous",
+        static_cast<long long>(metadata->storageOffset.value()), "is_contiguous",
         truth(metadata->isContiguous()), "text", toString(*metadata).c_str());
   });
 }

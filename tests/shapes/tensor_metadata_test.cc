@@ -5,7 +5,7 @@
 namespace armature {
 namespace {
 
-TensorMetadata strided(SymIntVector sizes, SymIntVector strides) {
+TensorMetadata strided(Dimensions sizes, Dimensions strides) {
   TensorMetadata metadata;
   metadata.sizes = std::move(sizes);
   metadata.strides = std::move(strides);
@@ -26,15 +26,15 @@ TEST(TensorMetadata, IsContiguousByTorchsRule) {
 
 // torch.empty(sizes).stride()
 TEST(TensorMetadata, SetsContiguousStrides) {
-  auto strides = [](SymIntVector sizes) {
+  auto strides = [](Dimensions sizes) {
     TensorMetadata metadata = strided(std::move(sizes), {});
     setContiguousStrides(metadata);
     return metadata.strides;
   };
-  EXPECT_EQ(strides({}), SymIntVector());
-  EXPECT_EQ(strides({2, 3, 4}), SymIntVector({12, 4, 1}));
-  EXPECT_EQ(strides({2, 0, 4}), SymIntVector({4, 4, 1}));
-  EXPECT_EQ(strides({1, 1, 1, 1, 1, 2, 3}), SymIntVector({6, 6, 6, 6, 6, 3, 1}));
+  EXPECT_EQ(strides({}), Dimensions());
+  EXPECT_EQ(strides({2, 3, 4}), Dimensions({12, 4, 1}));
+  EXPECT_EQ(strides({2, 0, 4}), Dimensions({4, 4, 1}));
+  EXPECT_EQ(strides({1, 1, 1, 1, 1, 2, 3}), Dimensions({6, 6, 6, 6, 6, 3, 1}));
 }
 
 TEST(TensorMetadata, CountsElements) {

@@ -176,7 +176,7 @@ Value tensorLength(Translator& translator, const Value& self) {
     return translator.raise(PyExc_TypeError, "%s",
                             tensorOf(self)->library().conventions().lengthOfScalar);
   }
-  return Value::integer(metadata->sizes[0]);
+  return Value::integer(metadata->sizes[0].value());
 }
 
 Value tensorSubscript(Translator& translator, const Value& self, const Value& key) {

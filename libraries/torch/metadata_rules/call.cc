@@ -115,7 +115,7 @@ std::optional<bool> Call::boolean(size_t parameter, bool standard) const {
   return std::nullopt;
 }
 
-bool Call::integers(size_t parameter, SymIntVector& values) const {
+bool Call::integers(size_t parameter, Dimensions& values) const {
   if (static_cast<int>(parameter) == variadic_ && rest_.size() > 1) {
     for (const Argument* argument : rest_) {
       std::optional<int64_t> value = readInteger(*argument);
@@ -187,7 +187,7 @@ std::optional<int64_t> readInteger(const Argument& argument) {
   return value;
 }
 
-bool readIntegers(const Argument& argument, SymIntVector& values) {
+bool readIntegers(const Argument& argument, Dimensions& values) {
   if (argument.kind() == Argument::Kind::Tuple || argument.kind() == Argument::Kind::List) {
     for (const Argument& element : argument.elements()) {
       std::optional<int64_t> value = readInteger(element);

@@ -55,7 +55,7 @@ class Call {
   // The bool; `standard` if the parameter was not given, nothing if it is something else.
   std::optional<bool> boolean(size_t parameter, bool standard) const;
   // An int, or a sequence of ints.
-  bool integers(size_t parameter, SymIntVector& values) const;
+  bool integers(size_t parameter, Dimensions& values) const;
   // The number of a dtype; -1 if the argument is not one.
   DType dtype(size_t parameter) const;
   // The tensors of a sequence; false if it holds anything else.
@@ -80,7 +80,7 @@ class Call {
 
 // Readers of single arguments. They know constants only; a bool is no int to them.
 std::optional<int64_t> readInteger(const Argument& argument);
-bool readIntegers(const Argument& argument, SymIntVector& values);
+bool readIntegers(const Argument& argument, Dimensions& values);
 bool isNone(const Argument& argument);
 
 // The number in place of a negative dimension; nothing if there is no such dimension. An array

@@ -45,15 +45,15 @@ DType readDType(const Call& call, size_t parameter, DType standard) {
   return given >= 0 && isCommon(given) ? given : DType{-1};
 }
 
-bool isNatural(const SymIntVector& sizes) {
-  for (SymInt size : sizes) {
+bool isNatural(const Dimensions& sizes) {
+  for (Dimension size : sizes) {
     if (size < 0) return false;
   }
   return true;
 }
 
 // The parameters from `options` on are dtype, device and requires_grad.
-bool giveNew(const Call& call, ResultStructure& result, SymIntVector sizes, DType standard,
+bool giveNew(const Call& call, ResultStructure& result, Dimensions sizes, DType standard,
              const Device* device, size_t options) {
   DType dtype = readDType(call, options, standard);
   TensorMetadata like;
@@ -65,12 +65,12 @@ bool giveNew(const Call& call, ResultStructure& result, SymIntVector sizes, DTyp
 }
 
 bool filled(const Call& call, ResultStructure& result) {
-  SymIntVector sizes;
+  Dimensions sizes;
   return call.integers(0, sizes) && giveNew(call, result, sizes, defaultDType(), nullptr, 1);
 }
 
 bool full(const Call& call, ResultStructure& result) {
-  SymIntVector sizes;
+  Dimensions sizes;
   std::optional<Scalar> value = call.scalar(1);
   if (!value || value->dtype == Complex128 || !call.integers(0, sizes)) return false;
   DType standard = value->dtype == Float64 ? defaultDType() : value->dtype;
@@ -96,7 +96,7 @@ bool fullLike(const Call& call, ResultStructure& result) {
 
 bool giveOfSameKind(const Call& call, ResultStructure& result, size_t options) {
   const TensorMetadata* self = call.tensor(0);
-  SymIntVector sizes;
+  Dimensions sizes;
   if (!self || !call.integers(1, sizes)) return false;
   return giveNew(call, result, sizes, self->dtype, &self->device, options);
 }
@@ -132,7 +132,7 @@ bool arange(const Call& call, ResultStructure& result) {
   // Fractions cut to integers are counted in another way.
   DType dtype = readDType(call, 3, standard);
   if (hasFractions && !isFloating(dtype)) return false;
-  auto size = static_cast<SymInt>(std::ceil(length));
+  auto size = static_cast<Dimension>(std::ceil(length));
   return giveNew(call, result, {size}, standard, nullptr, 3);
 }
 

@@ -36,7 +36,7 @@ bool Elementwise::has(DType dtype) const { return llvm::is_contained(dtypes_, dt
 bool Elementwise::hasComplex() const { return std::ranges::any_of(dtypes_, isComplex); }
 
 MetadataPointer Elementwise::make(DType computed, DType dtype) const {
-  SymIntVector sizes;
+  Dimensions sizes;
   if (operands_.empty() || !broadcast(operands_, sizes)) return nullptr;
   llvm::SmallVector<TensorMetadata, 3> converted;
   converted.reserve(operands_.size());

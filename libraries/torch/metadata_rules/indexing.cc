@@ -22,9 +22,9 @@ std::optional<int64_t> consumed(const Argument& item) {
 }
 
 struct SliceBounds {
-  SymInt start = 0;
-  SymInt stop = std::numeric_limits<SymInt>::max();
-  SymInt step = 1;
+  Dimension start = 0;
+  Dimension stop = std::numeric_limits<int64_t>::max();
+  Dimension step = 1;
 };
 
 std::optional<SliceBounds> readSlice(const Argument& item) {
@@ -36,7 +36,7 @@ std::optional<SliceBounds> readSlice(const Argument& item) {
     }
   }
   SliceBounds bounds;
-  SymInt* values[] = {&bounds.start, &bounds.stop, &bounds.step};
+  Dimension* values[] = {&bounds.start, &bounds.stop, &bounds.step};
   for (size_t i = 0; i < 3; ++i) {
     if (isNone(parts[i])) continue;
     std::optional<int64_t> value = readInteger(parts[i]);

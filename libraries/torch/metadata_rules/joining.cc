@@ -33,7 +33,7 @@ bool cat(const Call& call, ResultStructure& result) {
   const TensorMetadata& first = *tensors[0];
   std::optional<int64_t> along = dimension(call, 1, 0, first.dimension());
   if (!along || first.sizes.empty()) return false;
-  SymIntVector sizes = first.sizes;
+  Dimensions sizes = first.sizes;
   sizes[*along] = 0;
   for (const TensorMetadata* tensor : tensors) {
     // Vectors without elements may be joined to anything, and images keep their channels last.
@@ -58,16 +58,16 @@ bool stack(const Call& call, ResultStructure& result) {
   for (const TensorMetadata* tensor : tensors) {
     if (tensor->sizes != first.sizes || looksLikeChannelsLast(*tensor)) return false;
   }
-  SymIntVector sizes = first.sizes;
-  sizes.insert(sizes.begin() + *along, static_cast<SymInt>(tensors.size()));
+  Dimensions sizes = first.sizes;
+  sizes.insert(sizes.begin() + *along, static_cast<Dimension>(tensors.size()));
   return give(call, result, newTensor(first, std::move(sizes), promoted(tensors)));
 }
 
 bool giveParts(const Call& call, ResultStructure& result, const TensorMetadata& self, int64_t along,
-               llvm::ArrayRef<SymInt> lengths) {
+               llvm::ArrayRef<Dimension> lengths) {
   llvm::SmallVector<MetadataPointer, 8> parts;
-  SymInt start = 0;
-  for (SymInt length : lengths) {
+  Dimension start = 0;
+  for (Dimension length : lengths) {
     MetadataPointer part = viewOf(self);
     sliceDimension(*part, along, start, start + length, 1);
     parts.push_back(std::move(part));
@@ -76,9 +76,9 @@ bool giveParts(const Call& call, ResultStructure& result, const TensorMetadata& 
   return giveViews(call, result, self, parts);
 }
 
-SymIntVector equalLengths(SymInt size, SymInt length) {
-  SymIntVector lengths;
-  for (SymInt start = 0; start < size; start += length) {
+Dimensions equalLengths(Dimension size, Dimension length) {
+  Dimensions lengths;
+  for (Dimension start = 0; start < size; start += length) {
     lengths.push_back(std::min(length, size - start));
   }
   if (lengths.empty()) lengths.push_back(0);
@@ -90,14 +90,14 @@ bool split(const Call& call, ResultStructure& result) {
   if (!self || self->sizes.empty()) return false;
   std::optional<int64_t> along = dimension(call, 2, 0, self->dimension());
   if (!along) return false;
-  SymInt size = self->sizes[*along];
+  Dimension size = self->sizes[*along];
   if (std::optional<int64_t> length = call.integer(1)) {
     return *length > 0 && giveParts(call, result, *self, *along, equalLengths(size, *length));
   }
-  SymIntVector lengths;
+  Dimensions lengths;
   if (!call.integers(1, lengths)) return false;
-  SymInt sum = 0;
-  for (SymInt length : lengths) {
+  Dimension sum = 0;
+  for (Dimension length : lengths) {
     if (length < 0) return false;
     sum += length;
   }
@@ -110,9 +110,9 @@ bool chunk(const Call& call, ResultStructure& result) {
   if (!self || self->sizes.empty() || !count || *count <= 0) return false;
   std::optional<int64_t> along = dimension(call, 2, 0, self->dimension());
   if (!along) return false;
-  SymInt size = self->sizes[*along];
-  if (size == 0) return giveParts(call, result, *self, *along, SymIntVector(*count, 0));
-  SymInt length = (size + *count - 1) / *count;
+  Dimension size = self->sizes[*along];
+  if (size == 0) return giveParts(call, result, *self, *along, Dimensions(*count, 0));
+  Dimension length = (size + *count - 1) / *count;
   return giveParts(call, result, *self, *along, equalLengths(size, length));
 }
 
@@ -122,7 +122,7 @@ bool unbind(const Call& call, ResultStructure& result) {
   std::optional<int64_t> along = dimension(call, 1, 0, self->dimension());
   if (!along) return false;
   llvm::SmallVector<MetadataPointer, 8> parts;
-  for (SymInt i = 0; i < self->sizes[*along]; ++i) {
+  for (Dimension i = 0; i < self->sizes[*along]; ++i) {
     MetadataPointer part = viewOf(*self);
     selectIndex(*part, *along, i);
     parts.push_back(std::move(part));
@@ -132,7 +132,7 @@ bool unbind(const Call& call, ResultStructure& result) {
 
 bool repeat(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  SymIntVector sizes;
+  Dimensions sizes;
   if (!self || !call.integers(1, sizes) || sizes.size() < self->sizes.size()) return false;
   size_t added = sizes.size() - self->sizes.size();
   for (size_t i = 0; i < sizes.size(); ++i) {

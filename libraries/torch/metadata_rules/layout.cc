@@ -29,8 +29,8 @@ llvm::SmallVector<int, 5> sortedDimensions(size_t count, Compare&& compare) {
 }
 
 // The strides of one operand in the common shape: those of broadcast dimensions are 0.
-SymIntVector broadcastStrides(const TensorMetadata& tensor, const SymIntVector& sizes) {
-  SymIntVector result(sizes.size(), 0);
+Dimensions broadcastStrides(const TensorMetadata& tensor, const Dimensions& sizes) {
+  Dimensions result(sizes.size(), 0);
   size_t offset = sizes.size() - tensor.sizes.size();
   for (size_t i = 0; i < tensor.sizes.size(); ++i) {
     bool isBroadcast = tensor.sizes[i] == 1 && sizes[offset + i] != 1;
@@ -46,7 +46,7 @@ bool isReversed(llvm::ArrayRef<int> order) {
   return true;
 }
 
-SymIntVector contiguousStrides(const SymIntVector& sizes) {
+Dimensions contiguousStrides(const Dimensions& sizes) {
   TensorMetadata dense;
   dense.sizes = sizes;
   setContiguousStrides(dense);
@@ -63,7 +63,7 @@ bool isNonOverlappingAndDense(const TensorMetadata& tensor) {
   }
   std::sort(order.begin(), order.end(),
             [&](int a, int b) { return tensor.strides[a] < tensor.strides[b]; });
-  SymInt expected = 1;
+  Dimension expected = 1;
   for (int dimension : order) {
     if (tensor.strides[dimension] != expected) return false;
     expected *= tensor.sizes[dimension];
@@ -73,7 +73,7 @@ bool isNonOverlappingAndDense(const TensorMetadata& tensor) {
 
 bool isChannelsLast(const TensorMetadata& tensor) {
   if (tensor.dimension() != 4) return false;
-  SymInt expected = 1;
+  Dimension expected = 1;
   for (int dimension : {1, 3, 2, 0}) {
     if (tensor.sizes[dimension] == 1) continue;
     if (tensor.strides[dimension] != expected) return false;
@@ -88,19 +88,19 @@ bool looksLikeChannelsLast(const TensorMetadata& tensor) {
   llvm::SmallVector<int, 5> order = {1};
   for (int i = static_cast<int>(tensor.dimension()) - 1; i >= 2; --i) order.push_back(i);
   order.push_back(0);
-  SymInt least = 0;
+  Dimension least = 0;
   for (int dimension : order) {
     if (tensor.sizes[dimension] == 0 || tensor.strides[dimension] < least) return false;
     // Nothing tells the channels from the images: taken as row-major.
     if (dimension == 0 && least == tensor.strides[1]) return false;
-    least = tensor.strides[dimension] * std::max<SymInt>(tensor.sizes[dimension], 1);
+    least = tensor.strides[dimension] * std::max<Dimension>(tensor.sizes[dimension], 1);
   }
   return true;
 }
 
 void setChannelsLastStrides(TensorMetadata& tensor) {
   tensor.strides.assign(tensor.sizes.size(), 1);
-  SymInt stride = tensor.sizes[1];
+  Dimension stride = tensor.sizes[1];
   for (size_t i = tensor.sizes.size() - 1; i >= 2; --i) {
     tensor.strides[i] = stride;
     stride *= tensor.sizes[i];
@@ -108,24 +108,24 @@ void setChannelsLastStrides(TensorMetadata& tensor) {
   tensor.strides[0] = stride;
 }
 
-SymIntVector preservedStrides(const TensorMetadata& tensor) {
+Dimensions preservedStrides(const TensorMetadata& tensor) {
   if (isNonOverlappingAndDense(tensor)) return tensor.strides;
   auto order = sortedDimensions(tensor.sizes.size(), [&](int a, int b) {
-    SymInt strideA = tensor.strides[a], strideB = tensor.strides[b];
+    Dimension strideA = tensor.strides[a], strideB = tensor.strides[b];
     if (strideA == 0 || strideB == 0) return 0;
     if (strideA != strideB) return strideA < strideB ? -1 : 1;
     return tensor.sizes[a] > tensor.sizes[b] ? 1 : 0;
   });
-  SymIntVector result(tensor.sizes.size());
-  SymInt stride = 1;
+  Dimensions result(tensor.sizes.size());
+  Dimension stride = 1;
   for (int dimension : order) {
     result[dimension] = stride;
-    stride *= std::max<SymInt>(tensor.sizes[dimension], 1);
+    stride *= std::max<Dimension>(tensor.sizes[dimension], 1);
   }
   return result;
 }
 
-bool broadcast(llvm::ArrayRef<const TensorMetadata*> operands, SymIntVector& sizes) {
+bool broadcast(llvm::ArrayRef<const TensorMetadata*> operands, Dimensions& sizes) {
   for (const TensorMetadata* operand : operands) {
     if (operand->sizes.size() > sizes.size()) {
       sizes.insert(sizes.begin(), operand->sizes.size() - sizes.size(), 1);
@@ -134,7 +134,7 @@ bool broadcast(llvm::ArrayRef<const TensorMetadata*> operands, SymIntVector& siz
   for (const TensorMetadata* operand : operands) {
     size_t offset = sizes.size() - operand->sizes.size();
     for (size_t i = 0; i < operand->sizes.size(); ++i) {
-      SymInt& size = sizes[offset + i];
+      Dimension& size = sizes[offset + i];
       if (operand->sizes[i] == size || operand->sizes[i] == 1) continue;
       if (size != 1) return false;
       size = operand->sizes[i];
@@ -143,8 +143,8 @@ bool broadcast(llvm::ArrayRef<const TensorMetadata*> operands, SymIntVector& siz
   return true;
 }
 
-SymIntVector elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
-                                const SymIntVector& sizes) {
+Dimensions elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
+                              const Dimensions& sizes) {
   bool sameShape = std::all_of(operands.begin(), operands.end(),
                                [&](const auto* operand) { return operand->sizes == sizes; });
   if (sameShape && !operands.empty()) {
@@ -161,7 +161,7 @@ SymIntVector elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
       setChannelsLastStrides(images);
       return images.strides;
     }
-    const SymIntVector& strides = operands.back()->strides;
+    const Dimensions& strides = operands.back()->strides;
     if (all([&](const auto& operand) {
           return isNonOverlappingAndDense(operand) && operand.strides == strides;
         })) {
@@ -169,13 +169,13 @@ SymIntVector elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
     }
   }
 
-  llvm::SmallVector<SymIntVector, 3> strides;
+  llvm::SmallVector<Dimensions, 3> strides;
   for (const TensorMetadata* operand : operands) {
     strides.push_back(broadcastStrides(*operand, sizes));
   }
   // The first operand that can tell two dimensions apart decides.
   auto order = sortedDimensions(sizes.size(), [&](int a, int b) {
-    for (const SymIntVector& operand : strides) {
+    for (const Dimensions& operand : strides) {
       if (operand[a] == 0 || operand[b] == 0) continue;
       if (operand[a] != operand[b]) return operand[a] < operand[b] ? -1 : 1;
       if (sizes[a] > sizes[b]) return 1;
@@ -183,8 +183,8 @@ SymIntVector elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
     return 0;
   });
   if (isReversed(order)) return contiguousStrides(sizes);
-  SymIntVector result(sizes.size());
-  SymInt stride = 1;
+  Dimensions result(sizes.size());
+  Dimension stride = 1;
   for (int dimension : order) {
     result[dimension] = stride;
     stride *= sizes[dimension];

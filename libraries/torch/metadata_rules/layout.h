@@ -17,14 +17,14 @@ bool looksLikeChannelsLast(const TensorMetadata& tensor);
 void setChannelsLastStrides(TensorMetadata& tensor);
 
 // The strides of a copy that keeps the order of the dimensions in memory.
-SymIntVector preservedStrides(const TensorMetadata& tensor);
+Dimensions preservedStrides(const TensorMetadata& tensor);
 
 // The shape to which all broadcast; false if they do not.
-bool broadcast(llvm::ArrayRef<const TensorMetadata*> operands, SymIntVector& sizes);
+bool broadcast(llvm::ArrayRef<const TensorMetadata*> operands, Dimensions& sizes);
 
 // The strides of the result of an operation that works element by element, as TensorIterator
 // chooses them. `sizes` is the common shape.
-SymIntVector elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
-                                const SymIntVector& sizes);
+Dimensions elementwiseStrides(llvm::ArrayRef<const TensorMetadata*> operands,
+                              const Dimensions& sizes);
 
 }  // namespace armature

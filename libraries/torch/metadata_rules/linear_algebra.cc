@@ -13,7 +13,7 @@ bool canMultiply(const TensorMetadata* a, const TensorMetadata* b) {
 }
 
 bool giveProduct(const Call& call, ResultStructure& result, const TensorMetadata& like,
-                 SymIntVector sizes) {
+                 Dimensions sizes) {
   return give(call, result, newTensor(like, std::move(sizes), like.dtype));
 }
 
@@ -49,12 +49,12 @@ bool multiply(const Call& call, ResultStructure& result) {
   if (!canMultiply(a, b) || a->sizes.empty() || b->sizes.empty()) return false;
   // A few rows times a batch are computed the other way round, which shows in the strides.
   if (a->dimension() <= 2 && b->dimension() >= 3) return false;
-  SymInt inner = b->dimension() == 1 ? b->sizes[0] : b->sizes[b->dimension() - 2];
+  Dimension inner = b->dimension() == 1 ? b->sizes[0] : b->sizes[b->dimension() - 2];
   if (a->sizes.back() != inner) return false;
   TensorMetadata batchA, batchB;
   if (a->dimension() > 2) batchA.sizes.assign(a->sizes.begin(), a->sizes.end() - 2);
   if (b->dimension() > 2) batchB.sizes.assign(b->sizes.begin(), b->sizes.end() - 2);
-  SymIntVector sizes;
+  Dimensions sizes;
   if (!broadcast({&batchA, &batchB}, sizes)) return false;
   if (a->dimension() > 1) sizes.push_back(a->sizes[a->dimension() - 2]);
   if (b->dimension() > 1) sizes.push_back(b->sizes.back());
@@ -70,13 +70,13 @@ bool isFactor(const Call& call, size_t parameter, DType dtype) {
 }
 
 // self + a @ b, where `self` broadcasts to the product.
-bool giveSumWithProduct(const Call& call, ResultStructure& result, SymIntVector sizes) {
+bool giveSumWithProduct(const Call& call, ResultStructure& result, Dimensions sizes) {
   const TensorMetadata *self = call.tensor(0), *a = call.tensor(1);
   if (!self || self->dtype != a->dtype) return false;
   if (!isFactor(call, 3, a->dtype) || !isFactor(call, 4, a->dtype)) return false;
   TensorMetadata product;
   product.sizes = sizes;
-  SymIntVector common;
+  Dimensions common;
   if (!broadcast({self, &product}, common) || common != sizes) return false;
   return giveProduct(call, result, *a, std::move(sizes));
 }
@@ -106,7 +106,7 @@ bool linear(const Call& call, ResultStructure& result) {
                 bias->sizes[0] == weight->sizes[0];
     if (!fits) return false;
   }
-  SymIntVector sizes = input->sizes;
+  Dimensions sizes = input->sizes;
   sizes.back() = weight->sizes[0];
   return giveProduct(call, result, *input, std::move(sizes));
 }

@@ -28,7 +28,7 @@ bool functionalSoftmax(const Call& call, ResultStructure& result) {
 
 bool layerNorm(const Call& call, ResultStructure& result) {
   const TensorMetadata* input = call.tensor(0);
-  SymIntVector normalized;
+  Dimensions normalized;
   if (!input || !isFloating(input->dtype) || !call.integers(1, normalized)) return false;
   if (normalized.empty() || normalized.size() > input->sizes.size()) return false;
   if (!std::equal(normalized.begin(), normalized.end(), input->sizes.end() - normalized.size())) {
@@ -72,19 +72,19 @@ bool embedding(const Call& call, ResultStructure& result) {
   if (indices->dtype != Int64 && indices->dtype != Int32) return false;
   if (call.has(2)) {
     std::optional<int64_t> padding = call.integer(2);
-    SymInt rows = weight->sizes[0];
+    Dimension rows = weight->sizes[0];
     if (!padding || *padding < -rows || *padding >= rows) return false;
   }
   result.mayFailOnData = true;  // an index out of range
-  SymIntVector sizes = indices->sizes;
+  Dimensions sizes = indices->sizes;
   sizes.push_back(weight->sizes[1]);
   return give(call, result, newTensor(*weight, std::move(sizes), weight->dtype));
 }
 
-bool isVector(const Call& call, size_t parameter, SymInt size) {
+bool isVector(const Call& call, size_t parameter, Dimension size) {
   if (!call.has(parameter)) return true;
   const TensorMetadata* vector = call.tensor(parameter);
-  return vector && vector->sizes == SymIntVector{size} && isFloating(vector->dtype);
+  return vector && vector->sizes == Dimensions{size} && isFloating(vector->dtype);
 }
 
 // Parameters: input, running_mean, running_var, weight, bias, training, momentum, eps.
@@ -92,7 +92,7 @@ bool batchNorm(const Call& call, ResultStructure& result) {
   const TensorMetadata* input = call.tensor(0);
   std::optional<bool> training = call.boolean(5, false);
   if (!input || !isFloating(input->dtype) || input->dimension() < 2 || !training) return false;
-  SymInt channels = input->sizes[1];
+  Dimension channels = input->sizes[1];
   for (size_t parameter : {1, 2, 3, 4}) {
     if (!isVector(call, parameter, channels)) return false;
     if (call.has(parameter) && call.tensor(parameter)->dtype != input->dtype) return false;
@@ -107,8 +107,8 @@ bool batchNorm(const Call& call, ResultStructure& result) {
 }
 
 // One number for all dimensions, or one for each.
-bool readForEach(const Call& call, size_t parameter, SymInt standard, size_t count,
-                 SymIntVector& values) {
+bool readForEach(const Call& call, size_t parameter, Dimension standard, size_t count,
+                 Dimensions& values) {
   if (!call.argument(parameter)) {
     values.assign(count, standard);
     return true;
@@ -126,19 +126,20 @@ bool convolution(const Call& call, ResultStructure& result) {
   bool fits = input->dimension() == dimensions + 2 && weight->dimension() == dimensions + 2;
   std::optional<int64_t> groups = call.argument(6) ? call.integer(6) : 1;
   if (!fits || !groups || *groups <= 0 || input->numel() == 0 || weight->numel() == 0) return false;
-  if (input->sizes[1] != weight->sizes[1] * *groups || weight->sizes[0] % *groups) return false;
+  if (input->sizes[1] != weight->sizes[1] * *groups || weight->sizes[0] % *groups != 0)
+    return false;
   if (!isVector(call, 2, weight->sizes[0])) return false;
   if (call.has(2) && call.tensor(2)->dtype != input->dtype) return false;
-  SymIntVector stride, padding, dilation;
+  Dimensions stride, padding, dilation;
   if (!readForEach(call, 3, 1, dimensions, stride) ||
       !readForEach(call, 4, 0, dimensions, padding) ||
       !readForEach(call, 5, 1, dimensions, dilation)) {
     return false;
   }
-  SymIntVector sizes = {input->sizes[0], weight->sizes[0]};
+  Dimensions sizes = {input->sizes[0], weight->sizes[0]};
   for (size_t i = 0; i < dimensions; ++i) {
-    SymInt reach = dilation[i] * (weight->sizes[i + 2] - 1) + 1;
-    SymInt room = input->sizes[i + 2] + 2 * padding[i] - reach;
+    Dimension reach = dilation[i] * (weight->sizes[i + 2] - 1) + 1;
+    Dimension room = input->sizes[i + 2] + 2 * padding[i] - reach;
     if (stride[i] <= 0 || padding[i] < 0 || dilation[i] <= 0 || room < 0) return false;
     sizes.push_back(room / stride[i] + 1);
   }
@@ -170,7 +171,7 @@ bool attention(const Call& call, ResultStructure& result) {
       return false;
     }
   }
-  SymIntVector sizes = query->sizes;
+  Dimensions sizes = query->sizes;
   bool sameHeads = std::equal(sizes.begin(), sizes.begin() + 2, key->sizes.begin()) &&
                    key->sizes == value->sizes && sizes[3] == key->sizes[3];
   std::optional<Scalar> dropout = call.argument(4) ? call.scalar(4) : Scalar{};

@@ -282,7 +282,7 @@ bool maskedFill(const Call& call, ResultStructure& result) {
   // A value that the dtype cannot hold is an error.
   bool fits = isComplex(self->dtype) || (isFloating(self->dtype) && value->dtype != Complex128) ||
               (self->dtype == Int64 && value->dtype == Int64) || value->dtype == Bool;
-  SymIntVector sizes;
+  Dimensions sizes;
   if (!fits || !broadcast({self, mask}, sizes)) return false;
   return give(call, result, newTensor(*self, sizes, self->dtype));
 }

@@ -17,19 +17,19 @@ class ReducedShape {
       : self_(self), reduced_(self.sizes.size(), true) {}
 
   // False if the dimensions do not exist, or are given twice.
-  bool setDimensions(const SymIntVector& given) {
+  bool setDimensions(const Dimensions& given) {
     reduced_.assign(self_.sizes.size(), false);
     if (reduced_.empty() && given.size() > 1) return false;
-    for (SymInt dimension : given) {
-      std::optional<int64_t> wrapped = wrapDimension(dimension, self_.dimension());
+    for (Dimension dimension : given) {
+      std::optional<int64_t> wrapped = wrapDimension(dimension.value(), self_.dimension());
       if (!wrapped) return false;
       if (!reduced_.empty() && std::exchange(reduced_[*wrapped], true)) return false;
     }
     return true;
   }
 
-  SymIntVector sizes(bool keep) const {
-    SymIntVector result;
+  Dimensions sizes(bool keep) const {
+    Dimensions result;
     for (size_t i = 0; i < reduced_.size(); ++i) {
       if (!reduced_[i]) {
         result.push_back(self_.sizes[i]);
@@ -60,7 +60,7 @@ MetadataPointer reduced(const Call& call, DType dtype, bool needsElements) {
   if (!self || !keep) return nullptr;
   ReducedShape shape(*self);
   if (call.has(1)) {
-    SymIntVector dimensions;
+    Dimensions dimensions;
     if (!call.integers(1, dimensions)) return nullptr;
     // An empty sequence means all dimensions.
     if (!dimensions.empty() && !shape.setDimensions(dimensions)) return nullptr;
@@ -165,7 +165,7 @@ bool truth(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
   if (!self) return false;
   // Of no dimensions at all, these keep everything.
-  SymIntVector dimensions;
+  Dimensions dimensions;
   if (call.has(1) && (!call.integers(1, dimensions) || dimensions.empty())) return false;
   MetadataPointer metadata = reduced(call, self->dtype == UInt8 ? UInt8 : Bool, false);
   return metadata && giveWithoutGrad(result, std::move(metadata));

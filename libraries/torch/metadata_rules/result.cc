@@ -2,7 +2,7 @@
 
 namespace armature {
 
-MetadataPointer newTensor(const TensorMetadata& like, SymIntVector sizes, DType dtype) {
+MetadataPointer newTensor(const TensorMetadata& like, Dimensions sizes, DType dtype) {
   auto result = std::make_shared<TensorMetadata>();
   result->dtype = dtype;
   result->device = like.device;

@@ -12,7 +12,7 @@ namespace armature {
 using MetadataPointer = std::shared_ptr<TensorMetadata>;
 
 // A tensor of its own memory, on the device of `like`, dense in row-major order.
-MetadataPointer newTensor(const TensorMetadata& like, SymIntVector sizes, DType dtype);
+MetadataPointer newTensor(const TensorMetadata& like, Dimensions sizes, DType dtype);
 
 // The same elements seen in another way: sizes, strides and offset are the caller's to change.
 MetadataPointer viewOf(const TensorMetadata& base);

@@ -8,26 +8,26 @@
 
 namespace armature {
 
-void selectIndex(TensorMetadata& view, int64_t dimension, SymInt index) {
+void selectIndex(TensorMetadata& view, int64_t dimension, Dimension index) {
   if (index < 0) index += view.sizes[dimension];
   view.storageOffset += index * view.strides[dimension];
   removeDimension(view, dimension);
 }
 
-void sliceDimension(TensorMetadata& view, int64_t dimension, SymInt start, SymInt stop,
-                    SymInt step) {
-  SymInt size = view.sizes[dimension];
+void sliceDimension(TensorMetadata& view, int64_t dimension, Dimension start, Dimension stop,
+                    Dimension step) {
+  Dimension size = view.sizes[dimension];
   if (start < 0) start += size;
   if (stop < 0) stop += size;
-  start = std::clamp<SymInt>(start, 0, size);
-  stop = std::clamp<SymInt>(stop, start, size);
+  start = std::clamp<Dimension>(start, 0, size);
+  stop = std::clamp<Dimension>(stop, start, size);
   view.storageOffset += start * view.strides[dimension];
   view.sizes[dimension] = (stop - start + step - 1) / step;
   view.strides[dimension] *= step;
 }
 
 void insertDimension(TensorMetadata& view, int64_t dimension) {
-  SymInt stride =
+  Dimension stride =
       dimension < view.dimension() ? view.sizes[dimension] * view.strides[dimension] : 1;
   view.sizes.insert(view.sizes.begin() + dimension, 1);
   view.strides.insert(view.strides.begin() + dimension, stride);
@@ -38,10 +38,10 @@ void removeDimension(TensorMetadata& view, int64_t dimension) {
   view.strides.erase(view.strides.begin() + dimension);
 }
 
-bool inferSizes(SymIntVector& sizes, SymInt elements) {
-  SymInt known = 1;
-  SymInt* unknown = nullptr;
-  for (SymInt& size : sizes) {
+bool inferSizes(Dimensions& sizes, Dimension elements) {
+  Dimension known = 1;
+  Dimension* unknown = nullptr;
+  for (Dimension& size : sizes) {
     if (size == -1 && !unknown) {
       unknown = &size;
     } else if (size < 0) {
@@ -56,7 +56,7 @@ bool inferSizes(SymIntVector& sizes, SymInt elements) {
   return true;
 }
 
-bool viewStrides(const TensorMetadata& tensor, const SymIntVector& sizes, SymIntVector& strides) {
+bool viewStrides(const TensorMetadata& tensor, const Dimensions& sizes, Dimensions& strides) {
   strides.assign(sizes.size(), 1);
   if (tensor.numel() == 0) {
     if (tensor.sizes == sizes) {
@@ -64,16 +64,16 @@ bool viewStrides(const TensorMetadata& tensor, const SymIntVector& sizes, SymInt
       return true;
     }
     for (size_t i = sizes.size(); i-- > 1;) {
-      strides[i - 1] = std::max<SymInt>(sizes[i], 1) * strides[i];
+      strides[i - 1] = std::max<Dimension>(sizes[i], 1) * strides[i];
     }
     return true;
   }
   if (tensor.sizes.empty()) return true;
   // Runs of dimensions that lie next to each other in memory are cut anew.
   int64_t to = static_cast<int64_t>(sizes.size()) - 1;
-  SymInt innermost = tensor.strides.back();
-  SymInt runElements = 1;
-  SymInt cutElements = 1;
+  Dimension innermost = tensor.strides.back();
+  Dimension runElements = 1;
+  Dimension cutElements = 1;
   for (int64_t from = tensor.dimension() - 1; from >= 0; --from) {
     runElements *= tensor.sizes[from];
     bool runEnds = from == 0 || (tensor.sizes[from - 1] != 1 &&
@@ -97,7 +97,7 @@ bool viewStrides(const TensorMetadata& tensor, const SymIntVector& sizes, SymInt
 namespace {
 
 bool giveViewWithSizes(const Call& call, ResultStructure& result, const TensorMetadata& self,
-                       SymIntVector sizes) {
+                       Dimensions sizes) {
   MetadataPointer view = viewOf(self);
   if (!inferSizes(sizes, self.numel()) || !viewStrides(self, sizes, view->strides)) return false;
   view->sizes = std::move(sizes);
@@ -105,7 +105,7 @@ bool giveViewWithSizes(const Call& call, ResultStructure& result, const TensorMe
 }
 
 bool giveReshaped(const Call& call, ResultStructure& result, const TensorMetadata& self,
-                  SymIntVector sizes) {
+                  Dimensions sizes) {
   if (!inferSizes(sizes, self.numel())) return false;
   if (giveViewWithSizes(call, result, self, sizes)) return true;
   return give(call, result, newTensor(self, std::move(sizes), self.dtype));
@@ -113,7 +113,7 @@ bool giveReshaped(const Call& call, ResultStructure& result, const TensorMetadat
 
 bool view(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  SymIntVector sizes;
+  Dimensions sizes;
   return self && call.integers(1, sizes) && giveViewWithSizes(call, result, *self, sizes);
 }
 
@@ -124,7 +124,7 @@ bool viewAs(const Call& call, ResultStructure& result) {
 
 bool reshape(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  SymIntVector sizes;
+  Dimensions sizes;
   return self && call.integers(1, sizes) && giveReshaped(call, result, *self, sizes);
 }
 
@@ -148,9 +148,9 @@ bool flatten(const Call& call, ResultStructure& result) {
   if (!start || !end || *start > *end) return false;
   if (self->sizes.empty()) return giveReshaped(call, result, *self, {1});
   if (*start == *end) return giveItself(result, *self);
-  SymInt elements = 1;
+  Dimension elements = 1;
   for (int64_t i = *start; i <= *end; ++i) elements *= self->sizes[i];
-  SymIntVector sizes(self->sizes.begin(), self->sizes.begin() + *start);
+  Dimensions sizes(self->sizes.begin(), self->sizes.begin() + *start);
   sizes.push_back(elements);
   sizes.append(self->sizes.begin() + *end + 1, self->sizes.end());
   return giveReshaped(call, result, *self, std::move(sizes));
@@ -159,13 +159,13 @@ bool flatten(const Call& call, ResultStructure& result) {
 bool unflatten(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
   std::optional<int64_t> given = call.integer(1);
-  SymIntVector parts;
+  Dimensions parts;
   if (!self || !given || self->sizes.empty() || !call.integers(2, parts) || parts.empty()) {
     return false;
   }
   std::optional<int64_t> dimension = wrapDimension(*given, self->dimension());
   if (!dimension || !inferSizes(parts, self->sizes[*dimension])) return false;
-  SymIntVector sizes = self->sizes;
+  Dimensions sizes = self->sizes;
   sizes.erase(sizes.begin() + *dimension);
   sizes.insert(sizes.begin() + *dimension, parts.begin(), parts.end());
   return giveViewWithSizes(call, result, *self, std::move(sizes));
@@ -183,14 +183,15 @@ bool givePermuted(const Call& call, ResultStructure& result, const TensorMetadat
 
 bool permute(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  SymIntVector order;
-  if (!self || !call.integers(1, order) || order.size() != self->sizes.size()) return false;
-  llvm::SmallVector<bool, 5> seen(order.size());
-  for (SymInt& dimension : order) {
-    std::optional<int64_t> wrapped = wrapDimension(dimension, self->dimension());
+  Dimensions given;
+  if (!self || !call.integers(1, given) || given.size() != self->sizes.size()) return false;
+  llvm::SmallVector<int64_t, 5> order;
+  llvm::SmallVector<bool, 5> seen(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::optional<int64_t> wrapped = wrapDimension(given[i].value(), self->dimension());
     if (!wrapped || seen[*wrapped]) return false;
     seen[*wrapped] = true;
-    dimension = *wrapped;
+    order.push_back(*wrapped);
   }
   return givePermuted(call, result, *self, order);
 }
@@ -237,7 +238,7 @@ bool transposeLastTwo(const Call& call, ResultStructure& result) {
 }
 
 bool giveExpanded(const Call& call, ResultStructure& result, const TensorMetadata& self,
-                  const SymIntVector& sizes) {
+                  const Dimensions& sizes) {
   if (sizes.size() < self.sizes.size()) return false;
   MetadataPointer view = viewOf(self);
   size_t added = sizes.size() - self.sizes.size();
@@ -245,7 +246,7 @@ bool giveExpanded(const Call& call, ResultStructure& result, const TensorMetadat
   view->strides.assign(sizes.size(), 0);
   for (size_t i = sizes.size(); i-- > 0;) {
     bool isOld = i >= added;
-    SymInt old = isOld ? self.sizes[i - added] : 1;
+    Dimension old = isOld ? self.sizes[i - added] : 1;
     if (isOld && (sizes[i] == -1 || sizes[i] == old)) {
       view->sizes[i] = old;
       view->strides[i] = self.strides[i - added];
@@ -261,7 +262,7 @@ bool giveExpanded(const Call& call, ResultStructure& result, const TensorMetadat
 
 bool expand(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  SymIntVector sizes;
+  Dimensions sizes;
   return self && call.integers(1, sizes) && giveExpanded(call, result, *self, sizes);
 }
 
@@ -286,11 +287,11 @@ bool squeeze(const Call& call, ResultStructure& result) {
   if (!self) return false;
   llvm::SmallVector<bool, 5> removed(self->sizes.size(), !call.argument(1));
   if (call.argument(1)) {
-    SymIntVector dimensions;
+    Dimensions dimensions;
     if (!call.integers(1, dimensions)) return false;
     if (self->sizes.empty() && dimensions.size() > 1) return false;
-    for (SymInt given : dimensions) {
-      std::optional<int64_t> dimension = wrapDimension(given, self->dimension());
+    for (Dimension given : dimensions) {
+      std::optional<int64_t> dimension = wrapDimension(given.value(), self->dimension());
       if (!dimension) return false;
       if (!removed.empty() && std::exchange(removed[*dimension], true)) return false;
     }
@@ -308,8 +309,8 @@ bool narrow(const Call& call, ResultStructure& result) {
   if (!self || !given || !start || !length || self->sizes.empty()) return false;
   std::optional<int64_t> dimension = wrapDimension(*given, self->dimension());
   if (!dimension) return false;
-  SymInt size = self->sizes[*dimension];
-  SymInt from = *start < 0 ? *start + size : *start;
+  Dimension size = self->sizes[*dimension];
+  Dimension from = *start < 0 ? *start + size : *start;
   if (from < 0 || *length < 0 || from + *length > size) return false;
   MetadataPointer view = viewOf(*self);
   sliceDimension(*view, *dimension, from, from + *length, 1);
@@ -322,7 +323,7 @@ bool select(const Call& call, ResultStructure& result) {
   if (!self || !given || !index || self->sizes.empty()) return false;
   std::optional<int64_t> dimension = wrapDimension(*given, self->dimension());
   if (!dimension) return false;
-  SymInt size = self->sizes[*dimension];
+  Dimension size = self->sizes[*dimension];
   if (*index < -size || *index >= size) return false;
   MetadataPointer view = viewOf(*self);
   selectIndex(*view, *dimension, *index);
