@@ -22,6 +22,12 @@ inline PyMethodDef* methodDefinition(BorrowedRef<> callable) {
 // life.
 PyObject* descriptorOf(BorrowedRef<> boundMethod);
 
+// What a method descriptor or slot wrapper becomes when it is bound to an object.
+inline PyTypeObject* boundType(BorrowedRef<> descriptor) {
+  bool isSlotWrapper = Py_TYPE(descriptor.get()) == &PyWrapperDescr_Type;
+  return isSlotWrapper ? &_PyMethodWrapper_Type : &PyCFunction_Type;
+}
+
 // A builtin function's __module__, borrowed; null if it has none.
 inline PyObject* moduleOf(BorrowedRef<> builtinFunction) {
   return reinterpret_cast<PyCFunctionObject*>(builtinFunction.get())->m_module;

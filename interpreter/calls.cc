@@ -185,6 +185,10 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   if (frameCount_ + 1 >= Py_GetRecursionLimit()) {
     return raise(PyExc_RecursionError, "maximum recursion depth exceeded");
   }
+  // Here and not in its frame, which no resume function could enter.
+  if (function->code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+    throw GraphBreak(GraphBreakKind::Coroutine, printable(function->code->name));
+  }
   Frame* caller = frame_;
   bool callerResumable =
       caller->callersResumable && caller->code->regionOf[caller->pc] < 0 && !handled_;

@@ -3,6 +3,8 @@
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
 #include "variables/trailed.h"
@@ -19,9 +21,6 @@ class SuspendedGenerator : public SuspendedFrame {
 }  // namespace
 
 Value InstructionTranslator::makeGenerator(Frame& frame) {
-  if (frame.code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    throw GraphBreak(GraphBreakKind::Coroutine, printable(frame.code->name));
-  }
   auto suspended = std::make_unique<SuspendedGenerator>();
   suspended->frame = std::make_unique<Frame>();
   Frame& kept = *suspended->frame;
@@ -94,7 +93,11 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   if (generator->state == State::Running) {
     return raise(PyExc_ValueError, "generator already executing");
   }
-  if (generator->state == State::Finished) return Value();
+  if (generator->state == State::Finished) {
+    // What it returned is told once.
+    assignTrailed(trail, generator->returned, Value());
+    return Value();
+  }
   bool first = generator->state == State::Created;
   if (first && sent && !sent.is(Py_None)) {
     return raise(PyExc_TypeError, "can't send non-None value to a just-started generator");
@@ -123,9 +126,41 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   if (exceptionPending() &&
       heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     Value cause = takeException();
-    return raise(PyExc_RuntimeError, "generator raised StopIteration");
+    raise(PyExc_RuntimeError, "generator raised StopIteration");
+    auto* error = llvm::cast<ExceptionVariable>(exception().tracker());
+    error->cause = error->context = cause;
+    error->suppressContext = true;
+    return Value();
   }
   return item;
+}
+
+// PyIter_Send: what is no generator is asked by __next__ or send(), and says by StopIteration what
+// it returns.
+Value InstructionTranslator::send(const Value& receiver, const Value& sent, Value& returned) {
+  auto* generator = trackerOf<GeneratorVariable>(receiver);
+  Value item;
+  if (generator) {
+    item = resumeGenerator(generator, sent);
+  } else if (!sent.is(Py_None)) {
+    item = callMethod(*this, receiver, "send", {sent});
+  } else if (trackerOf<UserObjectVariable>(receiver)) {
+    static PyObject* const next = PyUnicode_InternFromString("__next__");
+    Value method = lookupSpecial(*this, receiver, next);
+    if (!method) return iteratorNext(*this, receiver);  // Raises.
+    item = call(*this, method, llvm::ArrayRef<Value>());
+  } else {
+    item = iteratorNext(*this, receiver);
+  }
+  if (item) return item;
+  if (!exceptionPending()) {
+    returned = generator && generator->returned ? generator->returned : Value::none();
+  } else if (heap.isSubtype(typeOf(exception()),
+                            reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
+    static PyObject* const value = PyUnicode_InternFromString("value");
+    returned = getAttribute(*this, takeException(), value);
+  }
+  return Value();
 }
 
 }  // namespace armature

@@ -548,24 +548,14 @@ Value InstructionTranslator::run(Frame* entry) {
         return result;
       }
       case Opcode::SEND: {
-        Value receiver = realized(frame.peek(2));
-        Value sent = frame.peek(1);
-        auto* generator = trackerOf<GeneratorVariable>(receiver);
-        Value item;
-        if (generator) {
-          item = resumeGenerator(generator, sent);
-        } else if (sent.is(Py_None)) {
-          item = iteratorNext(*this, receiver);
-        } else {
-          throw GraphBreak(GraphBreakKind::ValueSentToIterator, describe(receiver));
-        }
-        if (item) {
+        Value returned;
+        if (Value item = send(realized(frame.peek(2)), frame.peek(1), returned)) {
           frame.peek(1) = std::move(item);
-        } else if (exceptionPending()) {
+        } else if (!returned) {
           ok = false;
         } else {
           frame.drop(2);
-          frame.push(generator && generator->returned ? generator->returned : Value::none());
+          frame.push(std::move(returned));
           frame.pc = instruction.argument;
           continue;
         }

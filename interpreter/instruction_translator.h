@@ -70,6 +70,8 @@ class InstructionTranslator : public Translator {
   // --- Translator.
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
+  // An item; or null with an exception pending, or with what the receiver returned at its end.
+  Value send(const Value& receiver, const Value& sent, Value& returned);
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
   ProgramLocation location() const override;

@@ -21,17 +21,21 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
   if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
   if (!builtins) return PyEval_GetBuiltins();
   if (PyDict_Check(builtins)) return builtins;
-  throw GraphBreak(GraphBreakKind::BuiltinsNotDict, describe(Value::constant(builtins)));
+  throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value::constant(builtins)));
 }
 
 }  // namespace
 
 bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) {
+  // Python asks a subclass of dict by its __getitem__.
+  if (frame.globals->type() != &PyDict_Type) {
+    throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value(frame.globals)));
+  }
   Value value = frame.globals->get(*this, name);
   if (!value) {
     PyObject* builtins = builtinsOf(*this, frame);
     if (!builtins || !PyDict_CheckExact(builtins)) {
-      throw GraphBreak(GraphBreakKind::BuiltinsNotDict, printable(name));
+      throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
     }
     value = moduleDict(builtins)->get(*this, name);
   }

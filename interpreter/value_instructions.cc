@@ -225,7 +225,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
       Value& value = frame.peek(count - i);
       realize(value);
       PyObject* piece = value.objectOrNull();
-      if (!piece) throw GraphBreak(GraphBreakKind::FormattingOfTracedValue, describe(value));
+      if (!piece) throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
       Py_INCREF(piece);
       PyTuple_SET_ITEM(pieces.get(), i, piece);
     }

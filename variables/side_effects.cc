@@ -1,7 +1,8 @@
 #include "variables/side_effects.h"
 
+#include <stdexcept>
+
 #include "core/fault_injection.h"
-#include "core/graph_break.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 #include "variables/variable_tracker.h"
@@ -11,7 +12,7 @@ namespace armature {
 bool SideEffects::concerns(VariableTracker* target) {
   if (target->source()) return true;
   if (!target->existing()) return false;
-  throw GraphBreak(GraphBreakKind::ChangeWithoutSource, describe(target));
+  throw std::logic_error("change of an object without a source: " + describe(target));
 }
 
 int32_t SideEffects::append(Effect effect) {

@@ -31,7 +31,7 @@ enum class EffectKind : uint8_t {
   SetMethod,       // key: the method's name; value: the tuple of its arguments
   SetRewrite,      // all items, as they are in the end; the set's last record
   CellStore,       // the contents of the end, or none
-  SlotSet,         // key: the member descriptor; its value of the end
+  SlotSet,         // key: the member descriptor; its value of the end, or none
   TensorMutation,  // done by the graph itself
 };
 

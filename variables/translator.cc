@@ -357,7 +357,7 @@ class ResultBuilder {
     for (const Value& argument : arguments_) {
       if (Value found = findIn(translator_.realized(argument), node)) return found;
     }
-    throw GraphBreak(GraphBreakKind::ElementOfArgument, targetName(node->target));
+    throw std::logic_error(targetName(node->target) + " returns an array that no argument is");
   }
 
   Value findIn(const Value& value, Node* node) {

@@ -6,6 +6,8 @@
 // they do not know. Binary slots are called with the operands in program order, for either operand.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include <array>
 
 #include "variables/value.h"
@@ -67,6 +69,15 @@ using CallFunction = Value (*)(Translator&, const Value& callable, CallArguments
 // The object's __dict__, or null if it has none.
 using InstanceDictFunction = DictVariable* (*)(Translator&, const Value& self);
 
+// What the trace knows of a descriptor of a builtin type (PyGetSetDef, PyMemberDef).
+struct BuiltinAttribute {
+  PyObject* const* owner;  // the type whose own attribute it is
+  const char* name;
+  UnaryFunction get;
+  // A null `value` deletes. Null: not modelled.
+  bool (*set)(Translator&, const Value& self, const Value& value);
+};
+
 struct TypeSlots {
   std::array<BinaryFunction, kNumberSlotCount> nb = {};
   UnaryOperation nb_unary = nullptr;  // nb_negative, nb_positive, nb_invert, nb_absolute
@@ -84,11 +95,14 @@ struct TypeSlots {
   // The next item; null without a pending exception when the iterator is exhausted.
   UnaryFunction tp_iternext = nullptr;
   CallFunction tp_call = nullptr;
-  UnaryFunction tp_hash = nullptr;             // absent: unhashable
-  CompareFunction tp_richcompare = nullptr;    // absent: identity for == and !=
-  GetAttributeFunction tp_getattro = nullptr;  // null: genericGetAttribute
-  SetAttributeFunction tp_setattro = nullptr;  // null: genericSetAttribute
+  UnaryFunction tp_hash = nullptr;           // absent: unhashable
+  CompareFunction tp_richcompare = nullptr;  // absent: identity for == and !=
+  GetAttributeFunction tp_getattro =
+      nullptr;  // null: __getattribute__, genericGetAttribute, __getattr__
+  SetAttributeFunction tp_setattro = nullptr;  // null: __setattr__, genericSetAttribute
   InstanceDictFunction instanceDict = nullptr;
+  // Consulted by the generic functions, below every override of the class.
+  llvm::ArrayRef<BuiltinAttribute> getset;
   UnaryFunction tp_str = nullptr;  // null: tp_repr
   UnaryFunction tp_repr = nullptr;
 };

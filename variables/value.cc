@@ -1,13 +1,13 @@
 #include "variables/value.h"
 
-#include "core/graph_break.h"
+#include <stdexcept>
 
 namespace armature {
 
 void Value::unexpectedKind() const {
-  throw GraphBreak(GraphBreakKind::UnexpectedValue, isNull()       ? "no value"
-                                                    : isConstant() ? "a constant"
-                                                                   : "a traced object");
+  throw std::logic_error(isNull()       ? "no value where one was expected"
+                         : isConstant() ? "a constant where a traced object was expected"
+                                        : "a traced object where a constant was expected");
 }
 
 }  // namespace armature

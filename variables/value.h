@@ -74,7 +74,7 @@ class Value {
   bool isFramePushed() const { return word_ == kFramePushed; }
 
   // The object of a constant, the tracker of what is none. A value that turns out to be something
-  // else, because the program is stranger than the caller thought, is a graph break.
+  // else is an internal error.
   PyObject* object() const {
     if (!isConstant()) [[unlikely]]
       unexpectedKind();

@@ -4,6 +4,7 @@
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/protocol/object_protocol.h"
 

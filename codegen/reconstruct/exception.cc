@@ -44,6 +44,10 @@ class ExceptionReconstructor : public Reconstructor {
     };
     set("__context__", exception->context);
     set("__cause__", exception->cause);
+    // Setting the cause sets this as well.
+    if (exception->suppressContext != static_cast<bool>(exception->cause)) {
+      set("__suppress_context__", Value::boolean(exception->suppressContext));
+    }
     if (exception->dict) fillInstanceDict(codegen, exception, exception->dict);
   }
 

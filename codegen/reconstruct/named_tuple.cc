@@ -3,6 +3,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/sequence.h"
 
 namespace armature {

@@ -56,8 +56,11 @@ class UserObjectReconstructor : public Reconstructor {
     visit(objectOf(effect.target)->memberValues->written(effect.key));
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {
+    const Value value = objectOf(effect.target)->memberValues->written(effect.key);
+    // A slot that is set first can be deleted, whatever it held before.
     setThroughDescriptor(codegen, effect.key.object(), effect.target,
-                         objectOf(effect.target)->memberValues->written(effect.key));
+                         value ? value : Value::none());
+    if (!value) deleteThroughDescriptor(codegen, effect.key.object(), effect.target);
   }
 
  private:

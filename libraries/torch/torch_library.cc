@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseSet.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "core/graph_break.h"
@@ -40,9 +41,7 @@ void observePlaceholder(Node& placeholder, Observer& observer) {
     std::string why = "torch is not registered with the guards";
     const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
     if (!library || !library->read(placeholder.example, *metadata, &why)) {
-      throw GraphBreak(GraphBreakKind::UnsupportedInput,
-                       placeholder.source ? placeholder.source->name() : "",
-                       "A graph cannot describe the tensor: " + why + ".");
+      throw std::logic_error("an input that cannot be described: " + why);
     }
     placeholder.metadata = std::move(metadata);
   }

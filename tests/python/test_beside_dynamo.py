@@ -85,6 +85,26 @@ PROGRAMS = {
             MutationTracker.db[model], "watchers") else None
         compiled(x)
         assert model.calls == 3
+        reasons = {b["gb_type"] for b in breaks(compiled)}
+        assert reasons == {"Change of a module that TorchDynamo may watch"}, reasons
+    """,
+    "a replaced method that has lost what it replaced": """
+        import types
+        use_dynamo()
+        patched = torch.nn.Module.__init__
+        cells = tuple(types.CellType() for _ in patched.__closure__)
+        lost = types.FunctionType(patched.__code__, patched.__globals__, "lost", None, cells)
+
+        def program(model):
+            try:
+                lost(model)
+            except NameError:
+                return "lost"
+
+        compiled = armature.compile(program)
+        assert compiled(Block()) == program(Block()) == "lost"
+        reason, = {b["gb_type"] for b in breaks(compiled)}
+        assert reason == "Method that TorchDynamo replaced", reason
     """,
     "a captured function inside of a compiled one": """
         inner = armature.compile(lambda x: torch.sin(x) * 2)

@@ -31,8 +31,7 @@ Value next(Translator& translator, const Value&, CallArguments& arguments) {
   if (item) return item;
   bool hasDefault = arguments.values.size() == 2;
   if (!translator.exceptionPending()) {
-    return hasDefault ? arguments.values[1]
-                      : translator.raiseWithArguments(PyExc_StopIteration, {});
+    return hasDefault ? arguments.values[1] : raiseStopIteration(translator, iterator);
   }
   PyTypeObject* type = typeOf(translator.exception());
   if (!hasDefault ||

@@ -1,6 +1,7 @@
 // The behaviour of constants: CPython's own, on the real objects.
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/c_functions.h"
 #include "cpython/integers.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -292,7 +293,8 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
     PyObject* found = translator.heap.lookup(Py_TYPE(object), name).object;
     if (found &&
         (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
-      return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(found), self);
+      return translator.make<BoundMethodVariable>(cpython::boundType(found), Value::constant(found),
+                                                  self);
     }
   }
   // Attributes of static types and of immutable objects are what they are.

@@ -59,7 +59,7 @@ class PercentFormatter {
   }
 
   [[noreturn]] void unsupported() {
-    throw GraphBreak(GraphBreakKind::FormattingOfTracedValue,
+    throw GraphBreak(GraphBreakKind::TextOfObject,
                      describe(Value::constant(format_)) + " % " + describe(argument_));
   }
 

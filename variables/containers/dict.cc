@@ -6,6 +6,7 @@
 
 #include <llvm/ADT/DenseMap.h>
 
+#include <stdexcept>
 #include <vector>
 
 #include "core/constant.h"
@@ -161,15 +162,18 @@ void DictVariable::appendTrailed(Translator& translator, OrderedValueMap::Entry 
   translator.trail.record(kAppend, this, 0);
 }
 
+// What an existing dict answers is guarded by way of its source.
+void DictVariable::requireSource() const {
+  if (!source()) throw std::logic_error("an existing dict without a source");
+}
+
 // Index of the key's entry, or kAbsent. Asks the existing dict, and guards its answer, where the
 // trace has not seen the key yet. The entry of a key that is not there, deleted or never there, has
 // no value; one that was never there is neither `existed` nor `changed`.
 int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash) {
   int32_t index = map_.find(key, hash);
   if (index != OrderedValueMap::kAbsent || complete_) return index;
-  if (!source()) {
-    throw GraphBreak(GraphBreakKind::DictWithoutSource, describe(this));
-  }
+  requireSource();
   Ref<> object = realKey(key);
   if (!object) return OrderedValueMap::kAbsent;
   guardIdentity(translator, key);
@@ -311,9 +315,7 @@ const OrderedValueMap::Entry* DictVariable::previous(Translator& translator, int
 // those that existed, deleted ones included, where the real dict has them; new ones behind.
 void DictVariable::complete(Translator& translator) {
   if (complete_) return;
-  if (!source()) {
-    throw GraphBreak(GraphBreakKind::DictWithoutSource, describe(this));
-  }
+  requireSource();
   std::vector<RealItem> items = realItems(existing(), source());
   Ref<> keys = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {

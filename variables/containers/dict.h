@@ -69,6 +69,7 @@ class DictVariable : public VariableTracker {
  private:
   int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
   void complete(Translator& translator);
+  void requireSource() const;
   int32_t recordEffect(Translator& translator, EffectKind kind, Value key = {});
   void appendTrailed(Translator& translator, OrderedValueMap::Entry entry);
   Value removeEntry(Translator& translator, int32_t index);

@@ -53,6 +53,12 @@ Value update(Translator& translator, const Value& self, CallArguments& arguments
   return ok ? Value::none() : Value();
 }
 
+// dict.__init__: reached through super(), or as the __init__ that a subclass inherits.
+Value init(Translator& translator, const Value& self, CallArguments& arguments) {
+  bool ok = updateFromArguments(translator, dictOf(self), "dict", arguments);
+  return ok ? Value::none() : Value();
+}
+
 Value get(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "dict.get", arguments, 1, 2)) return Value();
   if (Value value = dictOf(self)->get(translator, arguments.values[0])) return value;
@@ -142,6 +148,7 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
 
 void registerDicts() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PyDict_Type), construct);
+  registerMethodHandler(&PyDict_Type, "__init__", init);
   registerMethodHandler(&PyDict_Type, "get", get);
   registerMethodHandler(&PyDict_Type, "setdefault", setDefault);
   registerMethodHandler(&PyDict_Type, "pop", pop);

@@ -71,9 +71,8 @@ bool readRepeatCount(Translator& translator, const Value& count, size_t size, in
   }
   if (!readSize(translator, count, PyExc_OverflowError, result)) return false;
   if (result < 0) result = 0;
-  constexpr int64_t kLongest = int64_t{1} << 26;
-  if (size && result > kLongest / static_cast<int64_t>(size)) {
-    throw GraphBreak(GraphBreakKind::LongRepeat,
+  if (size && result > kMostItems / static_cast<int64_t>(size)) {
+    throw GraphBreak(GraphBreakKind::HugeIterable,
                      std::to_string(size) + " items times " + std::to_string(result));
   }
   return true;

@@ -74,9 +74,11 @@ bool isPureMethod(PyObject* callable) {
            PyUnicode_CompareWithASCIIString(descriptor->d_name, "__reversed__") != 0;
   }
   if (type != &PyCFunction_Type) return false;
+  // A class method; not a method of `type`, which tells of the class (its __subclasses__).
   PyObject* self = PyCFunction_GET_SELF(callable);
+  PyMethodDef* definition = cpython::methodDefinition(callable);
   return self && PyType_Check(self) && isImmutableType(reinterpret_cast<PyTypeObject*>(self)) &&
-         !isNew(cpython::methodDefinition(callable));
+         !isNew(definition) && !cpython::ownAttribute(&PyType_Type, definition->ml_name);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/slot_wrappers.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 
@@ -180,6 +181,15 @@ Value nextOfGenerator(Translator& translator, const Value& self) {
   return translator.resumeGenerator(llvm::cast<GeneratorVariable>(self.tracker()), Value());
 }
 
+// generator.send(value)
+Value sendToGenerator(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* generator = trackerOf<GeneratorVariable>(self);
+  if (!generator) return unimplemented::unary(translator, self);
+  if (!checkArgumentCount(translator, "generator.send", arguments, 1, 1)) return Value();
+  Value item = translator.resumeGenerator(generator, translator.realized(arguments.values[0]));
+  return item ? item : raiseStopIteration(translator, self);
+}
+
 // --- super objects.
 
 Value superAttribute(Translator& translator, const Value& self, PyObject* name) {
@@ -246,6 +256,8 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
 
 void registerFunctionHandlers() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PySuper_Type), callSuper);
+  registerMethodHandler(&PyGen_Type, "send", sendToGenerator);
+  registerSlotWrappers(&PyGen_Type);
 }
 ARMATURE_REGISTER_HANDLERS(registerFunctionHandlers);
 
@@ -271,7 +283,6 @@ TypeSlots makeGeneratorSlots() {
   TypeSlots slots;
   slots.tp_iter = selfIterator;
   slots.tp_iternext = nextOfGenerator;
-  slots.tp_getattro = unimplemented::getAttribute;
   return slots;
 }
 

@@ -1,7 +1,5 @@
 #include "variables/objects/exception.h"
 
-#include <cstring>
-
 #include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
@@ -23,26 +21,78 @@ DictVariable* exceptionDict(Translator& translator, const Value& self) {
 
 Value orNone(const Value& value) { return value ? value : Value::none(); }
 
-Value exceptionAttribute(Translator& translator, const Value& self, PyObject* name) {
-  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
-  const std::string text = printable(name);
-  auto is = [&](const char* other) { return text == other; };
-  if (is("args")) return makeTuple(translator, exception->arguments);
-  if (is("__cause__")) return orNone(exception->cause);
-  if (is("__context__")) return orNone(exception->context);
-  if (is("__suppress_context__")) return Value::boolean(exception->suppressContext);
-  if (is("value") && exception->type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
-    return exception->arguments.empty() ? Value::none() : exception->arguments[0];
-  }
-  PyObject* found = translator.heap.lookup(exception->type(), name).object;
-  bool computed =
-      found && (Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type) &&
-      !is("__class__") && !is("__dict__");
-  if (computed) {
-    throw GraphBreak(GraphBreakKind::AttributeOfException, describe(self) + "." + text);
-  }
-  return genericGetAttribute(translator, self, name);
+ExceptionVariable* exceptionOf(const Value& self) {
+  return llvm::cast<ExceptionVariable>(self.tracker());
 }
+
+bool isInstance(Translator& translator, const Value& value, PyObject* exceptionClass) {
+  return translator.heap.isSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(exceptionClass));
+}
+
+Value argumentsOf(Translator& translator, const Value& self) {
+  return makeTuple(translator, exceptionOf(self)->arguments);
+}
+
+// BaseException_set_cause and BaseException_set_context.
+bool setLink(Translator& translator, const char* name, Value& link, Value value) {
+  if (!value) {
+    translator.raise(PyExc_TypeError, "__%s__ may not be deleted", name);
+    return false;
+  }
+  translator.realize(value);
+  if (!value.is(Py_None) && !isInstance(translator, value, PyExc_BaseException)) {
+    translator.raise(PyExc_TypeError, "exception %s must be None or derive from BaseException",
+                     name);
+    return false;
+  }
+  assignTrailed(translator.trail, link, std::move(value));
+  return true;
+}
+
+bool setCause(Translator& translator, const Value& self, const Value& value) {
+  ExceptionVariable* exception = exceptionOf(self);
+  if (!setLink(translator, "cause", exception->cause, value)) return false;
+  assignTrailed(translator.trail, exception->suppressContext, true);
+  return true;
+}
+
+bool setContext(Translator& translator, const Value& self, const Value& value) {
+  return setLink(translator, "context", exceptionOf(self)->context, value);
+}
+
+bool setSuppressContext(Translator& translator, const Value& self, const Value& value) {
+  Value truth = translator.realized(value);
+  if (!truth.is(Py_True) && !truth.is(Py_False)) {
+    translator.raise(PyExc_TypeError, truth ? "attribute value type must be bool"
+                                            : "can't delete numeric/char attribute");
+    return false;
+  }
+  assignTrailed(translator.trail, exceptionOf(self)->suppressContext, truth.is(Py_True));
+  return true;
+}
+
+// The argument, unless a class of the program's own has another way to set it.
+Value stopIterationValue(Translator&, const Value& self) {
+  ExceptionVariable* exception = exceptionOf(self);
+  if (exception->type() != reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
+    throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(self) + ".value");
+  }
+  return exception->arguments.empty() ? Value::none() : exception->arguments[0];
+}
+
+constexpr BuiltinAttribute kExceptionAttributes[] = {
+    {&PyExc_BaseException, "args", argumentsOf, nullptr},
+    {&PyExc_BaseException, "__cause__",
+     [](Translator&, const Value& self) { return orNone(exceptionOf(self)->cause); }, setCause},
+    {&PyExc_BaseException, "__context__",
+     [](Translator&, const Value& self) { return orNone(exceptionOf(self)->context); }, setContext},
+    {&PyExc_BaseException, "__suppress_context__",
+     [](Translator&, const Value& self) {
+       return Value::boolean(exceptionOf(self)->suppressContext);
+     },
+     setSuppressContext},
+    {&PyExc_StopIteration, "value", stopIterationValue, nullptr},
+};
 
 bool inheritsSpecial(Translator& translator, PyTypeObject* type, PyTypeObject* base,
                      const char* name) {
@@ -126,7 +176,7 @@ ARMATURE_REGISTER_HANDLERS(registerExceptionHandlers);
 
 TypeSlots makeExceptionSlots() {
   TypeSlots slots;
-  slots.tp_getattro = exceptionAttribute;
+  slots.getset = kExceptionAttributes;
   slots.instanceDict = exceptionDict;
   slots.tp_str = exceptionStr;
   slots.tp_repr = exceptionRepr;

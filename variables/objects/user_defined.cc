@@ -578,17 +578,8 @@ Value objectRepr(Translator& translator, const Value& self) {
 
 bool setObjectAttribute(Translator& translator, const Value& self, PyObject* attribute,
                         const Value& value) {
-  static PyObject* const setattr = name("__setattr__");
-  static PyObject* const delattr = name("__delattr__");
   static PyObject* const className = name("__class__");
   static PyObject* const dictName = name("__dict__");
-  PyObject* special = value ? setattr : delattr;
-  if (!translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special)) {
-    Value result = value
-                       ? callSpecial(translator, self, special, {Value::constant(attribute), value})
-                       : callSpecial(translator, self, special, {Value::constant(attribute)});
-    return static_cast<bool>(result);
-  }
   if (attribute == className || attribute == dictName) {
     throw GraphBreak(GraphBreakKind::AssignmentToClassOrDict, describe(self));
   }

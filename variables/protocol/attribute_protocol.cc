@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/text.h"
+#include "cpython/c_functions.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -43,16 +44,18 @@ Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
                           typeOf(object)->tp_name, name);
 }
 
+// Whether the trace has written the slot, be it only to delete its value.
+bool isWritten(const UserObjectVariable* object, const Value& key) {
+  return object->memberValues &&
+         object->memberValues->entries().find(key, hashKey(key).hash) != OrderedValueMap::kAbsent;
+}
+
 Value memberOf(Translator& translator, const Found& found, const Value& instance, PyObject* name) {
   if (auto* object = trackerOf<UserObjectVariable>(instance)) {
     Value key = Value::constant(found.object);
-    if (object->memberValues) {
+    if (isWritten(object, key)) {
       Value value = object->memberValues->get(translator, key);
-      if (value) return value;
-      if (object->memberValues->entries().find(key, hashKey(key).hash) !=
-          OrderedValueMap::kAbsent) {
-        return noAttribute(translator, instance, name);  // Deleted by the trace.
-      }
+      return value ? value : noAttribute(translator, instance, name);
     }
     if (!object->existing()) return noAttribute(translator, instance, name);
     if (cpython::isObjectMember(found.object)) {
@@ -85,6 +88,62 @@ DictVariable* instanceDictOf(Translator& translator, const Value& object) {
   return function ? function(translator, object) : nullptr;
 }
 
+// cm_descr_get: binds what is wrapped to the class, which is a call where that is a property.
+Value boundClassMethod(Translator& translator, const Found& found, const Value& owner,
+                       PyObject* name) {
+  PyObject* descriptor = cpython::ownAttribute(&PyClassMethod_Type, "__func__");
+  PyObject* member = cpython::memberValue(found.object, descriptor);
+  Found wrapped = {member ? member : Py_None, nullptr};
+  if (found.source) {
+    wrapped.source = translator.sources->item(SourceKind::Slot, found.source, descriptor);
+  }
+  PyTypeObject* kind = Py_TYPE(wrapped.object);
+  if (kind == &PyProperty_Type) {
+    return bindTypeAttribute(translator, wrapped, owner, typeOf(owner), name);
+  }
+  bool bindsAsMethod = isPythonFunction(wrapped.object) || findInstanceHandler(kind) ||
+                       !translator.heap.hasGet(wrapped.object);
+  if (!bindsAsMethod) {
+    throw GraphBreak(
+        GraphBreakKind::UnsupportedDescriptor,
+        describe(owner) + "." + printable(name) + " (classmethod of " + kind->tp_name + ")");
+  }
+  return translator.make<BoundMethodVariable>(
+      &PyMethod_Type, translator.wrap(wrapped.source, wrapped.object), owner);
+}
+
+// What the kind of `self` knows of a descriptor of a builtin type; null for any other.
+const BuiltinAttribute* findBuiltinAttribute(const Value& self, PyObject* descriptor) {
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  if (kind != &PyGetSetDescr_Type && kind != &PyMemberDescr_Type) return nullptr;
+  for (const BuiltinAttribute& attribute : slotsOf(self).getset) {
+    if (cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(*attribute.owner), attribute.name) ==
+        descriptor) {
+      return &attribute;
+    }
+  }
+  return nullptr;
+}
+
+// slot_tp_setattro: the class's own __setattr__ or __delattr__. False: it has none.
+bool hookedSetAttribute(Translator& translator, const Value& object, PyObject* name,
+                        const Value& value, bool& done) {
+  static PyObject* const setattr = interned("__setattr__");
+  static PyObject* const delattr = interned("__delattr__");
+  PyTypeObject* type = typeOf(object);
+  if (cpython::isImmutable(type)) return false;
+  PyObject* special = value ? setattr : delattr;
+  Found found = translator.heap.lookup(type, special);
+  if (!found || Py_TYPE(found.object) == &PyWrapperDescr_Type) return false;
+  Value method = bindTypeAttribute(translator, found, object, type, special);
+  Value key = Value::constant(name);
+  Value result;
+  if (method)
+    result = value ? call(translator, method, {key, value}) : call(translator, method, {key});
+  done = static_cast<bool>(result);
+  return true;
+}
+
 }  // namespace
 
 Value bindTypeAttribute(Translator& translator, const Found& found, const Value& instance,
@@ -104,8 +163,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     return wrapMember(translator, found.source, object, "__func__");
   }
   if (kind == &PyClassMethod_Type) {
-    Value function = wrapMember(translator, found.source, object, "__func__");
-    return translator.make<BoundMethodVariable>(&PyMethod_Type, function, owner());
+    return boundClassMethod(translator, found, owner(), name);
   }
   if (kind == &PyClassMethodDescr_Type) {
     return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(object),
@@ -123,7 +181,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     }
   }
   if (isCMethod(object)) {
-    return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(object),
+    return translator.make<BoundMethodVariable>(cpython::boundType(object), Value::constant(object),
                                                 instance);
   }
   if (kind == &PyProperty_Type) {
@@ -134,6 +192,9 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
                               type->tp_name);
     }
     return call(translator, getter, {instance});
+  }
+  if (const BuiltinAttribute* attribute = findBuiltinAttribute(instance, object)) {
+    return attribute->get(translator, instance);
   }
   if (kind == &PyMemberDescr_Type) return memberOf(translator, found, instance, name);
   if (kind == &PyGetSetDescr_Type) return getsetValue(translator, instance, name);
@@ -208,6 +269,36 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
 
 }  // namespace
 
+namespace {
+
+// member_set of a slot; a null `value` deletes.
+bool setMember(Translator& translator, UserObjectVariable* object, const Found& found,
+               PyObject* name, const Value& value) {
+  if (!value) {
+    // Whether it has a value is guarded with the value.
+    Value present = memberOf(translator, found, object, name);
+    if (!present) {
+      translator.takeException();
+      translator.raise(PyExc_AttributeError, "%U", name);
+      return false;
+    }
+    translator.realize(present);
+  }
+  if (!object->memberValues) {
+    assignTrailed(translator.trail, object->memberValues,
+                  translator.make<DictVariable>(static_cast<VariableTracker*>(object)));
+  }
+  Value key = Value::constant(found.object);
+  if (!isWritten(object, key) && SideEffects::concerns(object)) {
+    translator.effects.append({EffectKind::SlotSet, object, key, {}});
+  }
+  bool ok = object->memberValues->set(translator, key, value ? value : Value::none());
+  if (ok && !value) object->memberValues->remove(translator, key);
+  return ok;
+}
+
+}  // namespace
+
 bool genericSetAttribute(Translator& translator, const Value& object, PyObject* name,
                          const Value& value) {
   PyTypeObject* type = typeOf(object);
@@ -229,20 +320,12 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
     }
     if (kind == &PyMemberDescr_Type) {
       if (auto* user = trackerOf<UserObjectVariable>(object)) {
-        if (!user->memberValues) {
-          assignTrailed(translator.trail, user->memberValues,
-                        translator.make<DictVariable>(static_cast<VariableTracker*>(user)));
-        }
-        if (!value) {
-          throw GraphBreak(GraphBreakKind::DeletionOfSlot, describe(object));
-        }
-        Value key = Value::constant(found.object);
-        bool isFirst = !user->memberValues->has(translator, key);
-        if (isFirst && SideEffects::concerns(user)) {
-          translator.effects.append({EffectKind::SlotSet, user, key, {}});
-        }
-        return user->memberValues->set(translator, key, value);
+        return setMember(translator, user, found, name, value);
       }
+    }
+    if (const BuiltinAttribute* attribute = findBuiltinAttribute(object, found.object);
+        attribute && attribute->set) {
+      return attribute->set(translator, object, value);
     }
     static PyObject* const set = interned("__set__");
     Found setter = value ? translator.heap.lookup(kind, set) : Found();
@@ -280,6 +363,8 @@ Value getAttribute(Translator& translator, Value object, PyObject* name) {
 
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value) {
   translator.realize(object);
+  bool done = false;
+  if (hookedSetAttribute(translator, object, name, value, done)) return done;
   if (SetAttributeFunction function = slotsOf(object).tp_setattro) {
     return function(translator, object, name, value);
   }

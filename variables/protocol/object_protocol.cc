@@ -7,6 +7,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
@@ -390,6 +391,16 @@ Value iteratorNext(Translator& translator, const Value& iterator) {
                           typeOf(iterator)->tp_name);
 }
 
+Value raiseStopIteration(Translator& translator, const Value& iterator) {
+  if (translator.exceptionPending()) return Value();
+  std::vector<Value> arguments;
+  auto* generator = trackerOf<GeneratorVariable>(translator.realized(iterator));
+  if (generator && generator->returned && !translator.realized(generator->returned).is(Py_None)) {
+    arguments.push_back(generator->returned);
+  }
+  return translator.raiseWithArguments(PyExc_StopIteration, std::move(arguments));
+}
+
 bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items) {
   translator.realize(iterable);
   if (PyObject* object = iterable.objectOrNull(); object && PyTuple_CheckExact(object)) {
@@ -406,9 +417,8 @@ bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<V
   }
   Value iterator = getIterator(translator, iterable);
   if (!iterator) return false;
-  constexpr size_t kMostItems = 1 << 24;
   while (Value item = iteratorNext(translator, iterator)) {
-    if (items.size() == kMostItems) {
+    if (static_cast<int64_t>(items.size()) == kMostItems) {
       throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterable));
     }
     items.push_back(std::move(item));
@@ -475,6 +485,9 @@ Value formatValue(Translator& translator, Value value, Value specification) {
       (!specification || specification.isConstant())) {
     return translator.fromPython(
         PyObject_Format(value.object(), specification ? specification.object() : nullptr));
+  }
+  if (trackerOf<TensorVariable>(value)) {
+    throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
   }
   // object.__format__ with an empty specification is str().
   static PyObject* const name = PyUnicode_InternFromString("__format__");

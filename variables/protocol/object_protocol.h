@@ -42,6 +42,10 @@ Value toIndex(Translator& translator, Value value);
 Value getIterator(Translator& translator, Value iterable);
 // Null without a pending exception at the end.
 Value iteratorNext(Translator& translator, const Value& iterator);
+// The iterator gave nothing: null, with StopIteration pending unless something else is.
+Value raiseStopIteration(Translator& translator, const Value& iterator);
+// The trace holds each item of a sequence by itself. Beyond so many, the graph breaks.
+constexpr int64_t kMostItems = 1 << 24;
 // list(iterable): appends all items to `items`.
 bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
 

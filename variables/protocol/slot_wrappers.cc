@@ -52,8 +52,7 @@ Value iter(Translator& translator, const Value& self, CallArguments& arguments) 
 Value next(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 0);
   Value item = iteratorNext(translator, self);
-  if (item || translator.exceptionPending()) return item;
-  return translator.raiseWithArguments(PyExc_StopIteration, {});
+  return item ? item : raiseStopIteration(translator, self);
 }
 
 Value repr(Translator& translator, const Value& self, CallArguments& arguments) {

@@ -1,0 +1,51 @@
+#include "codegen/reconstruct/builtin_types.h"
+
+#include "cpython/type_lookup.h"
+
+namespace armature {
+
+PyObject* builtinAttribute(PyTypeObject* type, const char* name) {
+  Ref<> key = Ref<>::steal(PyUnicode_InternFromString(name));
+  return key ? cpython::lookup(cpython::staticBase(type), key) : nullptr;
+}
+
+void prepareMethodCall(PyCodegen& codegen, VariableTracker* self, const char* name) {
+  codegen.prepareCall(builtinAttribute(self->type(), name));
+  codegen.load(self);
+}
+
+void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object,
+                          const Value& value) {
+  codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));
+  codegen.loadConstant(descriptor);
+  codegen.load(object);
+  codegen.load(value);
+  codegen.call(3);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void deleteThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object) {
+  codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__delete__"));
+  codegen.loadConstant(descriptor);
+  codegen.load(object);
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void fillInstanceDict(PyCodegen& codegen, VariableTracker* object, DictVariable* dict) {
+  Assembler& assembler = codegen.assembler();
+  int32_t local = -1;
+  dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+    if (local < 0) {
+      local = codegen.freshLocal("dict");
+      codegen.loadInstanceDict(object);
+      assembler.emit(Opcode::STORE_FAST, local);
+    }
+    codegen.load(entry.value);
+    assembler.emit(Opcode::LOAD_FAST, local);
+    codegen.load(entry.key);
+    assembler.emit(Opcode::STORE_SUBSCR);
+  });
+}
+
+}  // namespace armature
