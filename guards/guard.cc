@@ -48,11 +48,18 @@ std::string distinctText(const DistinctObjects& distinct) {
   return written + " are different objects" + (read.empty() ? "" : ", and none of them is " + read);
 }
 
+// Which object it is; what a container has in it plays no part.
+std::string identityText(BorrowedRef<> object) {
+  bool isContainer = PyDict_Check(object.get()) || PyList_Check(object.get());
+  return isContainer ? "<" + typeName(Py_TYPE(object.get())) + " object>" : describe(object);
+}
+
 }  // namespace
 
 std::string guardText(const Guard& guard, BorrowedRef<> object) {
   std::string name = guard.source ? guard.source->name() : "";
-  std::string operand = object ? describe(object) : "<dead object>";
+  std::string operand = "<dead object>";
+  if (object) operand = guard.type == GuardType::ID_MATCH ? identityText(object) : describe(object);
   switch (guard.type) {
     case GuardType::TYPE_MATCH:
       return "type(" + name + ") is " + operand;

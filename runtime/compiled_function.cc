@@ -381,68 +381,65 @@ PyGetSetDef properties[] = {
     {},
 };
 
+// What the types of this file have in common.
+PyTypeObject typeOfObjects(const char* name, const char* doc) {
+  return {
+      .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = name,
+      .tp_basicsize = sizeof(CompiledObject),
+      .tp_dealloc = deallocate,
+      .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
+      .tp_repr = represent,
+      .tp_call = PyVectorcall_Call,
+      .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+      .tp_doc = doc,
+      .tp_traverse = traverse,
+      .tp_clear = clearReferences,
+  };
+}
+
+// Those that stand for a function of the program.
+PyTypeObject typeOfFunctions(const char* name, const char* doc) {
+  PyTypeObject type = typeOfObjects(name, doc);
+  type.tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
+  type.tp_weaklistoffset = offsetof(CompiledObject, weakReferences);
+  type.tp_descr_get = bind;
+  return type;
+}
+
 }  // namespace
 
-PyTypeObject CompiledFunctionType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.CompiledFunction",
-    .tp_basicsize = sizeof(CompiledObject),
-    .tp_dealloc = deallocate,
-    .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
-    .tp_repr = represent,
-    .tp_call = PyVectorcall_Call,
-    .tp_getattro = getAttribute,
-    .tp_setattro = setAttribute,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .tp_doc =
-        "CompiledFunction(function, backend=None, fullgraph=False, recompile_limit=8, "
-        "settings=None)\n"
-        "--\n\n"
-        "A function that is captured when it is called.",
-    .tp_traverse = traverse,
-    .tp_clear = clearReferences,
-    .tp_weaklistoffset = offsetof(CompiledObject, weakReferences),
-    .tp_members = compiledMembers,
-    .tp_getset = compiledProperties,
-    .tp_descr_get = bind,
-    .tp_new = newCompiled,
-};
+PyTypeObject CompiledFunctionType = [] {
+  PyTypeObject type = typeOfFunctions("armature._C.CompiledFunction",
+                                      "CompiledFunction(function, backend=None, fullgraph=False, "
+                                      "recompile_limit=8, settings=None)\n"
+                                      "--\n\n"
+                                      "A function that is captured when it is called.");
+  type.tp_getattro = getAttribute;
+  type.tp_setattro = setAttribute;
+  type.tp_members = compiledMembers;
+  type.tp_getset = compiledProperties;
+  type.tp_new = newCompiled;
+  return type;
+}();
 
-PyTypeObject DisabledFunctionType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.DisabledFunction",
-    .tp_basicsize = sizeof(CompiledObject),
-    .tp_dealloc = deallocate,
-    .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
-    .tp_repr = represent,
-    .tp_call = PyVectorcall_Call,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .tp_doc =
-        "DisabledFunction(function)\n--\n\n"
-        "A function that is never captured, nor any compiled function that it calls.",
-    .tp_traverse = traverse,
-    .tp_clear = clearReferences,
-    .tp_weaklistoffset = offsetof(CompiledObject, weakReferences),
-    .tp_members = members,
-    .tp_getset = properties,
-    .tp_descr_get = bind,
-    .tp_dictoffset = offsetof(CompiledObject, dict),
-    .tp_new = newDisabled,
-};
+PyTypeObject DisabledFunctionType = [] {
+  PyTypeObject type = typeOfFunctions(
+      "armature._C.DisabledFunction",
+      "DisabledFunction(function)\n--\n\n"
+      "A function that is never captured, nor any compiled function that it calls.");
+  type.tp_members = members;
+  type.tp_getset = properties;
+  type.tp_dictoffset = offsetof(CompiledObject, dict);
+  type.tp_new = newDisabled;
+  return type;
+}();
 
-PyTypeObject ResumeFunctionType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.ResumeFunction",
-    .tp_basicsize = sizeof(CompiledObject),
-    .tp_dealloc = deallocate,
-    .tp_vectorcall_offset = offsetof(CompiledObject, vectorcall),
-    .tp_repr = represent,
-    .tp_call = PyVectorcall_Call,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_doc = "What goes on after a graph break.",
-    .tp_traverse = traverse,
-    .tp_clear = clearReferences,
-};
+PyTypeObject ResumeFunctionType = [] {
+  PyTypeObject type =
+      typeOfObjects("armature._C.ResumeFunction", "What goes on after a graph break.");
+  type.tp_flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  return type;
+}();
 
 Ref<> makeCompiledFunction(BorrowedRef<> function, std::shared_ptr<const Settings> settings) {
   return makeCompiled(&CompiledFunctionType, function, std::move(settings), Py_None);

@@ -30,48 +30,44 @@ PyObject* graphBreakKinds(PyObject*, PyObject*) {
   return result.release();
 }
 
-PyObject* entries(PyObject*, PyObject* function) {
+// A list to which `append` adds what there is to say of each cache of the compiled function; false
+// with the exception set.
+template <class Append>
+PyObject* listOverFamily(PyObject* function, Append append) {
   return forPython([&]() -> PyObject* {
     std::optional<CodeCache::Family> family = familyOf(function);
     if (!family) return nullptr;
     Ref<> result = Ref<>::steal(PyList_New(0));
     if (!result) return nullptr;
     for (const std::shared_ptr<CodeCache>& cache : *family) {
-      if (!cache->describeEntries(result)) return nullptr;
+      if (!append(*cache, result)) return nullptr;
     }
     return result.release();
   });
 }
 
+PyObject* entries(PyObject*, PyObject* function) {
+  return listOverFamily(
+      function, [](CodeCache& cache, const Ref<>& list) { return cache.describeEntries(list); });
+}
+
 PyObject* graphModules(PyObject*, PyObject* function) {
-  return forPython([&]() -> PyObject* {
-    std::optional<CodeCache::Family> family = familyOf(function);
-    if (!family) return nullptr;
-    Ref<> result = Ref<>::steal(PyList_New(0));
-    if (!result) return nullptr;
-    for (const std::shared_ptr<CodeCache>& cache : *family) {
-      for (const std::shared_ptr<const Graph>& graph : cache->graphs()) {
-        Ref<> module = toTorchGraphModule(*graph);
-        if (!module || PyList_Append(result.get(), module.get()) < 0) return nullptr;
-      }
+  return listOverFamily(function, [](CodeCache& cache, const Ref<>& list) {
+    for (const std::shared_ptr<const Graph>& graph : cache.graphs()) {
+      Ref<> module = toTorchGraphModule(*graph);
+      if (!module || PyList_Append(list.get(), module.get()) < 0) return false;
     }
-    return result.release();
+    return true;
   });
 }
 
 PyObject* internalErrors(PyObject*, PyObject* function) {
-  return forPython([&]() -> PyObject* {
-    std::optional<CodeCache::Family> family = familyOf(function);
-    if (!family) return nullptr;
-    Ref<> result = Ref<>::steal(PyList_New(0));
-    if (!result) return nullptr;
-    for (const std::shared_ptr<CodeCache>& cache : *family) {
-      for (const std::string& message : cache->internalErrors()) {
-        Ref<> text = DictBuilder::text(message);
-        if (!text || PyList_Append(result.get(), text.get()) < 0) return nullptr;
-      }
+  return listOverFamily(function, [](CodeCache& cache, const Ref<>& list) {
+    for (const std::string& message : cache.internalErrors()) {
+      Ref<> text = DictBuilder::text(message);
+      if (!text || PyList_Append(list.get(), text.get()) < 0) return false;
     }
-    return result.release();
+    return true;
   });
 }
 

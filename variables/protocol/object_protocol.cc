@@ -250,12 +250,7 @@ bool isSame(Translator& translator, Value left, Value right) {
   // Two objects that existed before are told apart by a guard: the next call may pass one twice.
   if (left.isTracker() && right.isTracker() && left.tracker()->source() &&
       right.tracker()->source() && typeOf(left) == typeOf(right)) {
-    Guard guard;
-    guard.source = left.tracker()->source();
-    guard.other = right.tracker()->source();
-    guard.type = GuardType::DUPLICATE_INPUT;
-    guard.number = 0;
-    translator.addGuard(std::move(guard));
+    translator.guardSame(left.tracker()->source(), right.tracker()->source(), false);
   }
   // Whether two numbers computed by an array library are one object is the library's affair.
   auto* leftTensor = trackerOf<TensorVariable>(left);
