@@ -1,5 +1,5 @@
-// Member descriptors: the fields of C structs that types show (__slots__, slice.start,
-// partial.func, the named fields of struct sequences, …), read at their offset.
+// Member descriptors: the fields of C structs that types show (__slots__, slice.start, the named
+// fields of struct sequences, …), read at their offset.
 #pragma once
 
 #include "core/ref.h"

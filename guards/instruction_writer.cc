@@ -31,19 +31,6 @@ Operation endOf(Operation enter) {
   }
 }
 
-// The descriptor by which functools.partial shows a field of its C structure.
-Ref<> partialMember(const char* name) {
-  Ref<> functools = Ref<>::steal(PyImport_ImportModule("functools"));
-  Ref<> partial =
-      Ref<>::steal(functools ? PyObject_GetAttrString(functools.get(), "partial") : nullptr);
-  Ref<> member = Ref<>::steal(partial ? PyObject_GetAttrString(partial.get(), name) : nullptr);
-  if (!member) {
-    PyErr_Clear();
-    throw std::invalid_argument("functools.partial is not as known");
-  }
-  return member;
-}
-
 int64_t indexOf(const Source& source) {
   if (source.index() < 0) throw std::invalid_argument("a negative index: " + source.name());
   return source.index();
@@ -226,15 +213,6 @@ void InstructionWriter::load(GuardNode* node) {
       break;
     case SourceKind::TypeMro:
       loadAs(node, Operation::LoadMro);
-      break;
-    case SourceKind::PartialFunction:
-      loadMember(node, partialMember("func"));
-      break;
-    case SourceKind::PartialArguments:
-      loadMember(node, partialMember("args"));
-      break;
-    case SourceKind::PartialKeywords:
-      loadMember(node, partialMember("keywords"));
       break;
     case SourceKind::Descriptor:
       loadAs(node, Operation::LoadDescriptor).object = source.object();

@@ -25,7 +25,7 @@ std::string rootName(const Source& source, const std::string& text) {
     case SourceKind::LocalCell:
       return "cell(L['" + text + "'])";
     case SourceKind::GlobalsDict:
-      return text.empty() ? "G" : "globals(" + text + ")";
+      return text.empty() ? "G" : text;
     case SourceKind::BuiltinsDict:
       return "__builtins__";
     case SourceKind::ModulesDict:
@@ -104,12 +104,6 @@ Step lastStep(const Source& source) {
       return {base, "", ".__self__"};
     case SourceKind::TypeMro:
       return {base, "", ".__mro__"};
-    case SourceKind::PartialFunction:
-      return {base, "", ".func"};
-    case SourceKind::PartialArguments:
-      return {base, "", ".args"};
-    case SourceKind::PartialKeywords:
-      return {base, "", ".keywords"};
     default:
       return {base, "", "?"};
   }
@@ -118,7 +112,7 @@ Step lastStep(const Source& source) {
 // The text by which another module's globals print: its name, as Python writes it.
 std::string globalsText(BorrowedRef<> dict) {
   PyObject* name = PyDict_GetItemString(dict, "__name__");
-  return describe(name);
+  return name ? "globals(" + describe(name) + ")" : "<dict object>";
 }
 
 }  // namespace

@@ -50,9 +50,6 @@ enum class SourceKind : uint8_t {
   MethodFunction,         // base.__func__ of a bound method
   MethodSelf,             // base.__self__ of a bound method or builtin
   TypeMro,                // base.__mro__
-  PartialFunction,
-  PartialArguments,
-  PartialKeywords,  // functools.partial's C struct
   // A path that calls the getset or member descriptor `object` of a C type (tensor.grad, slice
   // members …): runs C code of that type only. The result is a new reference.
   Descriptor,

@@ -67,9 +67,6 @@ constexpr std::pair<std::string_view, SourceKind> pathKinds[] = {
     {"MethodFunction", SourceKind::MethodFunction},
     {"MethodSelf", SourceKind::MethodSelf},
     {"TypeMro", SourceKind::TypeMro},
-    {"PartialFunction", SourceKind::PartialFunction},
-    {"PartialArguments", SourceKind::PartialArguments},
-    {"PartialKeywords", SourceKind::PartialKeywords},
     {"Descriptor", SourceKind::Descriptor},
 };
 

@@ -96,9 +96,6 @@ LOADERS = {
     "MethodFunction": lambda base: of_type(types.MethodType)(base).__func__,
     "MethodSelf": lambda base: of_type(types.MethodType, types.BuiltinFunctionType)(base).__self__,
     "TypeMro": lambda base: of_type(type)(base).__mro__,
-    "PartialFunction": lambda base: base.func,
-    "PartialArguments": lambda base: base.args,
-    "PartialKeywords": lambda base: base.keywords,
 }
 
 

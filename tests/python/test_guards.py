@@ -1,7 +1,6 @@
 """Each type of guard and each kind of source, alone: what passes, what fails, and what is said."""
 
 import collections
-import functools
 import gc
 import math
 import types
@@ -247,9 +246,6 @@ SOURCES = [
     (("MethodSelf", X), METHOD.bound, METHOD, function),
     (("MethodSelf", X), [].append, None, function),
     (("TypeMro", X), SubPoint, SubPoint.__mro__, Point),
-    (("PartialFunction", X), functools.partial(function, 1), function, functools.partial(len)),
-    (("PartialArguments", X), functools.partial(function, 1), None, 1),
-    (("DictItem", ("PartialKeywords", X), "a"), functools.partial(function, a=7), 7, len),
 ]
 
 
