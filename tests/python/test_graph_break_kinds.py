@@ -212,8 +212,6 @@ class Slotted:
 example("EmptySlot", Slotted())(lambda s: getattr(s, "a", 1))
 
 
-
-
 class Hooked(abc.ABC):  # noqa: B024
     @classmethod
     def __subclasshook__(cls, other):

@@ -354,3 +354,23 @@ def test_formatting_a_tensor_says_what_it_needs():
     for function in (lambda x: f"{x}", lambda x: f"{x:>3}", lambda x: "{}".format(x)):  # noqa: UP032
         compiled = check(function, torch.tensor(3), breaks=1)
         assert break_reasons(compiled)[0]["gb_type"] == "Text of a traced object"
+
+
+class Rewriting(Exception):
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value + 1)
+
+    def __getattribute__(self, name):
+        return object.__getattribute__(self, name)
+
+
+EXISTING = Rewriting()
+
+
+@cases.add()
+def attributes_of_an_existing_exception_by_the_functions_of_object():
+    try:
+        EXISTING.x = 1
+        return EXISTING.x, [object.__getattribute__(EXISTING, "x")]
+    except AttributeError as error:
+        return str(error)

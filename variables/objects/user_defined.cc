@@ -675,6 +675,15 @@ Value objectInitMethod(Translator& translator, const Value& self, CallArguments&
   return Value::none();
 }
 
+// PyObject_GenericSetAttr, or a break for what the trace cannot look into.
+bool setGenerically(Translator& translator, const Value& self, PyObject* name, const Value& value) {
+  Value object = translator.realized(self);
+  if (slotsOf(object).tp_setattro == unimplemented::setAttribute) {
+    return unimplemented::setAttribute(translator, object, name, value);
+  }
+  return genericSetAttribute(translator, object, name, value);
+}
+
 Value objectSetattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.positionalCount() != 2) {
     return translator.raise(PyExc_TypeError, "expected 2 arguments, got %zu",
@@ -682,24 +691,27 @@ Value objectSetattrMethod(Translator& translator, const Value& self, CallArgumen
   }
   Value attribute = readAttributeName(translator, arguments.values[0]);
   if (!attribute) return attribute;
-  return genericSetAttribute(translator, self, attribute.object(), arguments.values[1])
-             ? Value::none()
-             : Value();
+  return setGenerically(translator, self, attribute.object(), arguments.values[1]) ? Value::none()
+                                                                                   : Value();
 }
 
 Value objectDelattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__delattr__", arguments, 1, 1)) return Value();
   Value attribute = readAttributeName(translator, arguments.values[0]);
   if (!attribute) return attribute;
-  return genericSetAttribute(translator, self, attribute.object(), Value()) ? Value::none()
-                                                                            : Value();
+  return setGenerically(translator, self, attribute.object(), Value()) ? Value::none() : Value();
 }
 
 Value objectGetattributeMethod(Translator& translator, const Value& self,
                                CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__getattribute__", arguments, 1, 1)) return Value();
   Value attribute = readAttributeName(translator, arguments.values[0]);
-  return attribute ? genericGetAttribute(translator, self, attribute.object()) : attribute;
+  if (!attribute) return attribute;
+  Value object = translator.realized(self);
+  if (slotsOf(object).tp_getattro == unimplemented::getAttribute) {
+    return unimplemented::getAttribute(translator, object, attribute.object());
+  }
+  return genericGetAttribute(translator, object, attribute.object());
 }
 
 void registerObjectHandlers() {
