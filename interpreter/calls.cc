@@ -240,7 +240,7 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   Value callable = frame.peek(hasKeywords ? 3 : 2);
   CallArguments arguments;
   Value& positional = frame.peek(hasKeywords ? 2 : 1);
-  realize(positional);
+  realizeOperand(frame, hasKeywords ? 2 : 1);
   PyTypeObject* type = typeOf(positional);
   if (!type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item)) {
     throw GraphBreak(GraphBreakKind::UnpackedNotIterable, describe(positional));
@@ -248,7 +248,7 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   if (!iterateInto(*this, positional, arguments.values)) return false;
   Ref<> names;
   if (hasKeywords) {
-    realize(frame.peek(1));
+    realizeOperand(frame, 1);
     Ref<> list = Ref<>::steal(PyList_New(0));
     auto* dict = trackerOf<DictVariable>(frame.peek(1));
     if (!dict) {

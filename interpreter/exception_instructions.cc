@@ -153,7 +153,7 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
   static PyObject* const enterName = PyUnicode_InternFromString("__enter__");
   static PyObject* const exitName = PyUnicode_InternFromString("__exit__");
   if (instruction.opcode == Opcode::BEFORE_WITH) {
-    realize(frame.peek(1));
+    realizeOperand(frame, 1);
     Value manager = frame.peek(1);
     if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
       modelled->model.enter(*this, *modelled);

@@ -175,9 +175,19 @@ void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
   mark_.pc = frame.pc;
   mark_.graphSize = graph->size();
   mark_.hasSnapshot = withSnapshot;
+  mark_.operands.clear();
   if (!withSnapshot) return;
   mark_.slots.assign(frame.slots.begin(), frame.slots.end());
   mark_.depth = frame.depth;
+}
+
+void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
+  Value& operand = frame.peek(n);
+  Value before = operand;
+  realize(operand);
+  if (&frame != mark_.frame || mark_.hasSnapshot || operand.sameAs(before)) return;
+  auto slot = static_cast<size_t>(&operand - frame.slots.data());
+  mark_.operands.emplace_back(slot, std::move(before));
 }
 
 Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
@@ -200,6 +210,11 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   if (mark_.hasSnapshot) {
     frame_->slots = std::move(mark_.slots);
     frame_->depth = mark_.depth;
+  }
+  while (!mark_.operands.empty()) {
+    auto& [slot, before] = mark_.operands.back();
+    frame_->slots[slot] = std::move(before);
+    mark_.operands.pop_back();
   }
   outcome.kind = mark_.hasSnapshot ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
   for (Frame* frame = frame_; frame; frame = frame->back) {
@@ -457,7 +472,7 @@ Value InstructionTranslator::run(Frame* entry) {
         break;
       }
       case Opcode::FOR_ITER: {
-        realize(frame.peek(1));
+        realizeOperand(frame, 1);
         Value item = iteratorNext(*this, frame.peek(1));
         if (item) {
           frame.push(std::move(item));
@@ -489,7 +504,7 @@ Value InstructionTranslator::run(Frame* entry) {
       }
       case Opcode::POP_JUMP_IF_NONE:
       case Opcode::POP_JUMP_IF_NOT_NONE: {
-        realize(frame.peek(1));
+        realizeOperand(frame, 1);
         bool isNone = frame.peek(1).is(Py_None);
         frame.drop(1);
         if (isNone == (instruction.opcode == Opcode::POP_JUMP_IF_NONE)) {

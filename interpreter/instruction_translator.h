@@ -90,6 +90,8 @@ class InstructionTranslator : public Translator {
     bool hasSnapshot = false;
     std::vector<Value> slots;
     int32_t depth = 0;
+    // Operands that the instruction has realized, as they were, with their slots.
+    llvm::SmallVector<std::pair<size_t, Value>, 4> operands;
   };
 
   explicit InstructionTranslator(const EntryPoint& entry) : entry_(entry) {}
@@ -106,6 +108,9 @@ class InstructionTranslator : public Translator {
   bool anyHandler() const;
   void markInstruction(Frame& frame);
   void mark(Frame& frame, bool withSnapshot);
+  // Realizes the n-th entry from the top of the stack in its place, until the instruction is done:
+  // a break takes it back, as it takes back the guards that hold what it turned out to be.
+  void realizeOperand(Frame& frame, int32_t n);
   // A frame returned: gives the result to its caller's stack. True if `entry` itself returned.
   bool returnFrom(Frame* entry, Value& result);
 

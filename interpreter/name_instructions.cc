@@ -118,7 +118,7 @@ bool InstructionTranslator::attributeOperation(Frame& frame, const Instruction& 
       return true;
     }
     case Opcode::LOAD_METHOD: {
-      realize(frame.peek(1));
+      realizeOperand(frame, 1);
       Value function;
       bool isMethod = loadMethod(*this, frame.peek(1), name, function);
       if (!function) return false;

@@ -103,7 +103,7 @@ bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& inst
     case Opcode::BUILD_SET: {
       auto* set = make<SetVariable>(&PySet_Type);
       for (int32_t i = count; i > 0; --i) {
-        realize(frame.peek(i));
+        realizeOperand(frame, i);
         if (!set->add(*this, frame.peek(i))) return false;
       }
       result = set;
@@ -112,7 +112,7 @@ bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& inst
     case Opcode::BUILD_MAP: {
       auto* dict = make<DictVariable>();
       for (int32_t i = count; i > 0; --i) {
-        realize(frame.peek(2 * i));
+        realizeOperand(frame, 2 * i);
         if (!dict->set(*this, frame.peek(2 * i), frame.peek(2 * i - 1))) return false;
       }
       result = dict;
@@ -172,7 +172,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     }
     case Opcode::SET_ADD: {
       auto* set = containerAt<SetVariable>(*this, frame, n + 1);
-      realize(frame.peek(1));
+      realizeOperand(frame, 1);
       if (!set->add(*this, frame.peek(1))) return false;
       frame.drop(1);
       return true;
@@ -188,14 +188,14 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     }
     case Opcode::MAP_ADD: {
       auto* dict = containerAt<DictVariable>(*this, frame, n + 2);
-      realize(frame.peek(2));
+      realizeOperand(frame, 2);
       if (!dict->set(*this, frame.peek(2), frame.peek(1))) return false;
       frame.drop(2);
       return true;
     }
     default: {  // DICT_UPDATE, DICT_MERGE
       auto* dict = containerAt<DictVariable>(*this, frame, n + 1);
-      realize(frame.peek(1));
+      realizeOperand(frame, 1);
       auto* other = trackerOf<DictVariable>(frame.peek(1));
       if (!other) {
         throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
@@ -223,7 +223,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
     for (int32_t i = 0; i < count; ++i) {
       // In a resume function the pieces are inputs.
       Value& value = frame.peek(count - i);
-      realize(value);
+      realizeOperand(frame, count - i);
       PyObject* piece = value.objectOrNull();
       if (!piece) throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
       Py_INCREF(piece);
@@ -263,7 +263,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
 
 bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction) {
   auto count = static_cast<size_t>(instruction.argument);
-  realize(frame.peek(1));
+  realizeOperand(frame, 1);
   Value sequence = frame.peek(1);
   ValueVector items;
   bool isSequence = (sequence.isConstant() && PyTuple_CheckExact(sequence.object())) ||

@@ -432,3 +432,32 @@ def test_unhashable_and_dying_arguments():
     compiled = armature.compile(f)
     for depth in range(5):
         assert compiled(Config(depth)) == depth + 2
+
+
+HELD = {"a": 5}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: HELD["a"].append(1),
+        lambda: HELD.setdefault("a", 7).append(1),
+        lambda: [*HELD["a"], 1],
+        lambda: [n for n in HELD["a"]],
+        lambda: {**HELD["a"]},
+        lambda: HELD["a"][0],
+        lambda: (lambda *a: a)(*HELD["a"]),
+    ],
+)
+def test_what_an_operand_turned_out_to_be_is_forgotten_with_its_guards(function):
+    """An instruction that breaks has looked at its operands in vain: nothing may stay of that."""
+    compiled = armature.compile(function)
+    for value in (5, [], None, [1], {"b": 2}, 5, "text"):
+        outcomes = []
+        for run in (function, compiled):
+            HELD["a"] = value.copy() if isinstance(value, (list, dict)) else value
+            try:
+                outcomes.append((run(), HELD["a"]))
+            except Exception as error:
+                outcomes.append((type(error), str(error)))
+        assert outcomes[0] == outcomes[1]
