@@ -139,7 +139,7 @@ class _Description:
             return thing.__code__.co_filename == FILENAME or thing.__globals__ is self.world
         if isinstance(thing, type):
             module = type.__dict__["__dict__"].__get__(thing).get("__module__")
-            return module == self.world["__name__"]
+            return module == self.world.get("__name__")
         return False
 
     def describe(self, thing: Any) -> str:
