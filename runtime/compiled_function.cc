@@ -269,6 +269,19 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
                                    &limit, &packageSettings)) {
     return nullptr;
   }
+  if (backend != Py_None && !PyCallable_Check(backend)) {
+    PyErr_Format(PyExc_TypeError,
+                 "CompiledFunction() takes a backend that can be called with (GraphModule, example "
+                 "inputs), or None for the eager one, not '%.200s'",
+                 Py_TYPE(backend)->tp_name);
+    return nullptr;
+  }
+  if (limit < 0) {
+    PyErr_Format(PyExc_ValueError,
+                 "CompiledFunction() takes a recompile_limit of 0 (never compile) or more, not %d",
+                 limit);
+    return nullptr;
+  }
   auto settings = std::make_shared<Settings>();
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
   settings->fullGraph = fullGraph;
