@@ -99,9 +99,11 @@ GeneratedCode PyCodegen::generate() {
     generated.code = lower(*generated.canonical);
     generated.captures = captures_;
   } catch (const UnsupportedReconstruction& unsupported) {
+    clearUnlessInterrupted();
     generated.unsupported = unsupported.reason;
     generated.cannotRebuild = true;
   } catch (const GraphBreak& reason) {
+    clearUnlessInterrupted();
     generated.unsupported = reason.explanation();
   } catch (const PendingPythonException&) {
     generated.code = nullptr;

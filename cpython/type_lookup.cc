@@ -42,11 +42,7 @@ PyObject* ownAttribute(const PyTypeObject* type, BorrowedRef<> name) {
 
 PyObject* ownAttribute(const PyTypeObject* type, const char* name) {
   Ref<> key = Ref<>::steal(PyUnicode_InternFromString(name));
-  if (!key) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  return ownAttribute(type, key);
+  return key ? ownAttribute(type, key) : nullptr;
 }
 
 PyObject* mro(PyTypeObject* type) { return type->tp_mro; }

@@ -30,6 +30,7 @@ MroAttribute lookupPlace(PyTypeObject* type, BorrowedRef<> name);
 MroAttribute lookupAfter(PyTypeObject* type, PyTypeObject* after, BorrowedRef<> name);
 // In the type's own dict alone, not in its bases.
 PyObject* ownAttribute(const PyTypeObject* type, BorrowedRef<> name);
+// As above; null with MemoryError set where memory runs out for the name.
 PyObject* ownAttribute(const PyTypeObject* type, const char* name);
 
 // The MRO, a tuple of types; null for a type that is not ready yet.

@@ -233,8 +233,10 @@ Outcome InstructionTranslator::translate() {
   try {
     Outcome outcome;
     outcome.result = run(frame_);
+    clearUnlessInterrupted();
     return outcome;
   } catch (const GraphBreak& reason) {
+    clearUnlessInterrupted();
     return breakAt(reason);
   }
 }

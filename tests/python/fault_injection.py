@@ -43,6 +43,13 @@ TABLE = {"scale": 2, ("a", 1): [1, 2]}
 LOG: list[Any] = []
 
 
+def reset_globals() -> None:
+    """What a program that stopped in its middle has left."""
+    LOG.clear()
+    TABLE.clear()
+    TABLE.update({"scale": 2, ("a", 1): [1, 2]})
+
+
 class Counter:
     kind = "counter"
 

@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 
@@ -31,7 +33,9 @@ std::vector<void (*)()>& registrations() {
   return *functions;
 }
 
+// What is not there where memory ran out may be there the next time.
 [[noreturn]] void fail(const char* owner, const char* name) {
+  if (interrupted()) throw PendingPythonException();
   std::fprintf(stderr, "armature: %s has no %s\n", owner, name);
   std::abort();
 }
@@ -46,9 +50,8 @@ const void* identityOf(PyObject* callable) {
 }
 
 PyObject* moduleAttribute(const char* module, const char* name) {
-  PyObject* object = PyImport_ImportModule(module);
-  PyObject* attribute = object ? PyObject_GetAttrString(object, name) : nullptr;
-  Py_XDECREF(object);
+  Ref<> object = Ref<>::steal(PyImport_ImportModule(module));
+  PyObject* attribute = object ? PyObject_GetAttrString(object.get(), name) : nullptr;
   // The reference is kept: the registry needs the object to stay where it is.
   if (!attribute) fail(module, name);
   return attribute;
@@ -123,8 +126,13 @@ HandlerRegistration::HandlerRegistration(void (*registerAll)()) {
 }
 
 void runHandlerRegistrations() {
-  // Taken off first, so that a second call finds nothing to do.
-  for (void (*registerAll)() : std::exchange(registrations(), {})) registerAll();
+  // Taken off when it is done. One whose memory ran out registers again what it had registered.
+  std::vector<void (*)()>& functions = registrations();
+  while (!functions.empty()) {
+    void (*registerAll)() = functions.front();
+    registerAll();
+    std::erase(functions, registerAll);
+  }
 }
 
 bool checkArgumentCount(Translator& translator, const char* function,

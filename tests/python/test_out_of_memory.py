@@ -1,0 +1,101 @@
+"""Where memory runs out, a call raises MemoryError or does what plain Python does; never less.
+
+CPython's own allocators are made to refuse, from an allocation on, or once: while the call is
+bound, traced, compiled and run.
+"""
+
+import contextlib
+import io
+import itertools
+
+import armature
+import fault_injection
+import pytest
+from differential import compare, observe
+
+_testcapi = pytest.importorskip("_testcapi")
+
+# Whether torch and NumPy themselves survive is not for us to say. CPython 3.11 does not, where there
+# is no memory for a cell that a function starts with (closures, generators).
+NAMES = {"global_effects", "containers", "raises", "formatting", "classes", "cycles", "sorting"}
+PROGRAMS = [p for p in fault_injection.PROGRAMS if p.function.__name__ in NAMES]
+# The call has ended before, where nothing comes of so many allocations, one after the other.
+ENOUGH = 60
+
+
+def call_without_memory(fn, args, start, stop):
+    """The error of a call during which the allocations from `start` to `stop` fail."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        _testcapi.set_nomemory(start, stop)
+        try:
+            fn(*args)
+        except Exception as error:
+            return error
+        finally:
+            _testcapi.remove_mem_hooks()
+
+
+def allocations(make, program, once):
+    """Calls `make()`'s result again and again, in which one allocation after the other fails."""
+    last = 0
+    for start in itertools.count():
+        fn = make()
+        error = call_without_memory(fn, program.make(), start, start + 1 if once else 0)
+        fault_injection.reset_globals()
+        yield fn, error
+        if error and not isinstance(error, ValueError):
+            last = start
+        if start > last + ENOUGH:
+            return
+
+
+def try_all(program, once):
+    fn = program.function
+    # In plain Python, it is not only MemoryError: a traceback needs memory, too.
+    allowed = {type(error) for _, error in allocations(lambda: fn, program, once)}
+    allowed |= {MemoryError}
+    plain = observe(fn, program.make(), {}, None)
+    met = 0
+    for compiled, error in allocations(lambda: armature.compile(fn), program, once):
+        met += isinstance(error, MemoryError)
+        if type(error) not in allowed:
+            raise AssertionError(f"{type(error)} is none of {allowed}") from error
+        # Nothing is left half done.
+        compare(plain, observe(compiled, program.make(), {}, None))
+        compare(plain, observe(compiled, program.make(), {}, None))
+    assert met > 10, "memory did not run out"
+
+
+@pytest.mark.parametrize("once", [True, False], ids=["once", "from then on"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_memory_runs_out(program, once):
+    with fault_injection.lenient():
+        fault_injection.count_sites(program, "error")  # What is made once is there.
+        assert fault_injection.in_child(lambda: try_all(program, once)) == ""
+
+
+def test_names_without_utf8():
+    """Lone surrogates have no UTF-8, for which CPython's functions return nothing."""
+    fn = lambda kind: "{\ud800}".format(**{"\ud800": kind})  # noqa: E731
+    compiled = armature.compile(fn)
+    compare(observe(fn, (int,), {}, None), observe(compiled, (int,), {}, None))
+
+
+@pytest.mark.parametrize("width", [3, -3, 0, 10**30, True, "3"])
+@pytest.mark.parametrize("text", ["%*d", "%.*f", "%-*s"])
+def test_widths_as_arguments(text, width):
+    def fn(items):
+        return text % (width, len(items))
+
+    compiled = armature.compile(fn)
+    compare(observe(fn, ([1],), {}, None), observe(compiled, ([1],), {}, None))
+
+
+def test_names_without_utf8_on_arrays():
+    np = pytest.importorskip("numpy")
+
+    def fn(array):
+        return getattr(array, "\ud800", 1), (array + 1).sum()
+
+    compiled = armature.compile(fn)
+    compare(observe(fn, (np.ones(2),), {}, None), observe(compiled, (np.ones(2),), {}, None))
