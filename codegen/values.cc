@@ -61,7 +61,13 @@ void PyCodegen::load(const Value& value) {
     return;
   }
   if (value.isConstant()) {
-    assembler_.emitLoadConst(value.object());
+    // A tuple or frozenset that came in is that very object in each call.
+    PyObject* object = value.object();
+    bool hasIdentity = (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) ||
+                       (PyFrozenSet_CheckExact(object) && PySet_GET_SIZE(object) > 0);
+    const Source* source = hasIdentity ? translator_.constantSource(object) : nullptr;
+    if (source) return loadSource(source);
+    assembler_.emitLoadConst(object);
     return;
   }
   VariableTracker* tracker = value.tracker();

@@ -28,4 +28,10 @@ inline Py_ssize_t checked(Py_ssize_t result) {
 }
 inline int checked(int result) { return static_cast<int>(checked(Py_ssize_t{result})); }
 
+// An interned name that lives as long as the process, for static variables: where memory runs out,
+// it throws, and the next use tries again.
+inline PyObject* staticName(const char* name) {
+  return checked(PyUnicode_InternFromString(name)).release();
+}
+
 }  // namespace armature

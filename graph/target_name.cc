@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "core/checked.h"
 #include "core/text.h"
 #include "graph/graph.h"
 
@@ -11,7 +12,7 @@ namespace {
 
 // A module that is already imported, or null.
 Ref<> importedModule(const char* name) {
-  Ref<> key = Ref<>::steal(PyUnicode_FromString(name));
+  Ref<> key = checked(PyUnicode_FromString(name));
   Ref<> module = Ref<>::steal(PyImport_GetModule(key.get()));
   PyErr_Clear();
   return module;

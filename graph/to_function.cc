@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bytecode/assembler.h"
+#include "core/checked.h"
 #include "graph/graph.h"
 
 namespace armature {
@@ -214,7 +215,7 @@ class FunctionWriter {
     for (size_t i = first; i < node.arguments.size(); ++i, ++count) push(node.arguments[i]);
     Ref<> names;
     if (!node.keywordArguments.empty()) {
-      names = Ref<>::steal(PyTuple_New(node.keywordArguments.size()));
+      names = checked(PyTuple_New(node.keywordArguments.size()));
       for (size_t i = 0; i < node.keywordArguments.size(); ++i, ++count) {
         const auto& [name, argument] = node.keywordArguments[i];
         PyTuple_SET_ITEM(names.get(), i, Ref<>(name).release());

@@ -1,3 +1,4 @@
+#include "core/checked.h"
 #include "graph/graph.h"
 #include "graph/module_source.h"
 #include "graph/source_line.h"
@@ -53,7 +54,7 @@ class Converter {
     switch (node.operation) {
       case NodeOperation::Placeholder:
         operation = "placeholder";
-        target = Ref<>::steal(PyUnicode_FromString(node.parameter.c_str()));
+        target = checked(PyUnicode_FromString(node.parameter.c_str()));
         break;
       case NodeOperation::CallFunction:
         break;

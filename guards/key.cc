@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/DenseSet.h>
 
+#include "core/checked.h"
 #include "core/constant.h"
 #include "core/tuple_hash.h"
 #include "cpython/instance_attributes.h"
@@ -35,7 +36,7 @@ PyObject* enumHash() {
 }
 
 bool isPlainEnum(PyTypeObject* type) {
-  static PyObject* const name = PyUnicode_InternFromString("__hash__");
+  static PyObject* const name = staticName("__hash__");
   if (!cpython::isHeapType(type) || Py_TYPE(type) == &PyType_Type || !comparesByIdentity(type))
     return false;
   PyObject* hash = cpython::lookup(type, name);

@@ -2,6 +2,7 @@
 // and which a registration invalidates; so it is asked itself wherever that runs no code of the
 // program.
 #include "cpython/abstract_classes.h"
+#include "core/checked.h"
 
 #include "cpython/function_layout.h"
 #include "cpython/member_descriptors.h"
@@ -23,7 +24,7 @@ bool isFunctionOf(PyObject* function, const char* name) {
 // The __subclasshook__ of a class is object's, or one of collections.abc, which look methods up in
 // the MRO and do nothing else.
 bool hasInnocentHook(PyTypeObject* type) {
-  static PyObject* const name = PyUnicode_InternFromString("__subclasshook__");
+  static PyObject* const name = staticName("__subclasshook__");
   PyObject* hook = cpython::lookup(type, name);
   if (hook == cpython::lookup(&PyBaseObject_Type, name)) return true;
   if (!hook || Py_TYPE(hook) != &PyClassMethod_Type) return false;
@@ -36,7 +37,7 @@ bool hasInnocentHook(PyTypeObject* type) {
 // asked each other already.
 bool isInnocent(PyTypeObject* type, int depth) {
   constexpr int kDeepest = 200;
-  static PyObject* const name = PyUnicode_InternFromString("__subclasscheck__");
+  static PyObject* const name = staticName("__subclasscheck__");
   PyObject* check = cpython::lookup(Py_TYPE(type), name);
   if (check == cpython::lookup(&PyType_Type, name)) return true;
   if (depth > kDeepest || !isFunctionOf(check, "abc") || !hasInnocentHook(type)) return false;

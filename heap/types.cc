@@ -1,4 +1,5 @@
 // Facts about types.
+#include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "heap/heap.h"
 
@@ -24,7 +25,7 @@ bool isSameMethod(PyObject* left, PyObject* right) {
                             reinterpret_cast<PyWrapperDescrObject*>(right)->d_wrapped;
 }
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+PyObject* interned(const char* name) { return staticName(name); }
 
 }  // namespace
 

@@ -1,4 +1,5 @@
 // Calls of Python functions: binding arguments as initialize_locals of CPython's ceval.c does.
+#include "core/checked.h"
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/constants/constant.h"
@@ -242,14 +243,16 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   Value& positional = frame.peek(hasKeywords ? 2 : 1);
   realizeOperand(frame, hasKeywords ? 2 : 1);
   PyTypeObject* type = typeOf(positional);
-  if (!type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item)) {
+  PySequenceMethods* sequence = type->tp_as_sequence;
+  if (!heap.hasSpecial(type, "__iter__", type->tp_iter) &&
+      !heap.hasSpecial(type, "__getitem__", sequence && sequence->sq_item)) {
     throw GraphBreak(GraphBreakKind::UnpackedNotIterable, describe(positional));
   }
   if (!iterateInto(*this, positional, arguments.values)) return false;
   Ref<> names;
   if (hasKeywords) {
     realizeOperand(frame, 1);
-    Ref<> list = Ref<>::steal(PyList_New(0));
+    Ref<> list = checked(PyList_New(0));
     auto* dict = trackerOf<DictVariable>(frame.peek(1));
     if (!dict) {
       throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
@@ -258,10 +261,10 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
       if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
         throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
       }
-      PyList_Append(list.get(), entry.key.object());
+      checked(PyList_Append(list.get(), entry.key.object()));
       arguments.values.push_back(entry.value);
     });
-    names = Ref<>::steal(PyList_AsTuple(list.get()));
+    names = checked(PyList_AsTuple(list.get()));
     arguments.keywordNames = names.get();
   }
   arguments.tail = true;

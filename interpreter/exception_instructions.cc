@@ -1,4 +1,5 @@
 // raise, try, with.
+#include "core/checked.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -150,8 +151,8 @@ bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction
 }
 
 bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& instruction) {
-  static PyObject* const enterName = PyUnicode_InternFromString("__enter__");
-  static PyObject* const exitName = PyUnicode_InternFromString("__exit__");
+  static PyObject* const enterName = staticName("__enter__");
+  static PyObject* const exitName = staticName("__exit__");
   if (instruction.opcode == Opcode::BEFORE_WITH) {
     realizeOperand(frame, 1);
     Value manager = frame.peek(1);

@@ -1,4 +1,5 @@
 // Instructions on names: globals, cells, attributes, subscripts, imports.
+#include "core/checked.h"
 #include "core/text.h"
 #include "cpython/function_layout.h"
 #include "interpreter/instruction_translator.h"
@@ -16,7 +17,7 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
     return cpython::read(frame.function->existing(), cpython::FunctionField::Builtins);
   }
   PyObject* globals = frame.globals->existing();
-  static PyObject* const name = PyUnicode_InternFromString("__builtins__");
+  static PyObject* const name = staticName("__builtins__");
   PyObject* builtins = translator.heap.item(frame.globals->source(), globals, name).object;
   if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
   if (!builtins) return PyEval_GetBuiltins();
@@ -189,7 +190,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
     // `import a.b` binds `a`.
     Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
     if (dot >= 0) {
-      Ref<> top = Ref<>::steal(PyUnicode_Substring(name, 0, dot));
+      Ref<> top = checked(PyUnicode_Substring(name, 0, dot));
       module = heap.item(sources->modulesDict(), modules, top.get()).object;
       if (!module || !PyModule_CheckExact(module)) {
         throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, printable(name));

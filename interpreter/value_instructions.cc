@@ -219,7 +219,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
 bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& instruction) {
   if (instruction.opcode == Opcode::BUILD_STRING) {
     int32_t count = instruction.argument;
-    Ref<> pieces = Ref<>::steal(PyTuple_New(count));
+    Ref<> pieces = checked(PyTuple_New(count));
     for (int32_t i = 0; i < count; ++i) {
       // In a resume function the pieces are inputs.
       Value& value = frame.peek(count - i);
@@ -229,7 +229,7 @@ bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& i
       Py_INCREF(piece);
       PyTuple_SET_ITEM(pieces.get(), i, piece);
     }
-    static PyObject* const empty = PyUnicode_InternFromString("");
+    static PyObject* const empty = staticName("");
     Value text = fromPython(PyUnicode_Join(empty, pieces.get()));
     if (!text) return false;
     frame.drop(count);

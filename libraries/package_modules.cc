@@ -1,5 +1,6 @@
 #include "libraries/package_modules.h"
 
+#include "core/checked.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
 
@@ -14,7 +15,7 @@ PyObject* item(PyObject* dict, PyObject* key) {
 }
 
 PyObject* item(PyObject* dict, std::string_view key) {
-  Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(key.data(), key.size()));
+  Ref<> name = checked(PyUnicode_FromStringAndSize(key.data(), key.size()));
   PyObject* value = item(dict, name.get());
   PyErr_Clear();
   return value;

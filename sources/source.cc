@@ -3,6 +3,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
+#include "core/checked.h"
 #include "core/describe.h"
 #include "core/fault_injection.h"
 #include "core/text.h"
@@ -148,7 +149,7 @@ size_t SourceTable::KeyHash::operator()(const Key& key) const {
   return hash ^ hash >> 32 ^ static_cast<uint64_t>(key.kind);
 }
 
-SourceTable::SourceTable() : integers_(Ref<>::steal(PyDict_New())) {}
+SourceTable::SourceTable() : integers_(checked(PyDict_New())) {}
 SourceTable::~SourceTable() = default;
 
 // Equal keys become one object, so that the table itself can go by identity. Exact types only: a

@@ -38,6 +38,13 @@ const Value* CallArguments::keyword(const char* name) const {
   return nullptr;
 }
 
+const Value* CallArguments::keyword(PyObject* name) const {
+  for (size_t i = 0; i < keywordCount(); ++i) {
+    if (PyUnicode_Compare(keywordName(i), name) == 0) return &keywordValue(i);
+  }
+  return nullptr;
+}
+
 Translator::Translator() : sources(std::make_shared<SourceTable>()), heap(trail, *sources, *this) {
   graph = std::make_shared<Graph>(sources);
 }

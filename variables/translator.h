@@ -50,6 +50,7 @@ struct CallArguments {
   const Value& keywordValue(size_t i) const { return values[positionalCount() + i]; }
   // The value of a keyword, or null.
   const Value* keyword(const char* name) const;
+  const Value* keyword(PyObject* name) const;
 };
 
 class Translator : public Observer, public Heap::Dependencies {

@@ -5,6 +5,7 @@
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "core/checked.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
 #include "variables/protocol/object_protocol.h"
@@ -58,7 +59,7 @@ class DictIteratorReconstructor : public Reconstructor {
     if (!canBeMade(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
     Assembler& assembler = codegen.assembler();
     if (iterator->exhausted) {
-      codegen.loadConstant(Ref<>::steal(PyTuple_New(0)));
+      codegen.loadConstant(checked(PyTuple_New(0)));
       assembler.emit(Opcode::GET_ITER);
       return;
     }

@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
 #include "variables/containers/sequence.h"
 
 namespace armature {
@@ -76,7 +77,7 @@ class ListReconstructor : public Reconstructor {
       case EffectKind::ListRewrite:
         buildItems(codegen, effect.target);
         codegen.load(effect.target);
-        codegen.loadConstant(Ref<>::steal(PySlice_New(nullptr, nullptr, nullptr)));
+        codegen.loadConstant(checked(PySlice_New(nullptr, nullptr, nullptr)));
         assembler.emit(Opcode::STORE_SUBSCR);
         return;
       default:

@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "core/checked.h"
 #include "variables/containers/iterators.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -27,13 +28,15 @@ class SequenceIteratorReconstructor : public Reconstructor {
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    if (iterator->step != 1 || trackerOf<TensorVariable>(iterator->sequence)) {
+    // The iterator of a constant set walks over a tuple.
+    if (iterator->step != 1 || trackerOf<TensorVariable>(iterator->sequence) ||
+        iterator->type() == &PySetIter_Type) {
       throw UnsupportedReconstruction(describe(tracker));
     }
     if (iterator->sequence) {
       codegen.load(iterator->sequence);
     } else {
-      codegen.loadConstant(Ref<>::steal(PyTuple_New(0)));  // It has come to its end.
+      codegen.loadConstant(checked(PyTuple_New(0)));  // It has come to its end.
     }
     codegen.assembler().emit(Opcode::GET_ITER);
   }

@@ -2,6 +2,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/text.h"
 #include "variables/containers/dict.h"
 
 namespace armature {
@@ -66,7 +67,7 @@ class SetReconstructor : public Reconstructor {
       case EffectKind::SetDiscard:
         return callWith(codegen, set, "discard", effect.key);
       case EffectKind::SetMethod: {
-        prepareMethodCall(codegen, set, PyUnicode_AsUTF8(effect.key.object()));
+        prepareMethodCall(codegen, set, printable(effect.key.object()).c_str());
         PyObject* arguments = effect.value.object();
         auto count = static_cast<int32_t>(PyTuple_GET_SIZE(arguments));
         for (int32_t i = 0; i < count; ++i) {

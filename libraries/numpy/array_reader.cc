@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/checked.h"
 #include "core/describe.h"
 #include "core/pending_python_exception.h"
 #include "libraries/numpy/global_state.h"
@@ -207,7 +208,7 @@ bool equals(PyObject* tuple, const Dimensions& values) {
 
 // Are the fields where we look for them?
 bool verify() {
-  Ref<> names = Ref<>::steal(PyDict_New());
+  Ref<> names = checked(PyDict_New());
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
   Ref<> done = Ref<>::steal(PyRun_String(exampleProgram, Py_file_input, names.get(), names.get()));
   if (!done) return false;

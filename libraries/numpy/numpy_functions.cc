@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
@@ -113,7 +114,7 @@ bool NumPyFunctions::isFromNumPy(BorrowedRef<> callable) const {
 }
 
 CallRule NumPyFunctions::classifyMethod(BorrowedRef<> name) const {
-  auto found = methods_.find(PyUnicode_AsUTF8(name.get()));
+  auto found = methods_.find(printable(name));
   if (found == methods_.end()) return {.kind = CallKind::Unsupported};
   CallRule rule = callRule(*found->second);
   rule.mutates = found->second->effect == NumPyEffect::Mutates;
@@ -122,7 +123,7 @@ CallRule NumPyFunctions::classifyMethod(BorrowedRef<> name) const {
 
 const FunctionRule& NumPyFunctions::of(const Node& node) const {
   if (node.operation == NodeOperation::CallMethod) {
-    return *methods_.find(PyUnicode_AsUTF8(node.target.get()))->second;
+    return *methods_.find(printable(node.target))->second;
   }
   auto found = functions_.find(node.target.get());
   return found != functions_.end() ? *found->second : *operators_.find(node.target.get())->second;

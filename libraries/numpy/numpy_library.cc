@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
 #include "libraries/numpy/stand_ins.h"
@@ -94,7 +95,7 @@ const TensorMetadata* NumPyLibrary::metadata(Node* node, Observer& observer) con
 Ref<> NumPyLibrary::attribute(const TensorMetadata& metadata, std::string_view name) const {
   PyObject* dtype = numpy_.dtypes[metadata.dtype].get();
   auto itemSize = [&] {
-    Ref<> size = Ref<>::steal(PyObject_GetAttrString(dtype, "itemsize"));
+    Ref<> size = checked(PyObject_GetAttrString(dtype, "itemsize"));
     return PyLong_AsLongLong(size.get());
   };
   if (name == "dtype") return Ref<>::create(dtype);

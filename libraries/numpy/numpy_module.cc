@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/checked.h"
 #include "libraries/verification.h"
 
 namespace armature {
@@ -54,9 +55,9 @@ bool NumPyModule::load() {
     // The type's own dtype decides where two numbers have one type.
     numberOfScalarType[scalarTypes[index]] = static_cast<DType>(index);
   }
-  Ref<> settings = Ref<>::steal(PyDict_New());
-  Ref<> none = Ref<>::steal(PyTuple_New(0));
-  Ref<> ignore = Ref<>::steal(PyUnicode_FromString("ignore"));
+  Ref<> settings = checked(PyDict_New());
+  Ref<> none = checked(PyTuple_New(0));
+  Ref<> ignore = checked(PyUnicode_FromString("ignore"));
   Ref<> make = attribute("_core._multiarray_umath._make_extobj");
   if (!make || PyDict_SetItemString(settings.get(), "all", ignore.get()) < 0) return false;
   ignoreErrors = Ref<>::steal(PyObject_Call(make.get(), none.get(), settings.get()));

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
@@ -154,7 +155,7 @@ class TrialRun {
   // Slices with bounds from data, and masks, have results whose shape is data.
   void checkIndexes(const Argument& argument) const {
     static PyObject* const getitem = [] {
-      Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+      Ref<> module = checked(PyImport_ImportModule("_operator"));
       return PyObject_GetAttrString(module.get(), "getitem");
     }();
     if (argument.kind() == Argument::Kind::Slice && mentionsNode(argument)) breakOnData();

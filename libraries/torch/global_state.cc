@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pending_python_exception.h"
 #include "core/ref.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/version_tags.h"
@@ -151,7 +152,7 @@ class Readers {
       precision_.find(context_);
     }
     deviceModule_ = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
-    PyErr_Clear();
+    if (!deviceModule_) clearUnlessInterrupted();
     hasThreadWords_ = prepareThreadWords();
   }
 

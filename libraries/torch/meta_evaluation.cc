@@ -370,7 +370,7 @@ class Evaluation {
     metadata.isNegative = isTrue("is_neg");
     Ref<> stride = Ref<>::steal(PyObject_CallMethod(tensor.get(), "stride", nullptr));
     Ref<> offset = Ref<>::steal(PyObject_CallMethod(tensor.get(), "storage_offset", nullptr));
-    if (!offset || !readIntegers(attribute("shape"), metadata.sizes) ||
+    if (!stride || !offset || !readIntegers(attribute("shape"), metadata.sizes) ||
         !readIntegers(stride, metadata.strides)) {
       return false;
     }

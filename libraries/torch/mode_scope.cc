@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/checked.h"
 #include "core/pending_python_exception.h"
 
 namespace armature {
@@ -9,7 +10,7 @@ namespace armature {
 namespace {
 
 PyObject* bindings() {
-  static PyObject* const module = PyImport_ImportModule("torch._C");
+  static PyObject* const module = checked(PyImport_ImportModule("torch._C")).release();
   return module;
 }
 
@@ -40,7 +41,7 @@ Py_ssize_t lengthOf(const char* stackLength) {
 std::vector<Ref<>> stack(const char* length, const char* elementAt) {
   std::vector<Ref<>> modes;
   for (Py_ssize_t i = 0; i < lengthOf(length); ++i) {
-    Ref<> index = Ref<>::steal(PyLong_FromSsize_t(i));
+    Ref<> index = checked(PyLong_FromSsize_t(i));
     if (Ref<> mode = ask(elementAt, index.get())) modes.push_back(std::move(mode));
   }
   return modes;

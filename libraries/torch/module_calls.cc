@@ -1,5 +1,6 @@
 #include "libraries/torch/module_calls.h"
 
+#include "core/checked.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 
@@ -7,7 +8,7 @@ namespace armature {
 
 namespace {
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+PyObject* interned(const char* name) { return staticName(name); }
 
 // torch.nn.Module and the methods of it that a call runs. Borrowed: torch stays.
 struct ModuleClass {

@@ -1,5 +1,6 @@
 #include "libraries/torch/nn_module.h"
 
+#include "core/checked.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
@@ -55,7 +56,7 @@ const ModuleClass& moduleClass() {
   return found;
 }
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+PyObject* interned(const char* name) { return staticName(name); }
 
 Value callPlainly(Translator& translator, const Value& callable, CallArguments& arguments) {
   return translator.callUserFunction(llvm::cast<UserFunctionVariable>(callable.tracker()),

@@ -1,5 +1,6 @@
 #include "libraries/torch/overriding.h"
 
+#include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/callable_names.h"
 #include "variables/containers/sequence.h"
@@ -51,7 +52,7 @@ Value hasTorchFunctionVariadic(Translator& translator, const Value& callable,
 
 const char* reasonOfOverride(Translator& translator, const TorchModule& torch,
                              const Value& argument) {
-  static PyObject* const name = PyUnicode_InternFromString("__torch_function__");
+  static PyObject* const name = staticName("__torch_function__");
   PyTypeObject* type = typeOf(argument);
   if (trackerOf<TensorVariable>(argument) || !cpython::isHeapType(type)) {
     return nullptr;

@@ -1,5 +1,6 @@
 // The way through Python attributes: slow, and independent of torch's C++ structures.
 
+#include "core/text.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/tensor_access.h"
 
@@ -68,8 +69,8 @@ class Attributes : public TensorAccess {
  private:
   bool readAll(BorrowedRef<> tensor, TensorMetadata& metadata, std::string* why) const {
     Ref<> layout = checked(PyObject_Str(attribute(tensor, "layout").get()));
-    if (std::string(PyUnicode_AsUTF8(layout.get())) != "torch.strided" ||
-        truth(attribute(tensor, "is_nested")) || truth(attribute(tensor, "is_quantized"))) {
+    if (printable(layout) != "torch.strided" || truth(attribute(tensor, "is_nested")) ||
+        truth(attribute(tensor, "is_quantized"))) {
       *why = "its layout is not dense strided";
       return false;
     }
@@ -94,6 +95,7 @@ class Attributes : public TensorAccess {
     metadata.isNegative = truth(callMethod(tensor, "is_neg"));
     Ref<> keys = checked(PyObject_CallMethod(torch_.get(), "_dispatch_keys", "O", tensor.get()));
     metadata.dispatchKeys = PyLong_AsUnsignedLongLong(callMethod(keys, "raw_repr").get());
+    if (PyErr_Occurred()) throw AttributeError{};
     metadata.sizes = integers(attribute(tensor, "shape"));
     metadata.strides = integers(callMethod(tensor, "stride"));
     metadata.storageOffset = integer(callMethod(tensor, "storage_offset"));

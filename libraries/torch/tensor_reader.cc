@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/describe.h"
 #include "core/pending_python_exception.h"
 #include "libraries/torch/global_state.h"
@@ -42,7 +43,7 @@ Ref<> torchAttribute(BorrowedRef<> torch, const char* name) {
 }
 
 std::vector<TensorExample> makeExamples(const TensorAccess& attributes) {
-  Ref<> names = Ref<>::steal(PyDict_New());
+  Ref<> names = checked(PyDict_New());
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
   Ref<> done = Ref<>::steal(PyRun_String(exampleProgram, Py_file_input, names.get(), names.get()));
   if (!done) {

@@ -6,6 +6,7 @@
 
 #include <llvm/ADT/Hashing.h>
 
+#include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/ref.h"
 #include "guards/object_access.h"
@@ -81,7 +82,7 @@ PyObject* deviceContextType() {
 // can have the address; there are few.
 uint64_t mixMode(uint64_t fingerprint, BorrowedRef<> mode) {
   static PyObject* const known = PySet_New(nullptr);
-  static PyObject* const deviceName = PyUnicode_InternFromString("device");
+  static PyObject* const deviceName = staticName("device");
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(mode.get()));
   PySet_Add(known, type);
   uint64_t mixed = llvm::hash_combine(fingerprint, type);
@@ -128,7 +129,7 @@ bool findAutogradFlags(const AutogradImage& before, const AutogradImage& after) 
 }
 
 bool isOn(const char* query, const char* argument = nullptr) {
-  static PyObject* const torchC = PyImport_ImportModule("torch._C");
+  static PyObject* const torchC = checked(PyImport_ImportModule("torch._C")).release();
   Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC, query, "s", argument)
                                        : PyObject_CallMethod(torchC, query, nullptr));
   PyErr_Clear();
@@ -180,7 +181,7 @@ bool prepareThreadWords() {
   if (!trusts("torch.thread_words")) return false;
   if (!functions().autogradState || !functions().torchFunctionState || !Functions::dispatchKeys())
     return false;
-  Ref<> names = Ref<>::steal(PyDict_New());
+  Ref<> names = checked(PyDict_New());
   PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
   Ref<> done = Ref<>::steal(PyRun_String(objectsProgram, Py_file_input, names.get(), names.get()));
   bool proved = done && probe(PyDict_GetItemString(names.get(), "objects"));
@@ -200,7 +201,7 @@ ThreadWords threadWords() {
 }
 
 uint64_t askFunctionModes() {
-  static PyObject* const torchC = PyImport_ImportModule("torch._C");
+  static PyObject* const torchC = checked(PyImport_ImportModule("torch._C")).release();
   Ref<> count = Ref<>::steal(PyObject_CallMethod(torchC, "_len_torch_function_stack", nullptr));
   Py_ssize_t size = count ? PyLong_AsSsize_t(count.get()) : 0;
   uint64_t fingerprint = size > 0;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "core/checked.h"
 #include "core/graph_break.h"
 #include "cpython/function_layout.h"
 #include "guards/array_library.h"
@@ -271,8 +272,7 @@ CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
 }
 
 uint32_t TorchLibrary::currentMode() const {
-  Ref<> enabled = Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "is_grad_enabled", nullptr));
-  PyErr_Clear();
+  Ref<> enabled = checked(PyObject_CallMethod(torch_.torch.get(), "is_grad_enabled", nullptr));
   return enabled.get() != Py_False;
 }
 

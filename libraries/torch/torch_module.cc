@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "core/checked.h"
+
 namespace armature {
 
 namespace {
@@ -25,7 +27,7 @@ Ref<PyTypeObject> type(BorrowedRef<> root, std::initializer_list<const char*> pa
 
 // Null where torch is not imported to its end.
 const TorchModule* find() {
-  Ref<> name = Ref<>::steal(PyUnicode_FromString("torch"));
+  Ref<> name = checked(PyUnicode_FromString("torch"));
   Ref<> torch = Ref<>::steal(PyImport_GetModule(name.get()));
   PyErr_Clear();
   if (!torch) return nullptr;

@@ -592,8 +592,13 @@ def parts(value: Any, kind: type, seen: dict[int, int]) -> list[Any]:
             base.__iter__(value),
             key=lambda item: (repr(fingerprint([item])[:20]), seen.get(id(item), -1)),
         )
-    elif isinstance(value, (bytearray, memoryview)):
+    elif isinstance(value, bytearray):
         found = [bytes(value)]
+    elif isinstance(value, memoryview):
+        try:
+            found = [bytes(value)]
+        except ValueError:  # It has been released.
+            pass
     elif isinstance(value, slice):
         found = [value.start, value.stop, value.step]
     elif isinstance(value, torch.Tensor):

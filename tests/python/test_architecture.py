@@ -109,6 +109,59 @@ def test_the_rule_is_needed_where_it_allows(rule: Rule):
     assert rooms, f"no source has {rule.pattern}"
 
 
+# A new reference from CPython, taken over unlooked at. `checked()` (core/checked.h) looks; else the
+# variable has to be looked at within the next lines, or the reference is only handed on.
+NEW_REFERENCE = re.compile(
+    r"\bsteal\(\s*(?:reinterpret_cast<[^>]*>\(\s*)?(?:[\w.()]+ \? )?(?!PyException_Get|PyFrame_Get)Py[A-Z]\w+\("
+)
+LOOKED_AT = r"(!{0}\b|\b{0} (&&|\|\||\?)|\(\s*{0}\)|(&&|\|\|) {0}\b|return {0};|{0} = nullptr|\b{0}\.get\(\) ==)"
+HANDED_ON = re.compile(
+    r"(Ref<[^>]*>::steal\(|(case .*:\s*)?(if \(.*\)\s*)?return .*steal\(|while \(Ref|if \(Ref"
+    r"|.*\bset\(\")",
+    re.DOTALL,
+)
+# They test the interpreter, or themselves answer to Python with what they were given.
+RESULTS_IN = {"cpython", "python", "runtime"}
+
+
+def unchecked_results(file: Path) -> list[str]:
+    text = "\n".join(code_lines(file))
+    found = []
+    for match in NEW_REFERENCE.finditer(text):
+        start = max(text.rfind(c, 0, match.start()) for c in ";{}") + 1
+        end = text.find(";", match.end())
+        statement = text[start:end].strip()
+        after = "\n".join(text[end : end + 800].split("\n")[:9])
+        names = re.findall(r"([\w.\->]+)\s*=\s*(?:Ref<[^>]*>|Value)::steal", statement)
+        if HANDED_ON.match(statement):
+            continue
+        if not any(re.search(LOOKED_AT.format(re.escape(name)), after) for name in names):
+            number = text.count("\n", 0, match.start()) + 1
+            found.append(f"{file.relative_to(ROOT)}:{number}: {statement}; use checked()")
+    return found
+
+
+def test_results_of_cpython_are_checked():
+    """Each may be null, where memory runs out if nowhere else."""
+    files = [f for f in sources() if f.relative_to(ROOT).parts[0] not in RESULTS_IN]
+    found = [line for file in files for line in unchecked_results(file)]
+    assert not found, "\n".join(["", *found])
+
+
+def test_text_of_strings_is_checked():
+    """PyUnicode_AsUTF8 gives null for lone surrogates: printable() takes any text."""
+    bare = re.compile(r"(?<!char\* text = )(?<!message = text \? )\bPyUnicode_AsUTF8\w*\(")
+    places = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for file in sources()
+        if file.relative_to(ROOT).as_posix() != "core/text.cc"
+        and file.relative_to(ROOT).parts[0] != "python"
+        for number, line in enumerate(code_lines(file), 1)
+        if bare.search(line)
+    ]
+    assert not places, "\n".join(["", *places])
+
+
 def test_public_headers_show_nothing_of_the_engine():
     """They include each other, Python.h and the standard library."""
     included = [

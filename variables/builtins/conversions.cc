@@ -1,5 +1,6 @@
 // int, float, complex, bool, str, bytes, repr, format, hash, and the pure functions of numbers and
 // characters.
+#include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/equality.h"
@@ -27,7 +28,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   bool hasInt = translator.heap.hasSpecial(typeOf(value), "__int__", methods && methods->nb_int);
   if (hasInt && slots.nb_int) return slots.nb_int(translator, value);
   if (hasIndex(translator, value)) return toIndex(translator, value);
-  static PyObject* const trunc = PyUnicode_InternFromString("__trunc__");
+  static PyObject* const trunc = staticName("__trunc__");
   if (translator.heap.lookup(typeOf(value), trunc) || hasInt) {
     throw GraphBreak(GraphBreakKind::IntOfObject, describe(value));
   }
@@ -45,7 +46,7 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
     return translator.raise(PyExc_TypeError, "float expected at most 1 argument, got %zu",
                             arguments.values.size());
   }
-  if (arguments.values.empty()) return Value::steal(PyFloat_FromDouble(0.0));
+  if (arguments.values.empty()) return Value::steal(checked(PyFloat_FromDouble(0.0)).release());
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
   PyNumberMethods* methods = typeOf(value)->tp_as_number;
@@ -119,7 +120,7 @@ Value pow(Translator& translator, const Value&, CallArguments& arguments) {
 // A special method of the object's class, where there is one that Python would call.
 Value callSpecial(Translator& translator, const Value& object, const char* name,
                   llvm::ArrayRef<Value> arguments, bool& found) {
-  Ref<> interned = Ref<>::steal(PyUnicode_InternFromString(name));
+  Ref<> interned = checked(PyUnicode_InternFromString(name));
   Value method = lookupSpecial(translator, object, interned.get());
   found = static_cast<bool>(method) || translator.exceptionPending();
   return method ? call(translator, method, arguments) : method;

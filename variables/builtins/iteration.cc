@@ -1,4 +1,5 @@
 // len, iter, next, range, enumerate, zip, map, filter, reversed, slice.
+#include "core/checked.h"
 #include "variables/containers/iterators.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
@@ -47,7 +48,7 @@ Value range(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount()) {
     return translator.raise(PyExc_TypeError, "range() takes no keyword arguments");
   }
-  Ref<> bounds = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
+  Ref<> bounds = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
   for (size_t i = 0; i < arguments.values.size(); ++i) {
     Value bound = toIndex(translator, arguments.values[i]);
     if (!bound) return bound;
@@ -127,11 +128,12 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   }
   Value sequence = translator.realized(arguments.values[0]);
   if (PyObject* object = sequence.objectOrNull(); object && PyRange_Check(object)) {
-    Ref<> backwards = Ref<>::steal(PySlice_New(nullptr, nullptr, PyLong_FromLong(-1)));
+    Ref<> step = checked(PyLong_FromLong(-1));
+    Ref<> backwards = checked(PySlice_New(nullptr, nullptr, step.get()));
     Value reversedRange = translator.fromPython(PyObject_GetItem(object, backwards.get()));
     return getIterator(translator, std::move(reversedRange));
   }
-  static PyObject* const name = PyUnicode_InternFromString("__reversed__");
+  static PyObject* const name = staticName("__reversed__");
   if (Value method = lookupSpecial(translator, sequence, name)) {
     if (method.is(Py_None)) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
@@ -140,8 +142,10 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
     return call(translator, method, llvm::ArrayRef<Value>());
   }
   if (translator.exceptionPending()) return Value();
-  PySequenceMethods* methods = typeOf(sequence)->tp_as_sequence;
-  if (!methods || !methods->sq_item || trackerOf<DictVariable>(sequence)) {
+  PyTypeObject* type = typeOf(sequence);
+  PySequenceMethods* methods = type->tp_as_sequence;
+  if (!translator.heap.hasSpecial(type, "__getitem__", methods && methods->sq_item) ||
+      PyType_IsSubtype(type, &PyDict_Type)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
                             typeOf(sequence)->tp_name);
   }

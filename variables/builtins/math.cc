@@ -1,4 +1,5 @@
 // The functions of the module math: pure functions of numbers.
+#include "core/checked.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -30,8 +31,8 @@ Value ofIterable(Translator& translator, const Value&, CallArguments& arguments)
   if (!makeData(translator, arguments)) {
     throw GraphBreak(GraphBreakKind::MathOfObjects, name);
   }
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("math"));
-  Ref<> function = Ref<>::steal(PyObject_GetAttrString(module.get(), name));
+  Ref<> module = checked(PyImport_ImportModule("math"));
+  Ref<> function = checked(PyObject_GetAttrString(module.get(), name));
   llvm::SmallVector<PyObject*, 2> objects;
   for (const Value& value : arguments.values) objects.push_back(value.object());
   return translator.fromPython(PyObject_Vectorcall(

@@ -1,4 +1,5 @@
 // The functions of the module operator: the object protocol by name.
+#include "cpython/type_lookup.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -90,6 +91,10 @@ Value concat(Translator& translator, const Value&, CallArguments& arguments) {
   const char* name = slot == nb_add ? "concat" : "iconcat";
   if (!checkArgumentCount(translator, name, arguments, 2, 2)) return Value();
   Value left = translator.realized(arguments.values[0]);
+  // For a class of the program, Python takes what its builtin base does, not its __add__.
+  if (!cpython::isImmutable(typeOf(left))) {
+    throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(left));
+  }
   PySequenceMethods* methods = typeOf(left)->tp_as_sequence;
   if (methods && methods->sq_concat) {
     return binaryOperation(translator, slot, std::move(left), arguments.values[1]);

@@ -1,4 +1,5 @@
 // min, max, sum, any, all, sorted.
+#include "core/checked.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sorting.h"
@@ -79,7 +80,7 @@ bool allNumbers(llvm::ArrayRef<Value> items) {
 
 Value sumNumbers(Translator& translator, llvm::ArrayRef<Value> items, const Value& start) {
   static PyObject* const sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
-  Ref<> list = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     PyList_SET_ITEM(list.get(), i, Ref<>::create(items[i].object()).release());
   }

@@ -256,8 +256,10 @@ Value constantIterator(Translator& translator, const Value& self) {
     // Subclasses of tuple that are constants, frozenset: by way of a tuple with the same items in
     // the same order.
     Value items = translator.fromPython(PySequence_Tuple(object));
-    if (!items) return items;
-    return constantIterator(translator, items);
+    if (!items || !PyFrozenSet_CheckExact(object)) {
+      return items ? constantIterator(translator, items) : items;
+    }
+    return translator.make<SequenceIteratorVariable>(&PySetIter_Type, std::move(items));
   }
   if (PyType_Check(object)) {
     return translator.raise(PyExc_TypeError, "'type' object is not iterable");
@@ -276,7 +278,7 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
   if (Value value = dict->get(translator, name)) return value;
   if (translator.exceptionPending()) return Value();
   if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) return dict;
-  static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
+  static PyObject* const getattr = staticName("__getattr__");
   if (dict->has(translator, Value::constant(getattr))) {
     throw GraphBreak(GraphBreakKind::ModuleWithGetattr, describe(module) + "." + printable(name));
   }
@@ -391,6 +393,9 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       if (auto* object = trackerOf<UserObjectVariable>(self);
           object && object->container && owner != &PyBaseObject_Type) {
         self = object->container;
+      }
+      if (trackerOf<OpaqueVariable>(self) && typeOf(self) != owner && owner != &PyBaseObject_Type) {
+        throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
     }
     return handler(translator, self, arguments);

@@ -1,6 +1,8 @@
 // str % values, conversion by conversion: each is done by CPython on a constant.
 #include <string>
+#include <vector>
 
+#include "core/checked.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -28,18 +30,18 @@ class PercentFormatter {
   }
 
   Value run() {
-    Ref<> result = Ref<>::steal(PyUnicode_FromString(""));
+    Ref<> result = checked(PyUnicode_FromString(""));
     Py_ssize_t length = PyUnicode_GET_LENGTH(format_);
     while (position_ < length) {
       Py_ssize_t percent = PyUnicode_FindChar(format_, '%', position_, length, 1);
       if (percent < 0) percent = length;
-      Ref<> literal = Ref<>::steal(PyUnicode_Substring(format_, position_, percent));
-      result = Ref<>::steal(PyUnicode_Concat(result.get(), literal.get()));
+      Ref<> literal = checked(PyUnicode_Substring(format_, position_, percent));
+      result = checked(PyUnicode_Concat(result.get(), literal.get()));
       position_ = percent;
       if (position_ == length) break;
       Value converted = convert();
       if (!converted) return converted;
-      result = Ref<>::steal(PyUnicode_Concat(result.get(), converted.object()));
+      result = checked(PyUnicode_Concat(result.get(), converted.object()));
     }
     if (next_ < arguments_.size() && !isMapping_) {
       return translator_.raise(PyExc_TypeError,
@@ -107,14 +109,15 @@ class PercentFormatter {
       translator_.raise(PyExc_TypeError, "* wants int");
       return false;
     }
-    Ref<> text = Ref<>::steal(PyObject_Str(object));
-    specification += PyUnicode_AsUTF8(text.get());
+    specification += '*';
+    stars_.push_back(Ref<>::create(object));
     return true;
   }
 
   Py_UCS4 take() { return PyUnicode_READ_CHAR(format_, position_++); }
 
   Value convert() {
+    stars_.clear();
     std::string specification(1, static_cast<char>(take()));
     if (peek() == '(' && !readKey()) return Value();
     while (peekIs(kFlags)) specification += static_cast<char>(take());
@@ -140,13 +143,19 @@ class PercentFormatter {
     }
     if (!argument.isConstant()) unsupported();
     specification += static_cast<char>(type);
-    Ref<> format = Ref<>::steal(PyUnicode_FromString(specification.c_str()));
-    Ref<> tuple = Ref<>::steal(PyTuple_Pack(1, argument.object()));
+    Ref<> format = checked(PyUnicode_FromString(specification.c_str()));
+    auto starCount = static_cast<Py_ssize_t>(stars_.size());
+    Ref<> tuple = checked(PyTuple_New(starCount + 1));
+    for (Py_ssize_t i = 0; i < starCount; ++i) {
+      PyTuple_SET_ITEM(tuple.get(), i, stars_[i].release());
+    }
+    PyTuple_SET_ITEM(tuple.get(), starCount, Py_NewRef(argument.object()));
     return translator_.fromPython(PyUnicode_Format(format.get(), tuple.get()));
   }
 
   Translator& translator_;
   PyObject* format_;
+  std::vector<Ref<>> stars_;  // the numbers that stand for `*` in the conversion at hand
   const Value& argument_;
   ValueVector arguments_;
   size_t next_ = 0;

@@ -1,4 +1,5 @@
 // The methods of str that take traced values: join, format and format_map.
+#include "core/checked.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
@@ -14,7 +15,7 @@ Value join(Translator& translator, const Value& self, CallArguments& arguments) 
   if (!readIterable(translator, arguments.values[0], "can only join an iterable", items)) {
     return Value();
   }
-  Ref<> list = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     translator.realize(items[i]);
     PyObject* text = items[i].objectOrNull();
@@ -37,10 +38,8 @@ class FieldFormatter {
   Value format(PyObject* text, int depth = 2) {
     if (depth == 0) return translator_.raise(PyExc_ValueError, "Max string recursion exceeded");
     Ref<> fields = Ref<>::steal(PyObject_CallMethod(module(), "formatter_parser", "O", text));
-    Ref<> result = Ref<>::steal(PyUnicode_FromString(""));
-    auto append = [&](PyObject* part) {
-      result = Ref<>::steal(PyUnicode_Concat(result.get(), part));
-    };
+    Ref<> result = checked(PyUnicode_FromString(""));
+    auto append = [&](PyObject* part) { result = checked(PyUnicode_Concat(result.get(), part)); };
     if (!fields) return translator_.raiseFromPython();
     while (Ref<> field = Ref<>::steal(PyIter_Next(fields.get()))) {
       append(PyTuple_GET_ITEM(field.get(), 0));
@@ -55,7 +54,7 @@ class FieldFormatter {
 
  private:
   static PyObject* module() {
-    static PyObject* const string = PyImport_ImportModule("_string");
+    static PyObject* const string = checked(PyImport_ImportModule("_string")).release();
     return string;
   }
 
@@ -127,7 +126,7 @@ class FieldFormatter {
 
   Value lookUpKeyword(PyObject* name) {
     if (!arguments_) return getItem(translator_, mapping_, Value::constant(name));
-    if (const Value* value = arguments_->keyword(PyUnicode_AsUTF8(name))) return *value;
+    if (const Value* value = arguments_->keyword(name)) return *value;
     return translator_.raiseWithArguments(PyExc_KeyError, {Value::constant(name)});
   }
 

@@ -1,6 +1,7 @@
 // collections.defaultdict: a factory for missing keys.
 #include <Python.h>
 
+#include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
@@ -64,7 +65,7 @@ void registerDefaultDicts() {
 
 PyTypeObject* defaultDictType() {
   static auto* const type = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_collections"));
+    Ref<> module = checked(PyImport_ImportModule("_collections"));
     return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "defaultdict"));
   }();
   return type;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/constant.h"
 #include "guards/object_access.h"
 #include "variables/containers/sequence.h"
@@ -42,7 +43,14 @@ Value realizeDeeply(Translator& translator, Value key) {
     changed |= !items.back().sameAs(item);
     data &= isConstantData(items.back());
   }
-  return changed || data ? makeTuple(translator, std::move(items)) : key;
+  if (!changed && !data) return key;
+  PyObject* existing = tuple->existing();
+  if (data && existing && isConstant(existing)) {
+    if (tuple->source()) translator.rememberConstant(existing, tuple->source());
+    return Value::constant(existing);
+  }
+  if (data || !existing) return makeTuple(translator, std::move(items));
+  return translator.make<TupleVariable>(std::move(items), tuple->source(), existing);
 }
 
 // The object that a real dict has to be asked for: a constant, an existing object that is a key by
@@ -317,7 +325,7 @@ void DictVariable::complete(Translator& translator) {
   if (complete_) return;
   requireSource();
   std::vector<RealItem> items = realItems(existing(), source());
-  Ref<> keys = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  Ref<> keys = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     PyList_SET_ITEM(keys.get(), i, Ref<>::create(items[i].key).release());
   }
@@ -340,9 +348,13 @@ void DictVariable::complete(Translator& translator) {
     PyObject* object = items[i].key;
     OrderedValueMap::Entry entry;
     Value key = Value::constant(object);
-    if (!isConstant(object)) {
-      key = translator.wrap(translator.sources->item(SourceKind::DictKey, source(), items[i].index),
-                            object);
+    if (!isConstant(object) || PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object)) {
+      const Source* path = translator.sources->item(SourceKind::DictKey, source(), items[i].index);
+      if (isConstant(object)) {
+        translator.rememberConstant(object, path);
+      } else {
+        key = translator.wrap(path, object);
+      }
     }
     if (!hashWithoutCode(object)) {
       throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));

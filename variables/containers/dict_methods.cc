@@ -1,6 +1,7 @@
 // The methods of dict, and its constructor.
 #include "variables/containers/dict_methods.h"
 
+#include "core/checked.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/iterators.h"
@@ -15,7 +16,7 @@ namespace {
 
 // Whether walking over the dict runs no code of a subclass.
 bool hasDictIteration(Translator& translator, const DictVariable* dict) {
-  static PyObject* const name = PyUnicode_InternFromString("__iter__");
+  static PyObject* const name = staticName("__iter__");
   return dict->type() == &PyODict_Type ||
          translator.heap.inherits(dict->type(), &PyDict_Type, name);
 }
@@ -215,7 +216,7 @@ bool updateDict(Translator& translator, DictVariable* dict, Value other) {
     }
     return true;
   }
-  static PyObject* const keys = PyUnicode_InternFromString("keys");
+  static PyObject* const keys = staticName("keys");
   Value method = optionalMethod(translator, other, keys);
   if (method) return updateFromMapping(translator, dict, other, method);
   return !translator.exceptionPending() && updateFromPairs(translator, dict, other);

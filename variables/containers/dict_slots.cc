@@ -1,4 +1,5 @@
 // The slots of dict, OrderedDict and defaultdict.
+#include "core/checked.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/containers/iterators.h"
 #include "variables/functions/builtin_handlers.h"
@@ -23,7 +24,7 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
   }
   if (dict->instance) {
     // dict_subscript asks an instance of a subclass for __missing__.
-    static PyObject* const name = PyUnicode_InternFromString("__missing__");
+    static PyObject* const name = staticName("__missing__");
     if (Value missing = lookupSpecial(translator, dict->instance, name)) {
       return call(translator, missing, {key});
     }
@@ -109,7 +110,7 @@ Value merge(Translator& translator, NumberSlot slot, const Value& left, const Va
 
 // {k: v, …}
 Value itemsText(Translator& translator, DictVariable* dict) {
-  Ref<> text = Ref<>::steal(PyUnicode_FromString("{"));
+  Ref<> text = checked(PyUnicode_FromString("{"));
   const char* separator = "";
   int32_t position = 0;
   while (const OrderedValueMap::Entry* entry = dict->next(translator, position)) {
@@ -117,8 +118,8 @@ Value itemsText(Translator& translator, DictVariable* dict) {
     Value keyText = toRepr(translator, entry->key);
     Value valueText = keyText ? toRepr(translator, std::move(value)) : Value();
     if (!valueText) return valueText;
-    text = Ref<>::steal(PyUnicode_FromFormat("%U%s%U: %U", text.get(), separator, keyText.object(),
-                                             valueText.object()));
+    text = checked(PyUnicode_FromFormat("%U%s%U: %U", text.get(), separator, keyText.object(),
+                                        valueText.object()));
     separator = ", ";
   }
   return translator.fromPython(PyUnicode_FromFormat("%U}", text.get()));

@@ -1,4 +1,5 @@
 // The slots and methods of dict.keys(), dict.values() and dict.items().
+#include "core/checked.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
@@ -129,12 +130,12 @@ Value compare(Translator& translator, const Value& left, const Value& right, int
 // dict_keys([…]) and so on.
 Value repr(Translator& translator, const Value& self) {
   Value iterator = iterate(translator, self);
-  Ref<> text = Ref<>::steal(PyUnicode_FromFormat("%s([", typeOf(self)->tp_name));
+  Ref<> text = checked(PyUnicode_FromFormat("%s([", typeOf(self)->tp_name));
   const char* separator = "";
   while (Value item = iteratorNext(translator, iterator)) {
     Value itemText = toRepr(translator, std::move(item));
     if (!itemText) return itemText;
-    text = Ref<>::steal(PyUnicode_FromFormat("%U%s%U", text.get(), separator, itemText.object()));
+    text = checked(PyUnicode_FromFormat("%U%s%U", text.get(), separator, itemText.object()));
     separator = ", ";
   }
   return translator.fromPython(PyUnicode_FromFormat("%U])", text.get()));

@@ -1,6 +1,7 @@
 // How the iterators that are kept by their state go on.
 #include "variables/containers/iterators.h"
 
+#include "core/checked.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/object_protocol.h"
@@ -23,8 +24,8 @@ SequenceIteratorVariable::SequenceIteratorVariable(PyTypeObject* type, Value seq
   length = PyObject_Size(object);
   if (length < 0) PyErr_Clear();
   if (!PyRange_Check(object) || length <= 0) return;
-  Ref<> first = Ref<>::steal(PySequence_GetItem(object, 0));
-  Ref<> last = Ref<>::steal(PySequence_GetItem(object, length - 1));
+  Ref<> first = checked(PySequence_GetItem(object, 0));
+  Ref<> last = checked(PySequence_GetItem(object, length - 1));
   int overflow = 0, lastOverflow = 0;
   rangeFirst = PyLong_AsLongLongAndOverflow(first.get(), &overflow);
   int64_t lastItem = PyLong_AsLongLongAndOverflow(last.get(), &lastOverflow);

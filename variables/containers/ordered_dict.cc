@@ -1,4 +1,5 @@
 // collections.OrderedDict: what it does otherwise than dict.
+#include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/functions/arguments.h"
@@ -164,8 +165,8 @@ void registerOrderedDicts() {
 bool updateOrderedDict(Translator& translator, DictVariable* dict, Value other) {
   translator.realize(other);
   if (trackerOf<DictVariable>(other)) return updateDict(translator, dict, std::move(other));
-  static PyObject* const keys = PyUnicode_InternFromString("keys");
-  static PyObject* const items = PyUnicode_InternFromString("items");
+  static PyObject* const keys = staticName("keys");
+  static PyObject* const items = staticName("items");
   if (Value method = optionalMethod(translator, other, keys)) {
     return updateFromMapping(translator, dict, other, method);
   }

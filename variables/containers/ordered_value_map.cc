@@ -1,6 +1,7 @@
 #include "variables/containers/ordered_value_map.h"
 
 #include "core/tuple_hash.h"
+#include "cpython/type_lookup.h"
 #include "guards/key.h"
 #include "variables/containers/sequence.h"
 #include "variables/variable_tracker.h"
@@ -71,7 +72,9 @@ KeyHash hashKey(const Value& key) {
   if (hashesByIdentity(tracker)) {
     return {KeyHash::Status::Ok, static_cast<Py_hash_t>(key.word() >> 4)};
   }
-  bool unhashable = tracker->type()->tp_hash == PyObject_HashNotImplemented;
+  // A class of the program may be given a __hash__.
+  bool unhashable = cpython::isImmutable(tracker->type()) &&
+                    tracker->type()->tp_hash == PyObject_HashNotImplemented;
   return {unhashable ? KeyHash::Status::Unhashable : KeyHash::Status::Unmodelled, 0};
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <optional>
 
+#include "core/checked.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -115,7 +116,7 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
 }
 
 void SetVariable::clear(Translator& translator) {
-  record(translator, {"clear", nullptr, Ref<>::steal(PyTuple_New(0))});
+  record(translator, {"clear", nullptr, checked(PyTuple_New(0))});
   if (live_ > 0) recordEffect(translator, EffectKind::SetRewrite);
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
     if (map_[index].live()) removeEntry(translator, index);
@@ -131,7 +132,7 @@ Value SetVariable::pop(Translator& translator) {
   } else {
     throw GraphBreak(GraphBreakKind::SetOrder, describe(this));
   }
-  changeBy(translator, "pop", isConstantData(item) ? Ref<>::steal(PyTuple_New(0)) : nullptr,
+  changeBy(translator, "pop", isConstantData(item) ? checked(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });
   return item;
 }
@@ -184,12 +185,12 @@ void SetVariable::makeBy(const char* name, Ref<> self, Ref<> arguments,
 
 Ref<> SetVariable::real() const {
   if (!orderKnown_) return nullptr;
-  Ref<> set = Ref<>::steal(PySet_New(nullptr));
+  Ref<> set = checked(PySet_New(nullptr));
   for (const Operation& operation : operations_) {
     PyObject* self = operation.self ? operation.self.get() : set.get();
     Ref<> result;
     if (operation.name) {
-      Ref<> method = Ref<>::steal(PyObject_GetAttrString(self, operation.name));
+      Ref<> method = checked(PyObject_GetAttrString(self, operation.name));
       result = Ref<>::steal(PyObject_Call(method.get(), operation.arguments.get(), nullptr));
     } else {
       result = Ref<>::steal(PySet_New(self));

@@ -1,4 +1,5 @@
 // The methods of set and frozenset.
+#include "core/checked.h"
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -118,7 +119,7 @@ Value callOnConstant(Translator& translator, const Value& self, const char* name
                      CallArguments& arguments) {
   PyObject* object = self.objectOrNull();
   if (!object) return Value();
-  Ref<> operands = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
+  Ref<> operands = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
   for (size_t i = 0; i < arguments.values.size(); ++i) {
     SetOperand operand;
     if (!readSetOperand(translator, arguments.values[i], operand)) return Value();
@@ -127,7 +128,7 @@ Value callOnConstant(Translator& translator, const Value& self, const char* name
     if (!operand.real) return Value();
     PyTuple_SET_ITEM(operands.get(), i, operand.real.release());
   }
-  Ref<> method = Ref<>::steal(PyObject_GetAttrString(object, name));
+  Ref<> method = checked(PyObject_GetAttrString(object, name));
   return translator.fromPython(PyObject_Call(method.get(), operands.get(), nullptr));
 }
 

@@ -1,5 +1,6 @@
 #include "variables/containers/set_operations.h"
 
+#include "core/checked.h"
 #include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
 #include "variables/protocol/object_protocol.h"
@@ -68,7 +69,7 @@ bool select(Translator& translator, SetVariable* set, llvm::ArrayRef<Value> item
 
 // The operand as the one argument of a real set's method.
 Ref<> pack(const SetOperand& operand) {
-  return operand.real ? Ref<>::steal(PyTuple_Pack(1, operand.real.get())) : nullptr;
+  return operand.real ? checked(PyTuple_Pack(1, operand.real.get())) : nullptr;
 }
 
 SetVariable* newSet(Translator& translator, PyTypeObject* type) {
@@ -142,7 +143,7 @@ bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<SetOp
   // The set is touched when all is known: an exception leaves it as it is.
   SetVariable* common = set;
   bool allReal = true;
-  Ref<> reals = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(operands.size())));
+  Ref<> reals = checked(PyTuple_New(static_cast<Py_ssize_t>(operands.size())));
   for (size_t i = 0; i < operands.size(); ++i) {
     common = intersection(translator, &PySet_Type, common, operands[i]);
     if (!common) return false;
@@ -226,7 +227,7 @@ int containsAll(Translator& translator, SetVariable* set, const SetOperand& oper
 Value setResult(SetVariable* set) {
   if (set->type() != &PyFrozenSet_Type) return set;
   Ref<> real = set->real();
-  return real ? Value::steal(PyFrozenSet_New(real.get())) : Value(set);
+  return real ? Value::steal(checked(PyFrozenSet_New(real.get())).release()) : Value(set);
 }
 
 }  // namespace armature

@@ -1,4 +1,5 @@
 // The slots of set and frozenset.
+#include "core/checked.h"
 #include "cpython/set_entries.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/set_operations.h"
@@ -140,12 +141,12 @@ Value repr(Translator& translator, const Value& self) {
   ReprRecursion recursion(self);
   if (recursion.entered()) return Value::string(frozen ? "frozenset(...)" : "set(...)");
   Value iterator = iterate(translator, self);
-  Ref<> text = Ref<>::steal(PyUnicode_FromString(frozen ? "frozenset({" : "{"));
+  Ref<> text = checked(PyUnicode_FromString(frozen ? "frozenset({" : "{"));
   const char* separator = "";
   while (Value item = iteratorNext(translator, iterator)) {
     Value itemText = toRepr(translator, std::move(item));
     if (!itemText) return itemText;
-    text = Ref<>::steal(PyUnicode_FromFormat("%U%s%U", text.get(), separator, itemText.object()));
+    text = checked(PyUnicode_FromFormat("%U%s%U", text.get(), separator, itemText.object()));
     separator = ", ";
   }
   return translator.fromPython(PyUnicode_FromFormat("%U%s", text.get(), frozen ? "})" : "}"));

@@ -1,4 +1,5 @@
 // The slots of slice objects that hold something that is not a constant.
+#include "core/checked.h"
 #include "variables/containers/sequence.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/object_protocol.h"
@@ -16,7 +17,7 @@ Value asTuple(Translator& translator, const Value& value) {
   PyObject* object = value.objectOrNull();
   if (!object || !PySlice_Check(object)) return Value();
   auto* slice = reinterpret_cast<PySliceObject*>(object);
-  return Value::steal(PyTuple_Pack(3, slice->start, slice->stop, slice->step));
+  return Value::steal(checked(PyTuple_Pack(3, slice->start, slice->stop, slice->step)).release());
 }
 
 // Slices compare as tuples of their parts.

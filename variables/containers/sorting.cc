@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "core/checked.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -62,7 +63,7 @@ PyTypeObject* sortKeyType() {
 Ref<> realKeys(Comparison& comparison) {
   const ValueVector& keys = comparison.keys;
   bool constant = llvm::all_of(keys, [](const Value& key) { return key.isConstant(); });
-  Ref<> list = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(keys.size())));
+  Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(keys.size())));
   for (size_t i = 0; i < keys.size(); ++i) {
     PyObject* object;
     if (constant) {
@@ -96,13 +97,13 @@ bool sortValues(Translator& translator, ValueVector& items, const Value& key, bo
   // What is sorted is the positions, by the keys at these positions.
   Comparison comparison{translator, keys, nullptr};
   Ref<> list = realKeys(comparison);
-  Ref<> positions = Ref<>::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  Ref<> positions = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     PyList_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i), PyLong_FromSize_t(i));
   }
-  Ref<> keyFunction = Ref<>::steal(PyObject_GetAttrString(list.get(), "__getitem__"));
-  Ref<> sort = Ref<>::steal(PyObject_GetAttrString(positions.get(), "sort"));
-  Ref<> empty = Ref<>::steal(PyTuple_New(0));
+  Ref<> keyFunction = checked(PyObject_GetAttrString(list.get(), "__getitem__"));
+  Ref<> sort = checked(PyObject_GetAttrString(positions.get(), "sort"));
+  Ref<> empty = checked(PyTuple_New(0));
   Ref<> keywords = Ref<>::steal(
       Py_BuildValue("{sOsO}", "key", keyFunction.get(), "reverse", reverse ? Py_True : Py_False));
   Ref<> done = Ref<>::steal(PyObject_Call(sort.get(), empty.get(), keywords.get()));

@@ -2,6 +2,7 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include "core/checked.h"
 #include "core/tuple_hash.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
@@ -100,7 +101,7 @@ TypeSlots makeTupleSlots() {
 // The index of the item that a field descriptor of a namedtuple or structseq type reads, or -1.
 int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
   static PyTypeObject* const getter = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_collections"));
+    Ref<> module = checked(PyImport_ImportModule("_collections"));
     return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "_tuplegetter"));
   }();
   if (Py_TYPE(descriptor) == getter) {
@@ -150,7 +151,7 @@ bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name
 
 // A subclass may override what tuple does: then its own function is called.
 Value namedRepr(Translator& translator, const Value& self) {
-  static PyObject* const name = PyUnicode_InternFromString("__repr__");
+  static PyObject* const name = staticName("__repr__");
   if (translator.heap.inherits(typeOf(self), &PyTuple_Type, name)) return repr(translator, self);
   Value method = lookupSpecial(translator, self, name);
   return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
@@ -159,7 +160,7 @@ Value namedRepr(Translator& translator, const Value& self) {
 void requireInherited(Translator& translator, const Value& self,
                       std::initializer_list<const char*> methods) {
   for (const char* method : methods) {
-    Ref<> name = Ref<>::steal(PyUnicode_InternFromString(method));
+    Ref<> name = checked(PyUnicode_InternFromString(method));
     if (translator.heap.inherits(typeOf(self), &PyTuple_Type, name.get())) continue;
     throw GraphBreak(GraphBreakKind::TupleWithOperators, describe(self));
   }

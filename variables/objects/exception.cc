@@ -1,5 +1,6 @@
 #include "variables/objects/exception.h"
 
+#include "core/checked.h"
 #include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
@@ -96,7 +97,7 @@ constexpr BuiltinAttribute kExceptionAttributes[] = {
 
 bool inheritsSpecial(Translator& translator, PyTypeObject* type, PyTypeObject* base,
                      const char* name) {
-  Ref<> special = Ref<>::steal(PyUnicode_InternFromString(name));
+  Ref<> special = checked(PyUnicode_InternFromString(name));
   return translator.heap.inherits(type, base, special.get());
 }
 
@@ -106,7 +107,7 @@ Value exceptionStr(Translator& translator, const Value& self) {
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
   if (!inheritsSpecial(translator, exception->type(), base, "__str__")) {
     if (exception->real) return translator.fromPython(PyObject_Str(exception->real.get()));
-    static PyObject* const special = PyUnicode_InternFromString("__str__");
+    static PyObject* const special = staticName("__str__");
     Found found = translator.heap.lookup(exception->type(), special);
     if (found && PyFunction_Check(found.object)) {
       Value method = lookupSpecial(translator, self, special);

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/checked.h"
 #include "core/text.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
@@ -23,7 +24,7 @@ namespace armature {
 
 namespace {
 
-PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
+PyObject* name(const char* text) { return staticName(text); }
 
 // --- Classes.
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/checked.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/member_descriptors.h"
@@ -20,7 +21,7 @@ namespace armature {
 
 namespace {
 
-PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+PyObject* interned(const char* name) { return staticName(name); }
 
 bool isPythonFunction(PyObject* object) { return PyFunction_Check(object); }
 

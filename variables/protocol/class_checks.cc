@@ -1,5 +1,6 @@
 // isinstance and issubclass: PyObject_IsInstance and PyObject_IsSubclass of abstract.c, and what
 // _abc.c makes of them for abstract base classes.
+#include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -74,8 +75,8 @@ int anyOf(Translator& translator, const Value& classInfo, Check check, bool& isM
 int isPlainInstance(Translator& translator, const Value& object, PyTypeObject* type) {
   PyTypeObject* actual = typeOf(object);
   if (translator.heap.isSubtype(actual, type)) return 1;
-  static PyObject* const className = PyUnicode_InternFromString("__class__");
-  static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const className = staticName("__class__");
+  static PyObject* const getattribute = staticName("__getattribute__");
   Heap& heap = translator.heap;
   bool isOrdinary = heap.inherits(actual, &PyBaseObject_Type, className) &&
                     (cpython::isImmutable(actual) ||
@@ -117,7 +118,7 @@ Value abcSubclassCheck(Translator& translator, const Value&, CallArguments& argu
 // __subclasscheck__ up on the class; it is ABCMeta's unless a metaclass overrides it.
 Value abcInstanceCheck(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "_abc_instancecheck", arguments, 2, 2)) return Value();
-  static PyObject* const className = PyUnicode_InternFromString("__class__");
+  static PyObject* const className = staticName("__class__");
   Value base = translator.realized(arguments.values[0]);
   Value object = translator.realized(arguments.values[1]);
   if (!asClass(base)) notAClass(base);

@@ -1,5 +1,6 @@
 #include "variables/protocol/indexing.h"
 
+#include "core/checked.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -65,7 +66,7 @@ Value toConstantSlice(Translator& translator, const Value& slice) {
       !readSlicePart(translator, traced->stop, stop)) {
     return Value();
   }
-  return Value::steal(PySlice_New(start.get(), stop.get(), step.get()));
+  return Value::steal(checked(PySlice_New(start.get(), stop.get(), step.get())).release());
 }
 
 bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result) {

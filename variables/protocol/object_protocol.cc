@@ -353,7 +353,7 @@ namespace {
 
 // PyIter_Check. A class may get or lose __next__ before the next call.
 bool isIterator(Translator& translator, const Value& value) {
-  static PyObject* const next = PyUnicode_InternFromString("__next__");
+  static PyObject* const next = staticName("__next__");
   if (trackerOf<UserObjectVariable>(value)) {
     return static_cast<bool>(lookupSpecial(translator, value, next));
   }
@@ -485,7 +485,7 @@ Value formatValue(Translator& translator, Value value, Value specification) {
     throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
   }
   // object.__format__ with an empty specification is str().
-  static PyObject* const name = PyUnicode_InternFromString("__format__");
+  static PyObject* const name = staticName("__format__");
   if (plain && translator.heap.inherits(typeOf(value), &PyBaseObject_Type, name)) {
     return toStr(translator, value);
   }

@@ -1,7 +1,9 @@
 #include "variables/protocol/slot_wrappers.h"
 
 #include "cpython/type_lookup.h"
+#include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -66,13 +68,24 @@ Value hash(Translator& translator, const Value& self, CallArguments& arguments) 
   return hashValue(translator, self, result) ? Value::integer(result) : Value();
 }
 
-// One slot only, without the other operand's reflected one: NotImplemented is a result.
+// One slot only, without the other operand's reflected one: NotImplemented is a result. But a slot
+// says it, too, of an operand that the trace does not look into.
+Value slotResult(const Value& self, const Value& other, Value result) {
+  auto* object = trackerOf<UserObjectVariable>(other);
+  bool isUnknown = trackerOf<OpaqueVariable>(other) || (object && object->container);
+  if (isUnknown && result.is(Py_NotImplemented)) {
+    throw GraphBreak(GraphBreakKind::SpecialMethodArguments, describe(self));
+  }
+  return result;
+}
+
 template <int op>
 Value compare(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 1);
   CompareFunction function = slotsOf(self).tp_richcompare;
   if (!function) return unimplemented::compare(translator, self, self, op);
-  return function(translator, self, translator.realized(arguments.values[0]), op);
+  Value other = translator.realized(arguments.values[0]);
+  return slotResult(self, other, function(translator, self, other, op));
 }
 
 template <NumberSlot slot, bool reflected>
@@ -81,8 +94,17 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
   Value other = translator.realized(arguments.values[0]);
   BinaryFunction function = slotsOf(self).nb[slot];
   if (function) {
-    return reflected ? function(translator, slot, other, self)
-                     : function(translator, slot, self, other);
+    // The union of dicts knows the special kinds' own __or__ and __ror__, as `|` asks for them.
+    auto isPlain = [](const Value& value) {
+      auto* dict = trackerOf<DictVariable>(value);
+      return !dict || dict->type() == &PyDict_Type;
+    };
+    if (slot == nb_or && !(isPlain(self) && isPlain(other))) {
+      throw GraphBreak(GraphBreakKind::SpecialMethodArguments, describe(self));
+    }
+    return slotResult(self, other,
+                      reflected ? function(translator, slot, other, self)
+                                : function(translator, slot, self, other));
   }
   // Sequences have these under other slots.
   NumberSlot plain = slot >= nb_inplace_add ? static_cast<NumberSlot>(slot - nb_inplace_add) : slot;
