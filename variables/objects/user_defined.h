@@ -1,4 +1,4 @@
-// Classes and instances of classes that are written in Python.
+// Classes that are written in Python (user_class.cc), their instances, and objects not looked into.
 #pragma once
 
 #include "variables/containers/dict.h"

@@ -1,0 +1,79 @@
+// object's own methods, reached through super() or object.__setattr__.
+#include "core/checked.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* name(const char* text) { return staticName(text); }
+
+// As CPython's object_init: whether arguments are too many depends on what else would take them.
+Value objectInitMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.values.empty()) return Value::none();
+  static PyObject* const newName = name("__new__");
+  static PyObject* const initName = name("__init__");
+  PyTypeObject* type = typeOf(self);
+  if (!translator.heap.inherits(type, &PyBaseObject_Type, initName)) {
+    return translator.raise(
+        PyExc_TypeError,
+        "object.__init__() takes exactly one argument (the instance to initialize)");
+  }
+  if (translator.heap.inherits(type, &PyBaseObject_Type, newName)) {
+    return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
+  }
+  return Value::none();
+}
+
+// PyObject_GenericSetAttr, or a break for what the trace cannot look into.
+bool setGenerically(Translator& translator, const Value& self, PyObject* name, const Value& value) {
+  Value object = translator.realized(self);
+  if (slotsOf(object).tp_setattro == unimplemented::setAttribute) {
+    return unimplemented::setAttribute(translator, object, name, value);
+  }
+  return genericSetAttribute(translator, object, name, value);
+}
+
+Value objectSetattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.positionalCount() != 2) {
+    return translator.raise(PyExc_TypeError, "expected 2 arguments, got %zu",
+                            arguments.positionalCount());
+  }
+  Value attribute = readAttributeName(translator, arguments.values[0]);
+  if (!attribute) return attribute;
+  return setGenerically(translator, self, attribute.object(), arguments.values[1]) ? Value::none()
+                                                                                   : Value();
+}
+
+Value objectDelattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__delattr__", arguments, 1, 1)) return Value();
+  Value attribute = readAttributeName(translator, arguments.values[0]);
+  if (!attribute) return attribute;
+  return setGenerically(translator, self, attribute.object(), Value()) ? Value::none() : Value();
+}
+
+Value objectGetattributeMethod(Translator& translator, const Value& self,
+                               CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__getattribute__", arguments, 1, 1)) return Value();
+  Value attribute = readAttributeName(translator, arguments.values[0]);
+  if (!attribute) return attribute;
+  Value object = translator.realized(self);
+  if (slotsOf(object).tp_getattro == unimplemented::getAttribute) {
+    return unimplemented::getAttribute(translator, object, attribute.object());
+  }
+  return genericGetAttribute(translator, object, attribute.object());
+}
+
+void registerObjectHandlers() {
+  registerMethodHandler(&PyBaseObject_Type, "__init__", objectInitMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__setattr__", objectSetattrMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__delattr__", objectDelattrMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__getattribute__", objectGetattributeMethod);
+}
+ARMATURE_REGISTER_HANDLERS(registerObjectHandlers);
+
+}  // namespace
+
+}  // namespace armature

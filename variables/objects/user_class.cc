@@ -1,0 +1,290 @@
+// Classes that are written in Python: what they answer, and what calling one makes.
+#include "variables/objects/user_defined.h"
+
+#include "core/checked.h"
+#include "core/text.h"
+#include "cpython/type_lookup.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/library_calls.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/exception.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* name(const char* text) { return staticName(text); }
+
+Value foundText(Translator& translator, const Found& found) {
+  return found.source ? translator.wrap(found.source, found.object) : Value::constant(found.object);
+}
+
+Value tupleOfClasses(Translator& translator, PyObject* tuple) {
+  ValueVector classes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    classes.push_back(
+        translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple, i))));
+  }
+  return makeTuple(translator, std::move(classes));
+}
+
+// What type's own descriptors answer for a class (typeobject.c, type_getsets and type_members).
+using ClassGetter = Value (*)(Translator&, PyTypeObject*);
+struct ClassAttribute {
+  const char* name;
+  ClassGetter get;  // null: not modelled
+};
+constexpr ClassAttribute kClassAttributes[] = {
+    {"__name__",
+     [](Translator& t, PyTypeObject* type) { return foundText(t, t.heap.nameOf(type)); }},
+    {"__qualname__",
+     [](Translator& t, PyTypeObject* type) { return foundText(t, t.heap.qualifiedNameOf(type)); }},
+    {"__mro__",
+     [](Translator& t, PyTypeObject* type) { return tupleOfClasses(t, t.heap.mro(type)); }},
+    {"__bases__",
+     [](Translator& t, PyTypeObject* type) { return tupleOfClasses(t, t.heap.bases(type)); }},
+    {"__base__",
+     [](Translator& t, PyTypeObject* type) {
+       t.heap.mro(type);
+       PyTypeObject* base = cpython::base(type);
+       return base ? t.knownClass(base) : Value::none();
+     }},
+};
+
+// A getset or member descriptor of `type` itself.
+Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attribute) {
+  for (const ClassAttribute& known : kClassAttributes) {
+    if (PyUnicode_CompareWithASCIIString(attribute, known.name) == 0) {
+      return known.get(translator, type);
+    }
+  }
+  // type_module and type_get_doc look into the class's own dict.
+  bool isModule = PyUnicode_CompareWithASCIIString(attribute, "__module__") == 0;
+  if (isModule || PyUnicode_CompareWithASCIIString(attribute, "__doc__") == 0) {
+    if (cpython::isImmutable(type)) {
+      return translator.fromPython(
+          Heap::attributeOfData(reinterpret_cast<PyObject*>(type), attribute).release());
+    }
+    Found found = translator.heap.lookup(type, attribute);
+    bool isOwn = found && cpython::ownAttribute(type, attribute) == found.object;
+    if (isOwn && PyUnicode_CheckExact(found.object))
+      return translator.wrap(found.source, found.object);
+  }
+  throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
+                   std::string(cpython::nameOf(type)) + "." + printable(attribute));
+}
+
+// type_getattro: data descriptors of the metaclass, then the class's MRO, then the metaclass.
+Value classAttribute(Translator& translator, const Value& self, PyObject* attribute) {
+  auto* variable = llvm::cast<UserClassVariable>(self.tracker());
+  PyTypeObject* type = variable->value();
+  PyTypeObject* metaclass = Py_TYPE(type);
+  Heap& heap = translator.heap;
+  static PyObject* const className = name("__class__");
+  static PyObject* const getattribute = name("__getattribute__");
+  if (!heap.inherits(metaclass, &PyType_Type, getattribute)) {
+    throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
+  }
+  Found meta = heap.lookup(metaclass, attribute);
+  if (meta && heap.isDataDescriptor(meta.object) && heap.hasGet(meta.object)) {
+    if (attribute == className) return translator.knownClass(metaclass);
+    PyTypeObject* kind = Py_TYPE(meta.object);
+    bool isTypes = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type;
+    if (isTypes && PyDescr_TYPE(meta.object) == &PyType_Type) {
+      return describedByType(translator, type, attribute);
+    }
+    return bindTypeAttribute(translator, meta, self, metaclass, attribute);
+  }
+  if (Found found = heap.lookup(type, attribute)) {
+    return bindTypeAttribute(translator, found, Value(), type, attribute);
+  }
+  if (meta) return bindTypeAttribute(translator, meta, self, metaclass, attribute);
+  static PyObject* const getattr = name("__getattr__");
+  if (heap.lookup(metaclass, getattr)) {
+    throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
+  }
+  return translator.raise(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'",
+                          type->tp_name, attribute);
+}
+
+bool runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
+  static PyObject* const init = name("__init__");
+  Value method = lookupSpecial(translator, instance, init);
+  if (!method) return false;
+  arguments.tail = false;
+  Value result = call(translator, method, arguments);
+  if (!result) return false;
+  if (!translator.realized(result).is(Py_None)) {
+    translator.raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                     typeOf(result)->tp_name);
+    return false;
+  }
+  return true;
+}
+
+Value makeException(Translator& translator, const Value& callable, PyTypeObject* type,
+                    CallArguments& arguments) {
+  static PyObject* const init = name("__init__");
+  static PyObject* const newName = name("__new__");
+  Found newFunction = translator.heap.lookup(type, newName);
+  if (newFunction && Py_TYPE(newFunction.object) == &PyStaticMethod_Type) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+  }
+  auto* exception = translator.make<ExceptionVariable>(
+      type, callable, ValueVector(arguments.positional().begin(), arguments.positional().end()));
+  Found initFunction = translator.heap.lookup(type, init);
+  if (initFunction && PyFunction_Check(initFunction.object)) {
+    if (!runInit(translator, exception, arguments)) return Value();
+  } else if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments", type->tp_name);
+  }
+  return exception;
+}
+
+// The generated __new__ of a namedtuple class: its fields by position, keyword or default.
+Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObject* fields,
+                     const CallArguments& arguments) {
+  PyTypeObject* type = variable->value();
+  size_t count = PyTuple_GET_SIZE(fields);
+  if (arguments.positionalCount() > count) {
+    return translator.raise(PyExc_TypeError,
+                            "%.200s.__new__() takes %zu positional arguments but %zu were given",
+                            type->tp_name, count + 1, arguments.positionalCount() + 1);
+  }
+  ValueVector items(count);
+  for (size_t i = 0; i < arguments.positionalCount(); ++i) items[i] = arguments.values[i];
+  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
+    size_t field = 0;
+    while (field < count &&
+           PyUnicode_Compare(PyTuple_GET_ITEM(fields, field), arguments.keywordName(i)) != 0) {
+      ++field;
+    }
+    if (field == count || items[field]) {
+      return translator.raise(PyExc_TypeError,
+                              field == count
+                                  ? "%.200s.__new__() got an unexpected keyword argument '%U'"
+                                  : "%.200s.__new__() got multiple values for argument '%U'",
+                              type->tp_name, arguments.keywordName(i));
+    }
+    items[field] = arguments.keywordValue(i);
+  }
+  Found defaults = translator.heap.lookup(type, "_field_defaults");
+  for (size_t i = 0; i < count; ++i) {
+    if (items[i]) continue;
+    Found value;
+    if (defaults && PyDict_CheckExact(defaults.object)) {
+      value = translator.heap.item(defaults.source, defaults.object, PyTuple_GET_ITEM(fields, i));
+    }
+    if (!value) {
+      throw GraphBreak(GraphBreakKind::NamedtupleField, type->tp_name);
+    }
+    items[i] = translator.wrap(value.source, value.object);
+  }
+  return translator.make<NamedTupleVariable>(type, std::move(items));
+}
+
+// When an object dies depends on Python running the program, so one that notices its end is made
+// by Python.
+void refuseFinalizer(Translator& translator, PyTypeObject* type) {
+  if (!translator.heap.lookup(type, "__del__")) return;
+  throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+}
+
+// type_call: __new__, then __init__ of the result.
+Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
+  auto* variable = llvm::cast<UserClassVariable>(callable.tracker());
+  PyTypeObject* type = variable->value();
+  PyObject* real = variable->existing();
+  if (BuiltinHandler handler = findHandler(real)) {
+    arguments.tail = false;
+    return handler(translator, callable, arguments);
+  }
+  Value result;
+  if (callLibrary(translator, callable, arguments, result)) return result;
+  static PyObject* const callName = name("__call__");
+  PyTypeObject* metaclass = Py_TYPE(type);
+  if (!translator.heap.inherits(metaclass, &PyType_Type, callName)) {
+    throw GraphBreak(GraphBreakKind::MetaclassCall, type->tp_name);
+  }
+  refuseFinalizer(translator, type);
+  if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+    return makeException(translator, callable, type, arguments);
+  }
+  static PyObject* const newName = name("__new__");
+  static PyObject* const initName = name("__init__");
+  PyTypeObject* layout = cpython::staticBase(type);
+  if (layout == &PyTuple_Type && cpython::base(type) == &PyTuple_Type) {
+    Found fields = translator.heap.lookup(type, "_fields");
+    if (fields && PyTuple_CheckExact(fields.object)) {
+      // namedtuple: its generated __new__(_cls, …) builds the tuple of its arguments.
+      translator.addGuard(fields.source, GuardType::ID_MATCH, fields.object);
+      return makeNamedTuple(translator, variable, fields.object, arguments);
+    }
+  }
+  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool hasBuiltinNew = translator.heap.inherits(type, layout, newName);
+  if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+  }
+  if (translator.heap.isAbstract(type)) {
+    throw GraphBreak(GraphBreakKind::AbstractInstance, type->tp_name);
+  }
+  auto* object = translator.make<UserObjectVariable>(variable);
+  if (isDict) {
+    object->container = translator.make<DictVariable>(layout);
+    object->container->instance = object;
+  }
+  Value instance = object;
+  if (translator.heap.inherits(type, &PyBaseObject_Type, initName)) {
+    if (!arguments.values.empty()) {
+      return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
+    }
+    return instance;
+  }
+  return runInit(translator, instance, arguments) ? instance : Value();
+}
+
+Value classHash(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__hash__");
+  if (!translator.heap.inherits(typeOf(self), &PyType_Type, special)) {
+    throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
+  }
+  // By identity, which is guarded.
+  return Value::integer(PyBaseObject_Type.tp_hash(self.tracker()->existing()));
+}
+
+Value classRepr(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__repr__");
+  auto* type = llvm::cast<UserClassVariable>(self.tracker())->value();
+  Heap& heap = translator.heap;
+  if (!heap.inherits(Py_TYPE(type), &PyType_Type, special)) {
+    throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
+  }
+  for (const Found& part : {heap.qualifiedNameOf(type), heap.lookup(type, "__module__")}) {
+    if (part.source) translator.addGuard(part.source, GuardType::EQUALS_MATCH, part.object);
+  }
+  return translator.fromPython(PyObject_Repr(self.tracker()->existing()));
+}
+
+TypeSlots makeClassSlots() {
+  TypeSlots slots;
+  slots.nb[nb_or] = unimplemented::binary;
+  slots.tp_getattro = classAttribute;
+  slots.tp_setattro = unimplemented::setAttribute;
+  slots.tp_call = callClass;
+  slots.tp_hash = classHash;
+  slots.tp_repr = classRepr;
+  slots.mp_subscript = unimplemented::subscript;
+  slots.tp_iter = unimplemented::unary;
+  slots.mp_length = nullptr;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kUserClassSlots = makeClassSlots();
+
+}  // namespace armature
