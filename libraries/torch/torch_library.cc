@@ -144,30 +144,39 @@ bool isInPlaceOperator(std::string_view name) {
   return isInPlace || name == "setitem" || name == "delitem";
 }
 
-// An argument by its position or keyword, where it is a constant; else null.
-PyObject* constantArgument(const Node& node, size_t position, const char* keyword) {
-  const Argument* argument = position < node.arguments.size() ? &node.arguments[position] : nullptr;
+// An argument by its position or keyword; null if it is not given.
+const Argument* findArgument(const Node& node, size_t position, const char* keyword) {
   for (const auto& [name, value] : node.keywordArguments) {
-    if (PyUnicode_CompareWithASCIIString(name.get(), keyword) == 0) argument = &value;
+    if (PyUnicode_CompareWithASCIIString(name.get(), keyword) == 0) return &value;
   }
-  bool isConstant = argument && argument->kind() == Argument::Kind::Constant;
-  return isConstant ? argument->object().get() : nullptr;
+  return position < node.arguments.size() ? &node.arguments[position] : nullptr;
+}
+
+bool isConstant(const Argument& argument, PyObject* object) {
+  return argument.kind() == Argument::Kind::Constant && argument.object().get() == object;
+}
+
+bool isZero(const Argument& argument) {
+  if (argument.kind() != Argument::Kind::Constant) return false;
+  PyObject* object = argument.object().get();
+  return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) == 0;
 }
 
 // Operations of which it depends on the arguments whether they draw random numbers, or renormalize
 // a weight.
 bool argumentsForbidEffects(const Node& node, std::string_view name) {
-  if (name == "dropout") return constantArgument(node, 2, "training") == Py_False;
+  if (name == "dropout") {
+    const Argument* training = findArgument(node, 2, "training");
+    return training && isConstant(*training, Py_False);
+  }
+  if (name == "scaled_dot_product_attention") {
+    const Argument* dropout = findArgument(node, 4, "dropout_p");
+    return !dropout || isZero(*dropout);
+  }
   if (name != "embedding") return false;
   // Of torch.embedding, the fourth argument says something harmless.
-  PyObject* maxNorm = constantArgument(node, 3, "max_norm");
-  bool isGiven =
-      node.arguments.size() > 3 ||
-      std::any_of(node.keywordArguments.begin(), node.keywordArguments.end(),
-                  [](const auto& keyword) {
-                    return PyUnicode_CompareWithASCIIString(keyword.first.get(), "max_norm") == 0;
-                  });
-  return !isGiven || maxNorm == Py_None || maxNorm == Py_False;
+  const Argument* maxNorm = findArgument(node, 3, "max_norm");
+  return !maxNorm || isConstant(*maxNorm, Py_None) || isConstant(*maxNorm, Py_False);
 }
 
 }  // namespace

@@ -870,6 +870,38 @@ def test_operations_stay_in_the_graph_inside_try():
     assert compiled(X, index + 5) == f(X, index + 5)
 
 
+def attention(q, **arguments):
+    return torch.nn.functional.scaled_dot_product_attention(q, q, q, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("operation", "draws"),
+    [
+        (attention, False),
+        (lambda q: attention(q, dropout_p=0.0, is_causal=True), False),
+        (lambda q: attention(q, attn_mask=None, dropout_p=0.5), True),
+        (lambda q: torch.nn.functional.dropout(q, 0.5, False), False),
+        (lambda q: torch.nn.functional.dropout(q, 0.5), True),
+    ],
+)
+def test_what_an_operation_draws_follows_from_its_arguments(operation, draws):
+    def f(q, index):
+        try:
+            q = operation(q)
+            return q.sum() + torch.nn.functional.embedding(index, torch.ones(2, 1)).sum()
+        except IndexError:
+            return torch.rand(1)
+
+    compiled = armature.compile(f)
+    for n in (1, 5, 0, 5):
+        outcomes = []
+        for run in (f, compiled):
+            torch.manual_seed(0)
+            outcomes.append((run(torch.ones(1, 2, 3, 4), torch.tensor([n])).item(), torch.rand(1)))
+        assert outcomes[0] == outcomes[1]
+    assert (break_reasons(compiled) != []) == draws
+
+
 def test_a_failure_is_caught_after_the_graph_has_changed_something():
     def f(x, index):
         x.add_(1)
