@@ -49,6 +49,11 @@ std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) 
     text += ", strides " + list(found.strides) + " not " + list(metadata.strides);
   if (observed & ObservedRequiresGrad && found.requiresGrad != metadata.requiresGrad)
     text += found.requiresGrad ? ", requires grad" : ", does not require grad";
+  if (observed & ObservedIsLeaf && found.isLeaf != metadata.isLeaf)
+    text += found.isLeaf ? ", a leaf" : ", not a leaf";
+  if (observed & ObservedStorageOffset && found.storageOffset != metadata.storageOffset)
+    text += ", storage offset " + std::to_string(found.storageOffset.value()) + " not " +
+            std::to_string(metadata.storageOffset.value());
   if (observed & ObservedDispatchKeys && found.dispatchKeys != metadata.dispatchKeys)
     text += ", dispatch keys " + std::to_string(found.dispatchKeys) + " not " +
             std::to_string(metadata.dispatchKeys);

@@ -27,7 +27,9 @@ std::string observedNames(int64_t observed) {
       {ObservedSizes, "sizes"},
       {ObservedStrides, "strides"},
       {ObservedRequiresGrad, "requires_grad"},
-      {ObservedNoAttributes, "no attributes"}};
+      {ObservedNoAttributes, "no attributes"},
+      {ObservedIsLeaf, "is_leaf"},
+      {ObservedStorageOffset, "storage offset"}};
   std::string text;
   for (auto [bit, name] : names)
     if (observed & bit) text += (text.empty() ? "" : ", ") + std::string(name);

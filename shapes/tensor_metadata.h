@@ -27,6 +27,9 @@ struct TensorMetadata {
   Device device;
   bool requiresGrad = false;
   bool isLeaf = true;
+  // Autograd may know the tensor as a view, of which it refuses some operations in place. True for
+  // all that did not come about in the trace.
+  bool mayBeView = true;
   bool isInference = false;
   // torch.strided; any other layout is read through the library's own attributes and not modelled.
   bool isStrided = true;
@@ -64,9 +67,13 @@ enum Observed : uint32_t {
   ObservedSizes = 1 << 4,
   ObservedStrides = 1 << 5,
   ObservedRequiresGrad = 1 << 6,
-  ObservedEverything = (1 << 7) - 1,
+  ObservedEverything = (1 << 7) - 1,  // that results of operations depend on
   // No metadata, but also of the object: its __dict__ holds nothing.
   ObservedNoAttributes = 1 << 7,
+  // Held only where somebody asks for them: other results do not depend on them, and slices of one
+  // tensor differ in the latter.
+  ObservedIsLeaf = 1 << 8,
+  ObservedStorageOffset = 1 << 9,
 };
 
 }  // namespace armature

@@ -103,6 +103,13 @@ class Library {
   virtual const ArrayConventions& conventions() const = 0;
   // The union of Observed bits that an attribute or method without arguments tells.
   virtual uint32_t observedBy(std::string_view attribute) const = 0;
+  // May an operation of the graph have changed the attribute of the array that `node` makes, though
+  // it changed another array? (Gradients that are stored in a view belong to its base, too.)
+  virtual bool mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,
+                              Observer& observer) const {
+    (void)node, (void)attribute, (void)graph, (void)observer;
+    return false;
+  }
   // True for attributes that are operations: a view, say, and not metadata.
   virtual bool isOperationAttribute(std::string_view attribute) const = 0;
   // The type of a result that has this metadata.

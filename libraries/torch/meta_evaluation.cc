@@ -183,16 +183,21 @@ class Evaluation {
   Ref<> callMethod(BorrowedRef<> arguments, BorrowedRef<> keywords) {
     PyObject* self = PyTuple_GET_ITEM(arguments.get(), 0);
     std::string_view name = stringView(node_.target);
+    Py_ssize_t count = PyTuple_GET_SIZE(arguments.get());
     if (stand_ == Stand::Meta && name == "cpu") return Ref<>::create(self);
-    Ref<> method = Ref<>::steal(PyObject_GetAttr(self, node_.target.get()));
-    Ref<> rest =
-        Ref<>::steal(PyTuple_GetSlice(arguments.get(), 1, PyTuple_GET_SIZE(arguments.get())));
-    if (!method || !rest) return nullptr;
-    if (stand_ == Stand::Meta && name == "to" && PyTuple_GET_SIZE(rest.get()) > 0 &&
-        stringView(PyTuple_GET_ITEM(rest.get(), 0)) == "cpu") {
+    if (stand_ == Stand::Meta && name == "to" && count > 1 &&
+        stringView(PyTuple_GET_ITEM(arguments.get(), 1)) == "cpu") {
       Ref<> device = deviceObject({kMetaDevice, -1});
-      if (!device || PyTuple_SetItem(rest.get(), 0, device.release()) < 0) return nullptr;
+      if (!device || PyTuple_SetItem(arguments.get(), 1, device.release()) < 0) return nullptr;
     }
+    if (PyDict_GET_SIZE(keywords.get()) == 0) {
+      // As LOAD_METHOD calls it: exceptions name the class that defines the method.
+      return Ref<>::steal(PyObject_VectorcallMethod(
+          node_.target.get(), PySequence_Fast_ITEMS(arguments.get()), count, nullptr));
+    }
+    Ref<> method = Ref<>::steal(PyObject_GetAttr(self, node_.target.get()));
+    Ref<> rest = Ref<>::steal(PyTuple_GetSlice(arguments.get(), 1, count));
+    if (!method || !rest) return nullptr;
     return Ref<>::steal(PyObject_Call(method.get(), rest.get(), keywords.get()));
   }
 
@@ -244,7 +249,17 @@ class Evaluation {
 
   Ref<> standIn(const Node& node) {
     Ref<>& object = standIns_[&node];
-    if (!object) object = structureObject(inputs_(node));
+    if (object) return object;
+    const ResultStructure& structure = inputs_(node);
+    object = structureObject(structure);
+    const TensorMetadata* metadata = structure.metadata.get();
+    bool isInput = node.operation == NodeOperation::Placeholder;
+    bool isLeafView =
+        metadata && metadata->requiresGrad && metadata->isLeaf && metadata->mayBeView && !isInput;
+    // Only without gradients do operations make a view that is a leaf.
+    ModeScope gradMode;
+    if (!object || !isLeafView || !gradMode.setGradEnabled(false)) return object;
+    object = Ref<>::steal(PyObject_CallMethod(object.get(), "view_as", "O", object.get()));
     return object;
   }
 
@@ -275,16 +290,30 @@ class Evaluation {
     if (!keywords) return nullptr;
     Ref<> tensor = Ref<>::steal(PyObject_Call(function.get(), arguments.get(), keywords.get()));
     if (tensor && stand_ == Stand::Real) tensor = method(tensor, "zero_");
+    bool isLeaf = metadata.isLeaf;
+    if (tensor && metadata.requiresGrad && !isLeaf && !giveHistory(tensor, dtype, where)) {
+      PyErr_Clear();
+      isLeaf = true;
+    }
     if (tensor && metadata.isConjugate) tensor = method(tensor, "conj");
     if (tensor && metadata.isNegative) tensor = method(tensor, "_neg_view");
-    if (tensor && metadata.requiresGrad) {
-      tensor = method(tensor, "requires_grad_");
-      // A view of itself is all that changes.
-      if (tensor && !metadata.isLeaf) {
-        tensor = Ref<>::steal(PyObject_CallMethod(tensor.get(), "view_as", "O", tensor.get()));
-      }
-    }
-    return tensor;
+    if (!tensor || !metadata.requiresGrad || !isLeaf) return tensor;
+    tensor = method(tensor, "requires_grad_");
+    if (!tensor || metadata.isLeaf) return tensor;
+    // Memory that overlaps cannot be changed in place, so that a view of it is as good.
+    return Ref<>::steal(PyObject_CallMethod(tensor.get(), "view_as", "O", tensor.get()));
+  }
+
+  // Makes the tensor the result of an operation of autograd, and no view: views of leaves refuse
+  // operations in place that others allow. False with an exception set if torch cannot do so.
+  bool giveHistory(const Ref<>& tensor, const Ref<>& dtype, const Ref<>& device) const {
+    Ref<> zeros = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "zeros"));
+    Ref<> keywords = Ref<>::steal(Py_BuildValue("{sOsOsO}", "dtype", dtype.get(), "device",
+                                                device.get(), "requires_grad", Py_True));
+    Ref<> arguments = Ref<>::steal(Py_BuildValue("(())"));
+    if (!zeros || !keywords || !arguments) return false;
+    Ref<> leaf = Ref<>::steal(PyObject_Call(zeros.get(), arguments.get(), keywords.get()));
+    return leaf && Ref<>::steal(PyObject_CallMethod(tensor.get(), "add_", "O", leaf.get()));
   }
 
   static Ref<> method(const Ref<>& object, const char* name) {
@@ -332,6 +361,15 @@ class Evaluation {
       std::string name;
       throw GraphBreak(GraphBreakKind::UnsupportedResult, operationText(node_, name),
                        "The operation returns a tensor that a graph cannot describe: " + why + ".");
+    }
+    Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
+    result->mayBeView = !isView || isView.get() != Py_False;
+    PyErr_Clear();
+    // An operation in place returns what stood for its argument.
+    for (const auto& [node, object] : standIns_) {
+      if (object.get() != tensor.get()) continue;
+      const ResultStructure& input = inputs_(*node);
+      if (input.metadata) result->mayBeView = input.metadata->mayBeView;
     }
     // Meta tensors stood for the CPU's.
     if (stand_ == Stand::Meta) result->device = {};

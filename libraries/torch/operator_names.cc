@@ -465,6 +465,12 @@ const char* reasonAgainstMethod(std::string_view name) {
   return reason ? reason : reasonAgainstOperation(name);
 }
 
+bool isAnsweredByMetadata(std::string_view name) {
+  return isMetadataMethod(name) || name == "broadcast_shapes" || name == "can_cast" ||
+         name == "dim_order" || name == "promote_types" || name == "result_type" ||
+         name == "sparse_dim";
+}
+
 bool isMetadataMethod(std::string_view name) { return contains(kMetadataMethods, name); }
 
 }  // namespace armature

@@ -23,6 +23,9 @@ const char* reasonAgainstOperation(std::string_view name);
 // The same for methods of torch.Tensor: what does not exist as a function of torch as well.
 const char* reasonAgainstMethod(std::string_view name);
 
+// What returns no tensor, and something that follows from the metadata of its arguments.
+bool isAnsweredByMetadata(std::string_view name);
+
 // A method that is answered from metadata: size, dim, ….
 bool isMetadataMethod(std::string_view name);
 

@@ -114,7 +114,9 @@ bool agree(const TensorMetadata& found, const TensorMetadata& expected, uint32_t
          (!(observed & ObservedDimension) || found.sizes.size() == expected.sizes.size()) &&
          (!(observed & ObservedSizes) || found.sizes == expected.sizes) &&
          (!(observed & ObservedStrides) || found.strides == expected.strides) &&
-         (!(observed & ObservedRequiresGrad) || found.requiresGrad == expected.requiresGrad);
+         (!(observed & ObservedRequiresGrad) || found.requiresGrad == expected.requiresGrad) &&
+         (!(observed & ObservedIsLeaf) || found.isLeaf == expected.isLeaf) &&
+         (!(observed & ObservedStorageOffset) || found.storageOffset == expected.storageOffset);
 }
 
 bool TensorAccess::matches(BorrowedRef<> tensor, const TensorMetadata& expected,

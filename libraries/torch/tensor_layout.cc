@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <optional>
 
 #include "libraries/torch/process_memory.h"
@@ -45,7 +46,7 @@ class LayoutAccess : public TensorAccess {
   explicit LayoutAccess(const Layout& layout, DispatchKeyBits bits)
       : layout_(layout), bits_(bits) {}
 
-  bool complete() const { return requiresGrad_ && isLeaf_ && table_; }
+  bool complete() const { return requiresGrad_ && gradFn_ && table_; }
 
   bool read(BorrowedRef<> tensor, TensorMetadata& metadata, std::string* why) const override {
     const char* t = implementation(tensor);
@@ -66,7 +67,7 @@ class LayoutAccess : public TensorAccess {
     metadata.strides.assign(strides, strides + dimension);
     metadata.storageOffset = at<int64_t>(t, layout_.storageOffset);
     metadata.requiresGrad = requiresGrad_(t);
-    metadata.isLeaf = isLeaf_(reinterpret_cast<char*>(tensor.get()) + layout_.implementation);
+    metadata.isLeaf = isLeaf(tensor);
     metadata.isInference = !(metadata.dispatchKeys & bits_.notInference);
     metadata.isConjugate = metadata.dispatchKeys & bits_.conjugate;
     metadata.isNegative = metadata.dispatchKeys & bits_.negative;
@@ -95,12 +96,27 @@ class LayoutAccess : public TensorAccess {
           !std::equal(strides, strides + dimension, expected.strides.begin()))
         return false;
     }
+    if (observed & ObservedIsLeaf && isLeaf(tensor) != expected.isLeaf) return false;
+    if (observed & ObservedStorageOffset &&
+        at<int64_t>(t, layout_.storageOffset) != expected.storageOffset)
+      return false;
     return !(observed & ObservedRequiresGrad) || requiresGrad_(t) == expected.requiresGrad;
   }
 
  private:
   const char* implementation(BorrowedRef<> tensor) const {
     return at<const char*>(reinterpret_cast<char*>(tensor.get()), layout_.implementation);
+  }
+  // As Tensor.is_leaf, which asks for the function that made the tensor: that of a view is brought
+  // up to date by it. TensorBase::is_leaf only looks at what was known last.
+  bool isLeaf(BorrowedRef<> tensor) const {
+    if (!requiresGrad_(implementation(tensor))) return true;
+    try {
+      const void* base = reinterpret_cast<char*>(tensor.get()) + layout_.implementation;
+      return !*static_cast<void* const*>(gradFn_(base));
+    } catch (const std::exception&) {
+      return false;  // A view of what autograd did not allow to be changed.
+    }
   }
   Device device(const char* t) const {
     return {at<int8_t>(t, layout_.device), at<int8_t>(t, layout_.device + 1)};
@@ -118,7 +134,9 @@ class LayoutAccess : public TensorAccess {
   DispatchKeyBits bits_;
   bool (*requiresGrad_)(const void*) =
       torchFunction<bool(const void*)>("_ZNK3c1010TensorImpl13requires_gradEv");
-  bool (*isLeaf_)(const void*) = torchFunction<bool(const void*)>("_ZNK2at10TensorBase7is_leafEv");
+  // A reference to a shared pointer, whose first word is the pointer.
+  const void* (*gradFn_)(const void*) =
+      torchFunction<const void*(const void*)>("_ZNK2at10TensorBase7grad_fnEv");
   const char* table_ = static_cast<const char*>(torchSymbol("_ZTVN3c1010TensorImplE"));
 };
 

@@ -27,6 +27,8 @@ namespace armature {
 
 namespace {
 
+constexpr std::string_view kSetGradMode = "_set_grad_enabled";
+
 using Structures = std::unordered_map<const Node*, ResultStructure>;
 
 ResultStructure array(const Node& node) {
@@ -47,6 +49,11 @@ void observePlaceholder(Node& placeholder, Observer& observer) {
     placeholder.metadata = std::move(metadata);
   }
   observer.observe(&placeholder, ObservedEverything);
+}
+
+// As a library says that the operation raises.
+bool isFailure(const ResultStructure& result) {
+  return result.kind == ResultStructure::Kind::Constant && !result.constant;
 }
 
 // The nodes without known result on which `node` depends, and itself, in program order. A loop
@@ -89,33 +96,15 @@ std::string_view nameOf(const Node& node) {
 
 bool neverRaisesOnData(const Node& node) {
   std::string_view name = nameOf(node);
-  if (name == "getitem" || name == "__getitem__") {
+  bool isItem =
+      name == "getitem" || name == "__getitem__" || name == "setitem" || name == "__setitem__";
+  if (isItem && node.arguments.size() > 1) {
     // Indices that are arrays may be out of range.
     bool indexIsArray = false;
-    forEachInput(node.arguments.back(), [&](Node*) { indexIsArray = true; });
+    forEachInput(node.arguments[1], [&](Node*) { indexIsArray = true; });
     return !indexIsArray;
   }
   return raisesOnNoData(name);
-}
-
-ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
-                             Structures& structures) {
-  auto input = [&](const Node& other) -> const ResultStructure& {
-    auto [entry, isNew] = structures.try_emplace(&other);
-    if (isNew) entry->second = array(other);
-    return entry->second;
-  };
-  ResultStructure result;
-  if (!useRules || !applyMetadataRule(node, input, result)) {
-    result = evaluateOnMeta(torch, node, input);
-    result.mayFailOnData = !neverRaisesOnData(node);
-  }
-  bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
-  if (!failed) {
-    node.metadata = result.metadata;
-    node.checked = !result.mayFailOnData;
-  }
-  return result;
 }
 
 // F.relu(x, inplace=True) and the like, by keyword or by position.
@@ -142,6 +131,89 @@ bool isInPlaceOperator(std::string_view name) {
   bool isInPlace = name.starts_with('i') && name != "invert" && name != "inv" && name != "index" &&
                    name != "is_" && name != "is_not" && name != "indexOf" && name != "itemgetter";
   return isInPlace || name == "setitem" || name == "delitem";
+}
+
+// Does the call change one of its arguments, as far as its name and its arguments say?
+bool changesArgument(const Node& node) {
+  std::string_view name;
+  bool isOperator = false;
+  if (node.operation == NodeOperation::CallMethod) {
+    name = stringView(node.target);
+  } else if (node.operation == NodeOperation::CallFunction) {
+    const CallableName& callable = callableNames().of(node.target);
+    name = callable.name;
+    // (operator.and_ is named after a keyword.)
+    isOperator = callable.module == "operator";
+  } else {
+    return false;
+  }
+  return (isOperator ? isInPlaceOperator(name) : isInPlaceName(name)) || isInPlaceCall(node);
+}
+
+// The array that a call which changes one changes; null if it is not one of the graph's.
+Node* changedArray(const Node& node) {
+  for (const auto& [name, argument] : node.keywordArguments) {
+    if (stringView(name) == "out") {
+      return argument.kind() == Argument::Kind::Node ? argument.node() : nullptr;
+    }
+  }
+  bool isNode = !node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node;
+  return isNode ? node.arguments[0].node() : nullptr;
+}
+
+// Of the input that the operation changes, or of which it changes a view: the first argument's
+// first argument, and so on.
+void observeLeaf(const Node& node, Observer& observer) {
+  for (Node* array = changedArray(node); array; array = changedArray(*array)) {
+    if (array->operation != NodeOperation::Placeholder) continue;
+    observer.observe(array, ObservedIsLeaf);
+    return;
+  }
+}
+
+bool hasArray(const ResultStructure& structure) {
+  return structure.metadata || std::ranges::any_of(structure.elements, hasArray);
+}
+
+bool requiresGrad(const ResultStructure& structure) {
+  return (structure.metadata && structure.metadata->requiresGrad) ||
+         std::ranges::any_of(structure.elements, requiresGrad);
+}
+
+// What stood for the program's tensors has their metadata, and nothing else of theirs: only what
+// follows from it may be taken for the program's.
+void refuseForeignAnswer(const Node& node, const ResultStructure& result) {
+  if (hasArray(result) || isAnsweredByMetadata(nameOf(node))) return;
+  bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
+  if (isNone && (changesArgument(node) || nameOf(node) == kSetGradMode)) return;
+  throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node.target),
+                   "The operation returns no tensor, and what it returns may depend on more than "
+                   "shapes and dtypes.");
+}
+
+ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
+                             Structures& structures) {
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = array(other);
+    return entry->second;
+  };
+  ResultStructure result;
+  if (!useRules || !applyMetadataRule(node, input, result)) {
+    result = evaluateOnMeta(torch, node, input);
+    result.mayFailOnData = !neverRaisesOnData(node);
+    if (!isFailure(result)) refuseForeignAnswer(node, result);
+  }
+  if (Node* changed = changesArgument(node) ? changedArray(node) : nullptr) {
+    // Autograd refuses to change some views.
+    const TensorMetadata* metadata = input(*changed).metadata.get();
+    if (metadata && metadata->requiresGrad && metadata->mayBeView) result.mayFailOnData = true;
+  }
+  if (!isFailure(result)) {
+    node.metadata = result.metadata;
+    node.checked = !result.mayFailOnData;
+  }
+  return result;
 }
 
 // An argument by its position or keyword; null if it is not given.
@@ -192,8 +264,9 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       continue;
     }
     ResultStructure result = evaluateNode(torch_, useRules, *unknown, structures);
-    bool failed = result.kind == ResultStructure::Kind::Constant && !result.constant;
-    if (failed || unknown == node) return result;
+    // Whether autograd allows a change in place depends on what is a leaf.
+    if (isFailure(result) || changesArgument(*unknown)) observeLeaf(*unknown, observer);
+    if (isFailure(result) || unknown == node) return result;
     structures[unknown] = std::move(result);
   }
   return array(*node);
@@ -201,7 +274,7 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
 
 const TensorMetadata* TorchLibrary::metadata(Node* node, Observer& observer) const {
   ResultStructure result = evaluate(node, observer);
-  if (result.kind == ResultStructure::Kind::Constant && !result.constant) return nullptr;
+  if (isFailure(result)) return nullptr;
   if (result.kind != ResultStructure::Kind::Array) {
     PyErr_Format(PyExc_SystemError, "the result of %s is not one tensor",
                  targetName(node->target).c_str());
@@ -234,12 +307,9 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
                 callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
-  if (name == "_set_grad_enabled") return NodeEffect::Mode;
+  if (name == kSetGradMode) return NodeEffect::Mode;
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
-  // (operator.and_ is named after a keyword.)
-  bool isOperator = callable.module == "operator";
-  bool isInPlace = isOperator ? isInPlaceOperator(name) : isInPlaceName(name);
-  bool changes = isInPlace || isInPlaceCall(node) || isRandomName(name) || hasOtherEffects(name);
+  bool changes = changesArgument(node) || isRandomName(name) || hasOtherEffects(name);
   return changes ? NodeEffect::Other : NodeEffect::None;
 }
 
@@ -267,7 +337,32 @@ uint32_t TorchLibrary::observedBy(std::string_view name) const {
     return ObservedDimension | ObservedSizes;
   }
   if (name == "requires_grad") return ObservedRequiresGrad;
+  if (name == "is_leaf") return ObservedRequiresGrad | ObservedIsLeaf;
+  if (name == "storage_offset") return ObservedStorageOffset;
   return ObservedEverything;
+}
+
+bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,
+                                  Observer& observer) const {
+  if (attribute != "requires_grad" && attribute != "is_leaf") return false;
+  for (const auto& other : graph.nodes()) {
+    if (other.get() == &node || !other->mode || !changesArgument(*other)) continue;
+    Node* changed = changedArray(*other);
+    if (!changed) continue;
+    bool failed = false;
+    auto hasGradients = [&](Node* input) {
+      ResultStructure structure = evaluate(input, observer);
+      failed |= isFailure(structure);
+      return requiresGrad(structure);
+    };
+    bool givesGradients = false;
+    forEachInput(*other,
+                 [&](Node* input) { givesGradients |= input != changed && hasGradients(input); });
+    bool hadGradients = hasGradients(changed);
+    if (failed) PyErr_Clear();
+    if (failed || (givesGradients && !hadGradients)) return true;
+  }
+  return false;
 }
 
 CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,

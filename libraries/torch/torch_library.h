@@ -18,6 +18,8 @@ class TorchLibrary : public Library {
     return type == torch_.tensorType.get() || type == torch_.parameterType.get();
   }
   const ArrayConventions& conventions() const override;
+  bool mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,
+                      Observer& observer) const override;
   uint32_t observedBy(std::string_view attribute) const override;
   bool isOperationAttribute(std::string_view attribute) const override;
   CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }

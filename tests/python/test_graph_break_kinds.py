@@ -247,6 +247,13 @@ example("UnsupportedLibraryFunction", torch.ones(1))(lambda x: torch.nonzero(x))
 example("AttributeOfArray", torch.ones(1))(lambda x: x.grad_fn)
 
 
+@example("ChangedThroughMemory", torch.ones(2, requires_grad=True))
+def asks_the_base(x):
+    base = torch.zeros(2)
+    base[0] = x[0]
+    return base.requires_grad
+
+
 @example("UnsupportedInstruction")
 def class_statement():
     class Inner:

@@ -48,16 +48,28 @@ void requireOwnMethod(Translator& translator, const TensorVariable* tensor, PyOb
 const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* tensor,
                                        std::string_view attribute) {
   Node* node = tensor->node;
+  const Library& library = tensor->library();
+  if (library.mayHaveChanged(*node, attribute, *translator.graph, translator)) {
+    throw GraphBreak(GraphBreakKind::ChangedThroughMemory,
+                     describe(Value(tensor)) + "." + std::string(attribute));
+  }
   if (node->operation == NodeOperation::Placeholder) {
-    translator.observe(node, tensor->library().observedBy(attribute));
+    translator.observe(node, library.observedBy(attribute));
     return node->metadata.get();
+  }
+  // Of a result, evaluation observes what other results depend on.
+  if (uint32_t more = library.observedBy(attribute) & (ObservedIsLeaf | ObservedStorageOffset)) {
+    for (Node* input : translator.graph->placeholders()) {
+      const Library* other = findLibrary(input->library);
+      if (other == &library) translator.observe(input, more);
+    }
   }
   // Evaluated at once: type and rank hold already.
   constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
-  if (tensor->library().eager() && !(tensor->library().observedBy(attribute) & ~kTypeAndRank)) {
+  if (library.eager() && !(library.observedBy(attribute) & ~kTypeAndRank)) {
     return node->metadata.get();
   }
-  const TensorMetadata* metadata = tensor->library().metadata(node, translator);
+  const TensorMetadata* metadata = library.metadata(node, translator);
   if (!metadata) translator.raiseFromPython();
   return metadata;
 }

@@ -21,6 +21,7 @@ bool give(const Call& call, ResultStructure& result, MetadataPointer metadata) {
   metadata->requiresGrad =
       (isFloating(metadata->dtype) || isComplex(metadata->dtype)) && call.gradientsFlow();
   metadata->isLeaf = !metadata->requiresGrad;
+  metadata->mayBeView = false;
   result.metadata = std::move(metadata);
   return true;
 }
@@ -29,6 +30,7 @@ bool giveView(const Call& call, ResultStructure& result, const TensorMetadata& b
               MetadataPointer view) {
   view->requiresGrad = base.requiresGrad;
   view->isLeaf = !base.requiresGrad || !call.node().mode;
+  view->mayBeView = true;
   result.metadata = std::move(view);
   return true;
 }
