@@ -12,6 +12,7 @@
 
 #include "core/describe.h"
 #include "core/text.h"
+#include "cpython/code_objects.h"
 #include "cpython/integers.h"
 #include "cpython/set_entries.h"
 
@@ -72,6 +73,22 @@ std::string codeText(PyObject* code) {
 }
 
 // --- Composite builtin types
+
+bool forEachCodeConstant(PyObject* code, llvm::function_ref<bool(PyObject*)> visit) {
+  PyObject* constants = cpython::constantsOf(code);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i)
+    if (!visit(PyTuple_GET_ITEM(constants, i))) return false;
+  return true;
+}
+
+bool sameCode(PyObject* a, PyObject* b) {
+  return PyTuple_GET_SIZE(cpython::constantsOf(a)) == PyTuple_GET_SIZE(cpython::constantsOf(b)) &&
+         cpython::sameCodeButConstants(a, b);
+}
+
+size_t hashCode(PyObject* code) {
+  return llvm::hash_combine(reinterpret_cast<PyCodeObject*>(code)->co_firstlineno, Py_SIZE(code));
+}
 
 // Subclasses of tuple that add nothing to it (torch.Size) have the same parts.
 bool forEachItem(PyObject* tuple, llvm::function_ref<bool(PyObject*)> visit) {
@@ -153,7 +170,8 @@ Registry& registry() {
       {Py_TYPE(Py_Ellipsis), {}},
       {Py_TYPE(Py_NotImplemented), {}},
       {&PyBool_Type, {}},
-      {&PyCode_Type, {.text = codeText}},
+      {&PyCode_Type,
+       {.same = sameCode, .hash = hashCode, .forEachPart = forEachCodeConstant, .text = codeText}},
       {&PyLong_Type, {.same = sameInteger, .hash = hashInteger}},
       {&PyFloat_Type, {.same = sameFloat, .hash = hashFloat}},
       {&PyComplex_Type, {.same = sameComplex, .hash = hashComplex}},

@@ -19,8 +19,8 @@
 
 namespace armature {
 
-// None, Ellipsis, NotImplemented, a bool, int, float, complex, str, bytes, range, code object, a
-// tuple, frozenset or slice of constants, or an instance of a registered type.
+// None, Ellipsis, NotImplemented, a bool, int, float, complex, str, bytes, range, a tuple,
+// frozenset, slice or code object of constants, or an instance of a registered type.
 bool isConstant(BorrowedRef<> object);
 
 // Is the exact type one of constants? Of a composite type, not all instances are.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpython/c_functions.h"
+#include "cpython/code_objects.h"
 #include "cpython/deque_layout.h"
 #include "cpython/dict_layout.h"
 #include "cpython/function_layout.h"
@@ -38,6 +39,11 @@ def make(captured):
         return captured
     return function
 function = make('captured')
+def compiled(text):
+    return compile(text, 'code', 'eval')
+code = [compiled('a + b'), compiled('a + b'), compiled('a - b')]
+for number in range(20):
+    eval(code[1], {'a': number, 'b': 1})
 big = [0, 1, -1, 2**30, -2**30, 2**60 + 1, 2**90, -2**90]
 same = [int(str(number)) for number in big]
 )";
@@ -238,6 +244,14 @@ bool structSequencesAreTuples(const Specimens&) {
   return true;
 }
 
+bool codeIsCompared(const Specimens& specimens) {
+  PyObject* codes = specimens.get("code");
+  PyObject* fresh = PyList_GET_ITEM(codes, 0);
+  return sameCodeButConstants(fresh, PyList_GET_ITEM(codes, 1)) &&
+         sameCodeButConstants(PyList_GET_ITEM(codes, 1), fresh) &&
+         !sameCodeButConstants(fresh, PyList_GET_ITEM(codes, 2));
+}
+
 bool functionFieldsAreRead(const Specimens& specimens) {
   PyObject* function = specimens.get("function");
   if (read(function, FunctionField::Dict)) return false;  // not yet made
@@ -402,6 +416,7 @@ constexpr Check kChecks[] = {
     {{"struct sequences", "the members of a struct sequence are its items"},
      structSequencesAreTuples},
     {{"function fields", "a function's fields are its attributes"}, functionFieldsAreRead},
+    {{"code objects", "code that has run is the same as code that has not"}, codeIsCompared},
     {{"cells", "a cell holds its contents"}, cellsAreRead},
     {{"set entries", "a set's hash table can be read"}, setEntriesAreRead},
     {{"ordered dicts", "an OrderedDict keeps a list of its keys"}, orderedDictsAreRead},

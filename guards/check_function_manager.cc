@@ -111,10 +111,10 @@ bool isIdentity(const Guard& guard) {
     case GuardType::CLASS_MATCH:
     case GuardType::MODULE_MATCH:
     case GuardType::BUILTIN_MATCH:
-    case GuardType::CLOSURE_MATCH:
     case GuardType::TENSOR_MATCH:
     case GuardType::SUBCLASS_MATCH:
       return true;
+    case GuardType::CLOSURE_MATCH:
     case GuardType::EQUALS_MATCH:
     case GuardType::CONSTANT_MATCH:
       return !isConstant(guard.operand);

@@ -84,7 +84,7 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::NOT_NONE_MATCH:
       return name + " is not None";
     case GuardType::CLOSURE_MATCH:
-      return name + ".__code__ is " + operand;
+      return name + ".__code__ == " + operand;
     case GuardType::SEQUENCE_LENGTH:
       return "len(" + name + ") == " + std::to_string(guard.number);
     case GuardType::DICT_CONTAINS:

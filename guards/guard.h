@@ -32,13 +32,13 @@ struct Guard {
   GuardType type = GuardType::TYPE_MATCH;
   // By type. TYPE_MATCH: the type. ID_MATCH, FUNCTION_MATCH, MODULE_MATCH, CLASS_MATCH,
   // BUILTIN_MATCH: the object itself (or, of a C function bound to an object, the method descriptor
-  // that bound it). EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: the
-  // code object of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key. HASATTR: the name
-  // (guards presence when `number` is 1, absence when 0; of a source of kind Type: in the class,
-  // its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a class that the class
-  // at `source` has in its MRO (`number` is 1) or has not (0). DICT_KEYS_MATCH: a list of the keys
-  // in order (by identity or, for constants, by value). Lambda: a callable of one argument. Others:
-  // null.
+  // that bound it). EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: a
+  // code object the same as that of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key.
+  // HASATTR: the name (guards presence when `number` is 1, absence when 0; of a source of kind
+  // Type: in the class, its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a
+  // class that the class at `source` has in its MRO (`number` is 1) or has not (0).
+  // DICT_KEYS_MATCH: a list of the keys in order (by identity or, for constants, by value). Lambda:
+  // a callable of one argument. Others: null.
   Ref<> operand;
   // HASATTR of a class: the search in its MRO begins behind this class, as super()'s does.
   Ref<> after;

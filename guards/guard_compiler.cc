@@ -388,7 +388,11 @@ class Compiler {
         checkIdentity(Operation::CheckNotIdentity, Py_None);
         break;
       case GuardType::CLOSURE_MATCH:
-        checkIdentity(Operation::CheckFunctionCode, guard.operand.get());
+        // A function that is made afresh from source has an equal code object.
+        if (isConstant(guard.operand))
+          check(Operation::CheckFunctionCode).object = writer_.own(guard.operand);
+        else
+          checkIdentity(Operation::CheckFunctionCode, guard.operand.get());
         break;
       case GuardType::SEQUENCE_LENGTH:
       case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:

@@ -274,7 +274,8 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds = PyLong_CheckExact(input) && cpython::isBelow60Bits(input);
         break;
       case Operation::CheckFunctionCode:
-        holds = PyFunction_Check(input) && PyFunction_GET_CODE(input) == instruction.object;
+        holds =
+            PyFunction_Check(input) && sameConstant(PyFunction_GET_CODE(input), instruction.object);
         break;
       case Operation::CheckLength:
         holds = lengthOf(input) == instruction.number;

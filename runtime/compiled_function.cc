@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/graph_failure.h"
+#include "core/constant.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
 #include "runtime/codegen_environment.h"
@@ -127,7 +128,8 @@ bool takeCode(CompiledObject* object) {
   try {
     CodePtr canonical = lift(reinterpret_cast<PyCodeObject*>(code.get()));
     if (!canonical) throw PendingPythonException();
-    if (!canonical->isGenerator()) {
+    // Code that the program has put together may load anything.
+    if (!canonical->isGenerator() && isConstant(code)) {
       auto family = std::make_shared<CodeCache::Family>();
       family->reserve(1);
       cache = std::make_shared<CodeCache>(

@@ -220,7 +220,9 @@ Value VariableBuilder::buildSet() {
 Value VariableBuilder::buildFunction() {
   auto* function = reinterpret_cast<PyFunctionObject*>(object_.get());
   Heap& heap = translator_.heap;
-  CodePtr code = lift(heap.codeOf(source_, function));
+  PyCodeObject* real = heap.codeOf(source_, function);
+  // Code that the program has put together may load anything.
+  CodePtr code = isConstant(reinterpret_cast<PyObject*>(real)) ? lift(real) : nullptr;
   if (!code) {
     PyErr_Clear();
     return buildOpaque();

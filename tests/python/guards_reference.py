@@ -115,6 +115,8 @@ def same(a, b):
         return same(tuple(a), tuple(b))  # with their order
     if type(a) in (slice, range):
         return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    if type(a) is types.CodeType:
+        return a == b and a.co_filename == b.co_filename and same(a.co_consts, b.co_consts)
     return type(a) in (int, str, bytes) and a == b
 
 
@@ -203,7 +205,7 @@ CHECKS = {
     "NONE_MATCH": lambda value, operand, number, other: value is None,
     "NOT_NONE_MATCH": lambda value, operand, number, other: value is not None,
     "CLOSURE_MATCH": lambda value, operand, number, other: (
-        isinstance(value, types.FunctionType) and value.__code__ is operand
+        isinstance(value, types.FunctionType) and same(value.__code__, operand)
     ),
     "SEQUENCE_LENGTH": lambda value, operand, number, other: length(value) == number,
     "EMPTY_NN_MODULE_HOOKS_DICT": lambda value, operand, number, other: length(value) == 0,

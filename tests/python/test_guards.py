@@ -31,6 +31,16 @@ def other_function(x):
     return x
 
 
+def compiled_afresh(text, filename="text"):
+    return eval(compile(text, filename, "eval"))
+
+
+def has_run(function):
+    for number in range(20):
+        function(number)
+    return function
+
+
 NAN = float("nan")
 GUARDS = [
     # guard, the example, others that pass, others that fail
@@ -44,6 +54,21 @@ GUARDS = [
     ((X, "BUILTIN_MATCH", list.append), [].append, [[1].append], [[].pop, {}.get, list.append, 1]),
     ((X, "SMALL_INT_MATCH"), 1, [0, -5, 2**60 - 1, 1 - 2**60], [2**60, -(2**60), True, 1.0, "1"]),
     ((X, "CLOSURE_MATCH", function.__code__), function, [], [other_function, len, 1]),
+    (
+        (X, "CLOSURE_MATCH", compiled_afresh("lambda x: x * 1.5").__code__),
+        compiled_afresh("lambda x: x * 1.5"),
+        [compiled_afresh("lambda x: x * 1.5"), has_run(compiled_afresh("lambda x: x * 1.5"))],
+        [
+            compiled_afresh("lambda x: x * 2.5"),
+            compiled_afresh("lambda x: x + 1.5"),
+            compiled_afresh("lambda y: y * 1.5"),
+            compiled_afresh("\nlambda x: x * 1.5"),
+            compiled_afresh("lambda x: x *  1.5"),
+            compiled_afresh("lambda x: x * 1.5", "elsewhere"),
+            compiled_afresh("lambda x=1: x * -0.0"),
+            1,
+        ],
+    ),
     ((X, "EQUALS_MATCH", 3), 3, [], [4, 3.0, True, "3", None]),
     ((X, "EQUALS_MATCH", 1), 1, [], [True, 1.0]),
     ((X, "EQUALS_MATCH", True), True, [], [1, False]),

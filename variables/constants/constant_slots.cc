@@ -233,7 +233,9 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     Value key;
     Py_hash_t hash;
     if (!realizeKey(translator, item, key, hash)) return Value();
-    return key.isConstant() ? constantContains(translator, self, key) : Value::boolean(false);
+    Ref<> data = keyData(translator, key);
+    if (!data && !key.isConstant()) return Value::boolean(false);
+    return constantContains(translator, self, data ? Value::constant(data) : key);
   }
   if (PyRange_Check(object)) return rangeContains(translator, self, item);
   return translator.raise(PyExc_TypeError,

@@ -15,6 +15,8 @@
 #include "variables/containers/sequence.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
+#include "variables/recursion_guard.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
 
@@ -27,30 +29,17 @@ void dependOnIdentityHash(Translator& translator, PyTypeObject* type) {
   for (const char* name : {"__hash__", "__eq__"}) translator.heap.lookup(type, name);
 }
 
-// A key as hashKey wants it: realized, in tuples too. A tuple that turns out to hold nothing but
-// data becomes the real tuple, so that one key has one form.
+// A key as hashKey wants it: realized, the items of tuples looked at. A tuple stays the object that
+// it is, which the program may find again among the keys.
 Value realizeDeeply(Translator& translator, Value key) {
   translator.realize(key);
-  auto* tuple = trackerOf<TupleVariable>(key);
-  if (!tuple) {
-    if (key.isTracker()) dependOnIdentityHash(translator, typeOf(key));
-    return key;
+  if (auto* tuple = trackerOf<TupleVariable>(key)) {
+    RecursionGuard guard(translator);
+    for (const Value& item : tuple->items()) realizeDeeply(translator, item);
+  } else if (key.isTracker()) {
+    dependOnIdentityHash(translator, typeOf(key));
   }
-  ValueVector items;
-  bool changed = false, data = true;
-  for (const Value& item : tuple->items()) {
-    items.push_back(realizeDeeply(translator, item));
-    changed |= !items.back().sameAs(item);
-    data &= isConstantData(items.back());
-  }
-  if (!changed && !data) return key;
-  PyObject* existing = tuple->existing();
-  if (data && existing && isConstant(existing)) {
-    if (tuple->source()) translator.rememberConstant(existing, tuple->source());
-    return Value::constant(existing);
-  }
-  if (data || !existing) return makeTuple(translator, std::move(items));
-  return translator.make<TupleVariable>(std::move(items), tuple->source(), existing);
+  return key;
 }
 
 // The object that a real dict has to be asked for: a constant, an existing object that is a key by
@@ -63,7 +52,7 @@ Ref<> realKey(const Value& key) {
   if (!tuple) return nullptr;
   Ref<> real = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(tuple->items().size())));
   for (size_t i = 0; i < tuple->items().size(); ++i) {
-    Ref<> item = realKey(tuple->items()[i]);
+    Ref<> item = realKey(realizedItem(tuple->items()[i]));
     if (!item) return nullptr;
     PyTuple_SET_ITEM(real.get(), i, item.release());
   }
@@ -75,7 +64,7 @@ void guardIdentity(Translator& translator, const Value& key) {
   if (key.isConstant()) return;
   VariableTracker* tracker = key.tracker();
   if (auto* sequence = trackerOf<SequenceVariable>(key)) {
-    for (const Value& item : sequence->items()) guardIdentity(translator, item);
+    for (const Value& item : sequence->items()) guardIdentity(translator, realizedItem(item));
   } else if (tracker->source() && tracker->kind() != VariableKind::UserClass) {
     translator.addGuard(tracker->source(), GuardType::ID_MATCH, tracker->existing());
   }
@@ -161,6 +150,14 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
       break;
   }
   throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
+}
+
+Ref<> keyData(Translator& translator, const Value& key) {
+  if (isConstantData(key)) return Ref<>::create(key.object());
+  auto* tuple = trackerOf<TupleVariable>(key);
+  Ref<> data = tuple ? toRealData(translator, key) : nullptr;
+  if (!data || !isConstant(data.get())) return nullptr;
+  return tuple->existing() ? Ref<>::create(tuple->existing()) : std::move(data);
 }
 
 void DictVariable::appendTrailed(Translator& translator, OrderedValueMap::Entry entry) {
@@ -344,17 +341,24 @@ void DictVariable::complete(Translator& translator) {
     int32_t at = ordered.append(std::move(entry));
     if (!linked) ordered.unlink(at);
   };
+  auto keySource = [&](size_t i) {
+    return translator.sources->item(SourceKind::DictKey, source(), items[i].index);
+  };
   for (size_t i = 0; i < items.size(); ++i) {
     PyObject* object = items[i].key;
     OrderedValueMap::Entry entry;
     Value key = Value::constant(object);
-    if (!isConstant(object) || PyTuple_CheckExact(object) || PyFrozenSet_CheckExact(object)) {
-      const Source* path = translator.sources->item(SourceKind::DictKey, source(), items[i].index);
-      if (isConstant(object)) {
-        translator.rememberConstant(object, path);
-      } else {
-        key = translator.wrap(path, object);
+    if (!isConstant(object)) {
+      key = translator.wrap(keySource(i), object);
+    } else if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) {
+      // The guard above holds its value.
+      ValueVector parts;
+      for (Py_ssize_t part = 0; part < PyTuple_GET_SIZE(object); ++part) {
+        parts.push_back(Value::constant(PyTuple_GET_ITEM(object, part)));
       }
+      key = translator.make<TupleVariable>(std::move(parts), keySource(i), object);
+    } else if (PyFrozenSet_CheckExact(object)) {
+      translator.rememberConstant(object, keySource(i));
     }
     if (!hashWithoutCode(object)) {
       throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));

@@ -116,8 +116,10 @@ class SetVariable : public VariableTracker {
   // Fills a new set by adds, and says how a real one is made: self.name(*arguments), or set(self)
   // where `name` is null. Null self or arguments: the order is lost.
   void makeBy(const char* name, Ref<> self, Ref<> arguments, llvm::function_ref<void()> fill);
-  // A fresh real set with the same items in the same order; null where that is not known.
+  // A fresh real set with equal items in the same order; null where that is not known.
   Ref<> real() const;
+  // The item of the set that is equal to one of those.
+  Value itemLike(BorrowedRef<> data) const;
 
  private:
   friend class VariableBuilder;
@@ -144,6 +146,8 @@ class SetVariable : public VariableTracker {
 // A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;
 // breaks for a key whose hash is not modelled.
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash);
+// The real object of a key that is nothing but data, tuples included; null for any other.
+Ref<> keyData(Translator& translator, const Value& key);
 
 enum class DictViewKind : uint8_t { Keys, Values, Items };
 

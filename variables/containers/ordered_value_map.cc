@@ -3,7 +3,9 @@
 #include "core/tuple_hash.h"
 #include "cpython/type_lookup.h"
 #include "guards/key.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
+#include "variables/lazy.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -43,11 +45,20 @@ Py_ssize_t tupleSize(const Value& value) {
 }
 
 Value tupleItem(const Value& value, Py_ssize_t index) {
-  if (const ValueVector* items = tupleItems(value)) return (*items)[static_cast<size_t>(index)];
+  if (const ValueVector* items = tupleItems(value)) {
+    return realizedItem((*items)[static_cast<size_t>(index)]);
+  }
   return Value::constant(PyTuple_GET_ITEM(value.object(), index));
 }
 
 }  // namespace
+
+Value realizedItem(const Value& item) {
+  const auto* lazy = trackerOf<LazyVariable>(item);
+  const Value& realized = lazy ? lazy->realized : item;
+  const auto* number = trackerOf<SymNodeVariable>(realized);
+  return number ? number->specialized : realized;
+}
 
 KeyHash hashKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) {
@@ -62,7 +73,7 @@ KeyHash hashKey(const Value& key) {
   if (const ValueVector* items = tupleItems(key)) {
     TupleHash hash;
     for (const Value& item : *items) {
-      KeyHash element = hashKey(item);
+      KeyHash element = hashKey(realizedItem(item));
       if (element.status != KeyHash::Status::Ok) return element;
       hash.add(element.hash);
     }

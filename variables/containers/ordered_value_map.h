@@ -19,8 +19,10 @@ struct KeyHash {
   Status status = Status::Ok;
   Py_hash_t hash = 0;
 };
-// `key` must be realized, as must the elements of tuples in it.
+// `key` must be realized; the items of tuples in it must have been looked at.
 KeyHash hashKey(const Value& key);
+// What an item of such a tuple was realized to.
+Value realizedItem(const Value& item);
 // Equality of keys of which both hashed Ok.
 bool equalKeys(const Value& left, const Value& right);
 

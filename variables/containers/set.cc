@@ -14,7 +14,7 @@ namespace armature {
 
 namespace {
 
-Ref<> pack(const Value& item) { return Ref<>::steal(PyTuple_Pack(1, item.object())); }
+Ref<> pack(const Ref<>& item) { return checked(PyTuple_Pack(1, item.get())); }
 
 }  // namespace
 
@@ -72,8 +72,8 @@ bool SetVariable::add(Translator& translator, const Value& key) {
     recordUndo(translator.trail, [this, index] { map_.relink(index); });
   }
   recordEffect(translator, EffectKind::SetAdd, entry.key);
-  if (isConstantData(entry.key)) {
-    record(translator, {"add", nullptr, pack(entry.key)});
+  if (Ref<> data = keyData(translator, entry.key)) {
+    record(translator, {"add", nullptr, pack(data)});
   } else {
     loseOrder(translator);
   }
@@ -99,8 +99,8 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   if (!realizeKey(translator, key, realized, hash)) return false;
   int32_t index = map_.find(realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return false;
-  if (isConstantData(realized)) {
-    record(translator, {"discard", nullptr, pack(realized)});
+  if (Ref<> data = keyData(translator, realized)) {
+    record(translator, {"discard", nullptr, pack(data)});
   } else {
     loseOrder(translator);
   }
@@ -128,13 +128,19 @@ Value SetVariable::pop(Translator& translator) {
   if (live_ == 1) {
     forEach([&](const Value& only) { item = only; });
   } else if (Ref<> set = real()) {
-    item = Value::steal(PySet_Pop(set.get()));
+    item = itemLike(checked(PySet_Pop(set.get())));
   } else {
     throw GraphBreak(GraphBreakKind::SetOrder, describe(this));
   }
-  changeBy(translator, "pop", isConstantData(item) ? checked(PyTuple_New(0)) : nullptr,
+  changeBy(translator, "pop", keyData(translator, item) ? checked(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });
   return item;
+}
+
+Value SetVariable::itemLike(BorrowedRef<> data) const {
+  Value key = Value::constant(data);
+  int32_t index = map_.find(key, hashKey(key).hash);
+  return index == OrderedValueMap::kAbsent ? key : map_[index].key;
 }
 
 void SetVariable::forEach(llvm::function_ref<void(const Value&)> visit) const {

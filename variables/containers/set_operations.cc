@@ -9,31 +9,25 @@ namespace armature {
 
 namespace {
 
-Ref<> realTuple(llvm::ArrayRef<Value> items) {
-  for (const Value& item : items) {
-    if (!isConstantData(item)) return nullptr;
-  }
-  Ref<> tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+Ref<> realTuple(Translator& translator, llvm::ArrayRef<Value> items) {
+  Ref<> tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
-    PyTuple_SET_ITEM(tuple.get(), i, Ref<>::create(items[i].object()).release());
+    Ref<> data = keyData(translator, items[i]);
+    if (!data) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), i, data.release());
   }
   return tuple;
 }
 
 // Sets read dicts in their own way: hash table to hash table.
-Ref<> realDict(llvm::ArrayRef<Value> keys) {
-  Ref<> dict = Ref<>::steal(PyDict_New());
+Ref<> realDict(Translator& translator, llvm::ArrayRef<Value> keys) {
+  Ref<> dict = checked(PyDict_New());
   for (const Value& key : keys) {
-    if (!isConstantData(key)) return nullptr;
-    PyDict_SetItem(dict.get(), key.object(), Py_None);
+    Ref<> data = keyData(translator, key);
+    if (!data) return nullptr;
+    checked(PyDict_SetItem(dict.get(), data.get(), Py_None));
   }
   return dict;
-}
-
-void appendRealItems(PyObject* set, ValueVector& items) {
-  for (cpython::SetEntry entry; cpython::nextEntry(set, entry);) {
-    items.push_back(Value::constant(entry.element));
-  }
 }
 
 // The real counterpart of a set at this moment; null if its order is not known.
@@ -42,7 +36,9 @@ SetOperand operandOf(SetVariable* set) {
   operand.isSet = true;
   operand.real = set->real();
   if (operand.real) {
-    appendRealItems(operand.real.get(), operand.items);
+    for (cpython::SetEntry entry; cpython::nextEntry(operand.real, entry);) {
+      operand.items.push_back(set->itemLike(entry.element));
+    }
   } else {
     set->forEach([&](const Value& item) { operand.items.push_back(item); });
   }
@@ -92,18 +88,20 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
   if (PyObject* object = iterable.objectOrNull(); object && PyFrozenSet_CheckExact(object)) {
     result.isSet = true;
     result.real = Ref<>::create(object);
-    appendRealItems(object, result.items);
+    for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
+      result.items.push_back(Value::constant(entry.element));
+    }
     return true;
   }
   if (auto* dict = trackerOf<DictVariable>(iterable); dict && dict->type() == &PyDict_Type) {
     dict->forEach(translator,
                   [&](const OrderedValueMap::Entry& entry) { result.items.push_back(entry.key); });
-    result.real = realDict(result.items);
+    result.real = realDict(translator, result.items);
     return true;
   }
   if (!iterateInto(translator, iterable, result.items)) return false;
   for (Value& item : result.items) translator.realize(item);
-  result.real = realTuple(result.items);
+  result.real = realTuple(translator, result.items);
   return true;
 }
 

@@ -123,7 +123,7 @@ Value iterate(Translator& translator, const Value& self) {
   ValueVector order;
   if (Ref<> real = set->real()) {
     for (cpython::SetEntry entry; cpython::nextEntry(real, entry);) {
-      order.push_back(Value::constant(entry.element));
+      order.push_back(set->itemLike(entry.element));
     }
   } else if (set->size() <= 1) {
     set->forEach([&](const Value& item) { order.push_back(item); });

@@ -204,6 +204,20 @@ bool isSingleton(PyObject* constant) {
   return type == &PyBool_Type || !isConstant(constant) || constant == Py_None;
 }
 
+// Whether a constant tuple is the traced one: a tuple that came from outside, or that the trace has
+// made of what was not known to be data, and that became a constant somewhere.
+bool isSameTuple(Translator& translator, const Value& constant, TupleVariable* tuple) {
+  PyObject* object = constant.object();
+  if (!PyTuple_CheckExact(object)) return false;
+  if (tuple->existing() == object) {
+    translator.addGuard(tuple->source(), GuardType::ID_MATCH, object);
+    return true;
+  }
+  if (static_cast<size_t>(PyTuple_GET_SIZE(object)) != tuple->items().size()) return false;
+  throw GraphBreak(GraphBreakKind::IdentityOfConstants,
+                   describe(constant) + " is " + describe(Value(tuple)));
+}
+
 // `a is b` of two constants. Those that the program makes are the real objects, so that CPython has
 // decided; inputs are known by their values only, and guarded to be one object or two.
 bool areSameConstants(Translator& translator, const Value& left, const Source* leftSource,
@@ -259,7 +273,14 @@ bool isSame(Translator& translator, Value left, Value right) {
     throw GraphBreak(GraphBreakKind::IdentityOfNumbers, describe(left) + " is " + describe(right));
   }
   // Constants are the real objects, except tuples, which the trace may hold in two forms.
-  if (left.isConstant() != right.isConstant()) return false;
+  if (left.isConstant()) {
+    auto* tuple = trackerOf<TupleVariable>(right);
+    return tuple && isSameTuple(translator, left, tuple);
+  }
+  if (right.isConstant()) {
+    auto* tuple = trackerOf<TupleVariable>(left);
+    return tuple && isSameTuple(translator, right, tuple);
+  }
   if (auto* a = trackerOf<UserObjectVariable>(left)) {
     auto* b = trackerOf<UserObjectVariable>(right);
     return b && a->existing() && a->existing() == b->existing();

@@ -48,9 +48,10 @@ class RealData {
     Ref<> result = checked(PyDict_New());
     bool data = true;
     dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
-      Ref<> value = data && isConstantData(entry.key) ? make(entry.value) : nullptr;
+      Ref<> key = data ? make(entry.key) : nullptr;
+      Ref<> value = key ? make(entry.value) : nullptr;
       data = static_cast<bool>(value);
-      if (data) checked(PyDict_SetItem(result.get(), entry.key.object(), value.get()));
+      if (data) checked(PyDict_SetItem(result.get(), key.get(), value.get()));
     });
     return data ? result : nullptr;
   }
