@@ -326,6 +326,7 @@ Value InstructionTranslator::run(Frame* entry) {
     Frame& frame = *frame_;
     const Instruction& instruction = frame.code->instructions[frame.pc];
     markInstruction(frame);
+    allowGuards();
     faultSite();
     if (++instructionCount_ % kSignalInterval == 0 && PyErr_CheckSignals() < 0) {
       throw SignalRaised();

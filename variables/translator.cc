@@ -190,8 +190,16 @@ Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
   return graph->addPlaceholder(source, object);
 }
 
+void Translator::checkItemCount(const Source* container, Py_ssize_t count) {
+  if (static_cast<size_t>(count) <= kMostGuards) return;
+  throw GraphBreak(GraphBreakKind::HugeIterable, container ? container->name() : "");
+}
+
 void Translator::addGuard(Guard guard) {
   faultSite();
+  if (guards_.size() >= mostGuards_) {
+    throw GraphBreak(GraphBreakKind::HugeIterable, guard.source ? guard.source->name() : "");
+  }
   trail.record(kGuardGrowth, &guards_, guards_.size());
   guards_.push_back(std::move(guard));
 }

@@ -124,6 +124,11 @@ class Translator : public Observer, public Heap::Dependencies {
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
   const std::vector<Guard>& guards() const { return guards_; }
+  // One instruction that looks at more of what existed before costs less in Python, which needs no
+  // guards for it.
+  static constexpr size_t kMostGuards = size_t{1} << 16;
+  // Before all items of a container that existed before become variables.
+  static void checkItemCount(const Source* container, Py_ssize_t count);
   // Gives the guards away, at the end of the trace.
   std::vector<Guard> takeGuards() {
     trail.cut();
@@ -188,11 +193,14 @@ class Translator : public Observer, public Heap::Dependencies {
 
  protected:
   Translator();
+  // To be called at the start of each instruction.
+  void allowGuards() { mostGuards_ = guards_.size() + kMostGuards; }
   void setException(Value exception) { exception_ = std::move(exception); }
 
   // The identity of real objects: object -> variable (law 6).
   llvm::MapVector<PyObject*, Value> identities_;
   std::vector<Guard> guards_;
+  size_t mostGuards_ = kMostGuards;  // with those of the present instruction
   // The globals of the function being compiled.
   PyObject* rootGlobals_ = nullptr;
 

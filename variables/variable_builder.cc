@@ -156,6 +156,7 @@ Value VariableBuilder::buildMutableOrShared() {
 Value VariableBuilder::buildTuple() {
   guardType();
   Py_ssize_t count = PyTuple_GET_SIZE(object_.get());
+  if (source_) translator_.checkItemCount(source_, count);
   guard(GuardType::SEQUENCE_LENGTH, nullptr, count);
   if (count == 0) return Value::constant(object_);
   ValueVector items;

@@ -484,3 +484,36 @@ def test_a_large_set_is_not_walked():
     for n in (3, 4, 200_001):
         assert compiled(n) == f(n)
     assert sum(entry["guard_count"] for entry in entries(compiled)) < 100
+
+
+MANY = 100_000
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        sorted,
+        max,
+        list,
+        lambda items: [*items, 1],
+        lambda items: -1 in items,
+        lambda items: sum(1 for item in items),
+        lambda items: dict.fromkeys(items),
+        lambda items: max(*items),
+        lambda items: items == type(items)(items),
+        lambda items: len(items),
+    ],
+)
+@pytest.mark.parametrize("make", [list, tuple, dict.fromkeys, set])
+def test_what_was_there_before_is_not_guarded_item_by_item_without_end(make, operation):
+    def f(x, items):
+        y = x * 2
+        result = operation(items)
+        return y + 1, result
+
+    compiled = armature.compile(f)
+    for extra in (0, 0, 1):
+        items = make(range(MANY + extra))
+        (a, plain), (b, captured) = f(X, items), compiled(X, items)
+        assert torch.equal(a, b) and plain == captured
+    assert all(len(entry["guards"]) < MANY for entry in entries(compiled))

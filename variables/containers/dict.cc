@@ -321,6 +321,7 @@ const OrderedValueMap::Entry* DictVariable::previous(Translator& translator, int
 void DictVariable::complete(Translator& translator) {
   if (complete_) return;
   requireSource();
+  translator.checkItemCount(source(), PyDict_GET_SIZE(existing()));
   std::vector<RealItem> items = realItems(existing(), source());
   Ref<> keys = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {

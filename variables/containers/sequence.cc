@@ -23,6 +23,7 @@ void SequenceVariable::readAll() const {
   Translator& translator = *unread_;
   list->guardLength(translator);
   auto count = static_cast<size_t>(PyList_GET_SIZE(existing()));
+  translator.checkItemCount(source(), PyList_GET_SIZE(existing()));
   ValueVector all;
   all.reserve(count + items_.size());
   for (size_t i = 0; i < count; ++i) all.push_back(list->item(i));
