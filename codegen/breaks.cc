@@ -6,6 +6,7 @@
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
+#include "variables/objects/exception.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -197,7 +198,25 @@ void PyCodegen::returnThroughCallers(size_t callerCount) {
   assembler_.emit(Opcode::RETURN_VALUE);
 }
 
+// The line of the outermost function at which the trace stopped. An exception that is raised again
+// bears the line where it was raised first.
+Position PyCodegen::breakPosition() const {
+  const FrameState& root = outcome_.frames.front();
+  bool isReraise =
+      outcome_.frames.size() == 1 && root.code->instructions[root.pc].opcode == Opcode::RERAISE;
+  if (isReraise) {
+    auto* raised = trackerOf<ExceptionVariable>(root.stack.back());
+    if (raised && raised->raisedIn == root.code.get()) {
+      return root.code->positions[raised->raisedAt];
+    }
+  }
+  Position position = root.code->positions[root.pc];
+  // The compiler's own instructions have no line.
+  return position.line < 0 ? Position{root.code->firstLine, root.code->firstLine} : position;
+}
+
 void PyCodegen::emitResumePlain() {
+  assembler_.setPosition(breakPosition());
   size_t last = outcome_.frames.size() - 1;
   callResume(innermost(), last, innermost().pc, {}, 0, true);
   returnThroughCallers(last);
@@ -217,8 +236,7 @@ void PyCodegen::emitBreak() {
     }
   }
   // The generated code bears the outermost function's name, so its lines count.
-  const FrameState& root = outcome_.frames.front();
-  assembler_.setPosition(root.code->positions[root.pc]);
+  assembler_.setPosition(breakPosition());
 
   // The results go to locals of their own; null ones (LOAD_METHOD's) stay known as such only where
   // the method's form is fixed, so a method is loaded as an attribute instead.

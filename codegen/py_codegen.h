@@ -84,6 +84,7 @@ class PyCodegen {
   // --- Breaks (breaks.cc).
   void requireRoots();
   void emitBreak();
+  Position breakPosition() const;
   void emitResumePlain();
   void storeFrame(const FrameState& frame, size_t index);
   void callResume(const FrameState& frame, size_t index, int32_t nextPc,

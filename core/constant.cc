@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -55,6 +56,14 @@ bool sameFloat(PyObject* a, PyObject* b) {
 
 // Python hashes a nan by its identity.
 size_t hashFloat(PyObject* object) { return llvm::hash_value(bitsOf(PyFloat_AS_DOUBLE(object))); }
+
+// Within a composite, it is found by its identity, so that only itself is the same.
+bool isNan(PyObject* object) {
+  if (PyFloat_CheckExact(object)) return std::isnan(PyFloat_AS_DOUBLE(object));
+  if (!PyComplex_CheckExact(object)) return false;
+  Py_complex value = reinterpret_cast<PyComplexObject*>(object)->cval;
+  return std::isnan(value.real) || std::isnan(value.imag);
+}
 
 Py_complex complexOf(PyObject* object) { return reinterpret_cast<PyComplexObject*>(object)->cval; }
 
@@ -219,6 +228,7 @@ bool sameWithin(PyObject* a, PyObject* b, int depth, int64_t& budget) {
   if (type != Py_TYPE(b)) return false;
   if (type == &PyLong_Type) return sameInteger(a, b);
   if (type == &PyUnicode_Type) return sameString(a, b);
+  if (depth > 0 && isNan(a)) return false;
   const ConstantType* constant = find(type);
   if (!constant || !constant->same || !constant->same(a, b)) return false;
   if (!constant->forEachPart) return true;

@@ -28,8 +28,8 @@ bool isConstantType(const PyTypeObject* type);
 
 // Equal as constants: no program could tell them apart, except by `is`. Of the same exact types
 // throughout (True is not 1, nor 1.0), floats by their bits (0.0 is not -0.0), frozensets with
-// their order. Any two objects may be asked about; those that are not constants are equal only to
-// themselves.
+// their order, a nan within another constant by its identity (which `in` and == look at first). Any
+// two objects may be asked about; those that are not constants are equal only to themselves.
 bool sameConstant(BorrowedRef<> a, BorrowedRef<> b);
 
 // Goes with sameConstant; any object may be asked about. Never fails.

@@ -62,6 +62,8 @@ class Heap {
   bool inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name);
   // Is `base` in the MRO of the type?
   bool isSubtype(PyTypeObject* type, PyTypeObject* base);
+  // The class of the class, which an assignment to __class__ may change.
+  PyTypeObject* metaclassOf(PyTypeObject* type);
   // Does the class have abstract methods left?
   bool isAbstract(PyTypeObject* type);
   // type.__name__ and type.__qualname__, str; for a static type the name has no path.

@@ -110,6 +110,14 @@ bool Heap::isSubtype(PyTypeObject* type, PyTypeObject* base) {
   return answer;
 }
 
+PyTypeObject* Heap::metaclassOf(PyTypeObject* type) {
+  PyTypeObject* metaclass = Py_TYPE(type);
+  if (!cpython::isImmutable(metaclass) && isNew(type, GuardType::TYPE_MATCH, metaclass)) {
+    depend(classSource(type), GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(metaclass));
+  }
+  return metaclass;
+}
+
 bool Heap::isAbstract(PyTypeObject* type) {
   bool answer = type->tp_flags & Py_TPFLAGS_IS_ABSTRACT;
   if (!cpython::isImmutable(type) && isNew(type, GuardType::ABSTRACT_CLASS, nullptr)) {

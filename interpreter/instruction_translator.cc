@@ -273,6 +273,16 @@ bool InstructionTranslator::anyHandler() const {
   return false;
 }
 
+// To raise it again leaves its traceback as it is.
+void InstructionTranslator::noteOrigin(ExceptionVariable& raised, const Frame& frame) {
+  const Instruction& instruction = frame.instruction();
+  bool isAgain = instruction.opcode == Opcode::RERAISE ||
+                 (instruction.opcode == Opcode::RAISE_VARARGS && instruction.argument == 0);
+  if (isAgain && raised.raisedIn == frame.code.get()) return;
+  assignTrailed(trail, raised.raisedIn, static_cast<const Code*>(frame.code.get()));
+  assignTrailed(trail, raised.raisedAt, frame.pc);
+}
+
 bool InstructionTranslator::unwind(Frame* entry) {
   Value pending = exception();
   if (auto* raised = trackerOf<ExceptionVariable>(pending);
@@ -294,6 +304,7 @@ bool InstructionTranslator::unwind(Frame* entry) {
   for (;;) {
     Frame& frame = *frame_;
     if (const ExceptionRegion* region = handlerOf(frame)) {
+      if (auto* raised = trackerOf<ExceptionVariable>(pending)) noteOrigin(*raised, frame);
       frame.drop(frame.depth - region->depth);
       if (region->pushLasti) frame.push(Value::integer(frame.pc));
       frame.push(takeException());

@@ -18,6 +18,8 @@
 
 namespace armature {
 
+class ExceptionVariable;
+
 // A graph break as users see it.
 struct BreakReason {
   std::string gbType;
@@ -103,6 +105,7 @@ class InstructionTranslator : public Translator {
   Value run(Frame* entry);
   // Goes to the handler of the pending exception within the frames above and including `entry`;
   // false if there is none: then `entry` and everything above it is gone.
+  void noteOrigin(ExceptionVariable& raised, const Frame& frame);
   bool unwind(Frame* entry);
   const ExceptionRegion* handlerOf(const Frame& frame) const;
   bool anyHandler() const;
@@ -142,6 +145,7 @@ class InstructionTranslator : public Translator {
   bool finishCall(Frame& frame, Value result, int32_t operandCount, bool& pushed);
   bool makeFunction(Frame& frame, const Instruction& instruction);
   bool importInstruction(Frame& frame, const Instruction& instruction);
+  void requireBuiltinImport(Frame& frame, PyObject* name);
   bool raiseInstruction(Frame& frame, const Instruction& instruction);
   bool exceptionInstruction(Frame& frame, const Instruction& instruction);
   bool withInstruction(Frame& frame, const Instruction& instruction);

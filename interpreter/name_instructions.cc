@@ -4,6 +4,7 @@
 #include "cpython/function_layout.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -164,6 +165,21 @@ bool InstructionTranslator::subscriptOperation(Frame& frame, const Instruction& 
   }
 }
 
+// import_name of ceval.c calls what the builtins have as __import__, which a program may replace.
+void InstructionTranslator::requireBuiltinImport(Frame& frame, PyObject* name) {
+  static PyObject* const importName = staticName("__import__");
+  PyObject* builtins = builtinsOf(*this, frame);
+  Value function;
+  if (builtins && PyDict_CheckExact(builtins)) {
+    function = moduleDict(builtins)->get(*this, importName);
+  }
+  if (function) realize(function);
+  PyObject* object = function ? function.objectOrNull() : nullptr;
+  if (!object || !isBuiltinFunction(object, "builtins", "__import__")) {
+    throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, printable(name));
+  }
+}
+
 bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& instruction) {
   PyObject* name = frame.code->names[instruction.argument].get();
   if (instruction.opcode == Opcode::IMPORT_FROM) {
@@ -175,6 +191,7 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
     frame.push(std::move(value));
     return true;
   }
+  requireBuiltinImport(frame, name);
   // Only what is imported already: importing runs module code.
   PyObject* level = frame.peek(2).objectOrNull();
   Value fromList = frame.peek(1);

@@ -107,11 +107,26 @@ PyObject* callMethod(PyObject* self, PyObject* const* arguments, size_t flags,
 
 // --- Attributes.
 
+bool isSignature(PyObject* name) {
+  return PyUnicode_CompareWithASCIIString(name, "__signature__") == 0;
+}
+
+// inspect.signature() asks an object for it, and otherwise the __call__ of its type, which is ours.
+PyObject* signatureOf(PyObject* original) {
+  Ref<> inspect = Ref<>::steal(PyImport_ImportModule("inspect"));
+  if (!inspect) return nullptr;
+  return PyObject_CallMethod(inspect.get(), "signature", "O", original);
+}
+
 PyObject* getAttribute(PyObject* self, PyObject* name) {
   int own = isOwn(name);
   if (own != 0) return own < 0 ? nullptr : PyObject_GenericGetAttr(self, name);
   PyObject* original = callable(self)->original;
   Ref<> value = Ref<>::steal(PyObject_GetAttr(original, name));
+  if (!value && PyErr_ExceptionMatches(PyExc_AttributeError) && isSignature(name)) {
+    PyErr_Clear();
+    return signatureOf(original);
+  }
   if (!value || !PyMethod_Check(value.get()) || PyMethod_GET_SELF(value.get()) != original) {
     return value.release();
   }

@@ -131,8 +131,10 @@ void Translator::specializeNumber(Value& value) {
 }
 
 void Translator::rememberConstant(PyObject* object, const Source* source) {
-  if (!constantSources_.try_emplace(object, source).second) return;
-  recordUndo(trail, [this, object] { constantSources_.erase(object); });
+  llvm::SmallVector<const Source*, 1>& sources = constantSources_[object];
+  if (llvm::is_contained(sources, source)) return;
+  sources.push_back(source);
+  recordUndo(trail, [this, object] { constantSources_[object].pop_back(); });
 }
 
 void Translator::remember(PyObject* object, Value variable) {
@@ -179,6 +181,7 @@ Value Translator::knownClass(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Value::constant(object);
   if (Value value = known(object)) return value;
+  heap.metaclassOf(type);
   Value variable = make<UserClassVariable>(heap.classSource(type), object);
   remember(object, variable);
   return variable;

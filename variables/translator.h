@@ -148,9 +148,12 @@ class Translator : public Observer, public Heap::Dependencies {
   // `profile` must outlive the trace.
   void useProfile(const Profile& profile) { profile_ = &profile; }
   bool hasVaried(const Source* source) const { return profile_ && profile_->hasVaried(source); }
-  // Where an input that is the constant `object` was first found; null for constants that are no
-  // inputs. What `is` says of two equal numbers depends on where they came from.
-  const Source* constantSource(PyObject* object) const { return constantSources_.lookup(object); }
+  // Where an input that is the constant `object` was found; empty for constants that are no inputs.
+  // What `is` says of two equal numbers depends on where they came from.
+  llvm::ArrayRef<const Source*> constantSources(PyObject* object) const {
+    auto found = constantSources_.find(object);
+    return found == constantSources_.end() ? llvm::ArrayRef<const Source*>() : found->second;
+  }
   void rememberConstant(PyObject* object, const Source* source);
 
   // --- Graph.
@@ -212,7 +215,7 @@ class Translator : public Observer, public Heap::Dependencies {
   Value exception_;
   const Profile* profile_ = nullptr;
   // The objects are kept alive by the lazy variables that they were.
-  llvm::DenseMap<PyObject*, const Source*> constantSources_;
+  llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   bool usedLibraries_ = false;
   uint64_t observedStates_ = 0;

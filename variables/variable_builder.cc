@@ -286,6 +286,7 @@ Value VariableBuilder::buildBuiltinMethod() {
 
 Value VariableBuilder::buildClass() {
   guard(GuardType::CLASS_MATCH, object_);
+  translator_.heap.metaclassOf(reinterpret_cast<PyTypeObject*>(object_.get()));
   return translator_.make<UserClassVariable>(source_, object_);
 }
 

@@ -1,4 +1,4 @@
-// Instances of namedtuple classes, and of structseq types (torch.return_types.max), whose
+// Instances of classes over tuple, and of structseq types (torch.return_types.max), whose
 // constructor takes one sequence.
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
@@ -18,8 +18,8 @@ class NamedTupleReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     Assembler& assembler = codegen.assembler();
     const ValueVector& items = llvm::cast<NamedTupleVariable>(tracker)->items();
-    bool isNamedTuple = cpython::ownAttribute(tracker->type(), "_fields") != nullptr;
-    if (isNamedTuple) {
+    bool isStructSequence = cpython::ownAttribute(tracker->type(), "n_sequence_fields") != nullptr;
+    if (!isStructSequence) {
       codegen.prepareCall(builtinAttribute(&PyTuple_Type, "__new__"));
     } else {
       assembler.emit(Opcode::PUSH_NULL);
@@ -27,7 +27,7 @@ class NamedTupleReconstructor : public Reconstructor {
     codegen.loadType(tracker->type());
     for (const Value& item : items) codegen.load(item);
     assembler.emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(items.size()));
-    codegen.call(isNamedTuple ? 2 : 1);
+    codegen.call(isStructSequence ? 1 : 2);
   }
 };
 

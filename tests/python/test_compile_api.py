@@ -402,3 +402,13 @@ def test_config_refuses_nonsense():
     with pytest.raises(AttributeError), armature.config.patch(nonsense=1):
         pass
     assert armature.config.recompile_limit == 8
+
+
+def test_signature_of_a_callable_object():
+    class Scale:
+        def __call__(self, x, *, by=2):
+            return x * by
+
+    for original in Scale(), torch.nn.Linear(1, 1):
+        compiled = armature.compile(original)
+        assert inspect.signature(compiled) == inspect.signature(original)

@@ -7,6 +7,7 @@ import armature
 import numpy as np
 import pytest
 import torch
+from changing_world import check_world
 from differential import check, compilations
 
 X = torch.ones(2, 3)
@@ -331,3 +332,34 @@ def test_partial_over_a_fresh_method():
     compiled = armature.compile(f)
     for _ in range(3):
         assert compiled(functools.partial("a,b".split, ",")) == ["a", "b"]
+
+
+# --- A nan is found by its identity
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "n in s",
+        "s == {n}",
+        "len(s | {n})",
+        "n in o",
+        "n in iter(o.items)",
+        "list(o.items).count(n)",
+    ],
+)
+def test_a_nan_inside_another_constant(expression):
+    check_world(
+        f"""
+        class Items:
+            def __init__(self, *items): self.items = items
+            def __iter__(self): return iter(self.items)
+        N = float('nan')
+        OTHER = [float('nan')]
+        A, B, C = frozenset([N]), frozenset(OTHER), Items(*OTHER)
+        def entry(n, s, o): return {expression}
+        """,
+        "entry(N, A, Items(N))",
+        "entry(N, B, C)",
+        "entry(N, A, Items(1, N))",
+    )

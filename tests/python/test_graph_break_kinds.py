@@ -454,7 +454,6 @@ example("UnusualSuper")(lambda: isinstance(super(Node), super))
 
 example("TextOfException")(lambda: str(OSError(1, "a")))
 Point = collections.namedtuple("Point", "x y")
-example("NamedtupleField")(lambda: Point(1))
 NODE = Node()
 NODE.__dict__ = Ordered(a=1)
 example("UnsupportedInstanceDict")(lambda: NODE.a)

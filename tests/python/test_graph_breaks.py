@@ -731,3 +731,49 @@ def test_traceback_lines_point_into_the_function():
             if str(entry.path) == __file__ and entry.name == "f"
         ]
         assert f.__code__.co_firstlineno + 3 in lines
+
+
+class Leaving:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        NOTES.append("left")
+
+
+NOTES = []
+
+
+def leaves_through_with(x):
+    with Leaving():
+        NOTES.append(x)
+        1 / x
+
+
+def leaves_through_finally(x):
+    try:
+        NOTES.append(x)
+        [][x]
+    finally:
+        NOTES.append("finally")
+
+
+def leaves_past_a_handler(x):
+    try:
+        NOTES.append(x)
+        raise KeyError(x)
+    except ValueError:
+        NOTES.append("no")
+
+
+@pytest.mark.parametrize(
+    "function", [leaves_through_with, leaves_through_finally, leaves_past_a_handler]
+)
+def test_an_exception_bears_the_line_that_raised_it(function):
+    lines = []
+    for run in (function, armature.compile(function)):
+        with pytest.raises(Exception) as caught:
+            run(0)
+        own = [entry.lineno + 1 for entry in caught.traceback if entry.name == function.__name__]
+        lines.append(own[-1] if run is function else own)
+    assert lines[0] in lines[1]

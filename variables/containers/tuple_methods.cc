@@ -1,4 +1,5 @@
 // The methods of tuple, and its constructor.
+#include "cpython/instance_attributes.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
@@ -47,6 +48,11 @@ Value constructSubclass(Translator& translator, const Value&, CallArguments& arg
   if (cls.is(reinterpret_cast<PyObject*>(&PyTuple_Type))) return items;
   auto* userClass = trackerOf<UserClassVariable>(cls);
   if (!userClass || !PyType_IsSubtype(userClass->value(), &PyTuple_Type)) {
+    throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
+  }
+  // The trace knows such a tuple by its items; when it dies is Python's business.
+  if (cpython::hasInstanceDict(userClass->value()) ||
+      translator.heap.lookup(userClass->value(), "__del__")) {
     throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
   }
   ValueVector storage;

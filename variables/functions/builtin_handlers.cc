@@ -49,12 +49,25 @@ const void* identityOf(PyObject* callable) {
   return definition && !isNew(definition) ? static_cast<const void*>(definition) : callable;
 }
 
+// Is it the module's own function or type in C, not what a program has put in its place?
+bool isGenuine(PyObject* attribute, const char* module, const char* name) {
+  if (PyType_Check(attribute)) {
+    const char* full = reinterpret_cast<PyTypeObject*>(attribute)->tp_name;
+    const char* dot = std::strrchr(full, '.');
+    return std::strcmp(dot ? dot + 1 : full, name) == 0 &&
+           !cpython::isHeapType(reinterpret_cast<PyTypeObject*>(attribute));
+  }
+  return isBuiltinFunction(attribute, module, name);
+}
+
+// Null where a program has replaced the attribute; calls of the original are not traced then.
 PyObject* moduleAttribute(const char* module, const char* name) {
   Ref<> object = Ref<>::steal(PyImport_ImportModule(module));
   PyObject* attribute = object ? PyObject_GetAttrString(object.get(), name) : nullptr;
   // The reference is kept: the registry needs the object to stay where it is.
-  if (!attribute) fail(module, name);
-  return attribute;
+  if (attribute && isGenuine(attribute, module, name)) return attribute;
+  PyErr_Clear();
+  return nullptr;
 }
 
 // Builtin types whose instances nothing can change, so that their methods are pure on data.
@@ -93,7 +106,9 @@ void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler 
 }
 
 void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler) {
-  registry().handlers[identityOf(moduleAttribute(module, name))] = handler;
+  if (PyObject* function = moduleAttribute(module, name)) {
+    registry().handlers[identityOf(function)] = handler;
+  }
 }
 
 void registerObjectHandler(PyObject* callable, BuiltinHandler handler) {
@@ -107,7 +122,9 @@ void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler) {
 BuiltinHandler findInstanceHandler(PyTypeObject* type) { return registry().instances.lookup(type); }
 
 void registerPureFunction(const char* module, const char* name) {
-  registry().pure.insert(identityOf(moduleAttribute(module, name)));
+  if (PyObject* function = moduleAttribute(module, name)) {
+    registry().pure.insert(identityOf(function));
+  }
 }
 
 BuiltinHandler findHandler(PyObject* callable) {
@@ -115,6 +132,13 @@ BuiltinHandler findHandler(PyObject* callable) {
   auto found = handlers.find(callable);
   if (found == handlers.end()) found = handlers.find(identityOf(callable));
   return found == handlers.end() ? nullptr : found->second;
+}
+
+bool isBuiltinFunction(PyObject* object, const char* module, const char* name) {
+  if (!PyCFunction_Check(object)) return false;
+  PyObject* home = cpython::moduleOf(object);
+  return home && PyUnicode_Check(home) && PyUnicode_CompareWithASCIIString(home, module) == 0 &&
+         std::strcmp(cpython::methodDefinition(object)->ml_name, name) == 0;
 }
 
 bool isPure(PyObject* callable) {

@@ -15,7 +15,8 @@ using BuiltinHandler = Value (*)(Translator&, const Value& self, CallArguments& 
 
 // Registers a method of a static type ("append" of list). Aborts at start-up if there is none.
 void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler);
-// Registers a function of a module ("len" of builtins), or a type that is called (int, list).
+// Registers a function of a module in C ("len" of builtins), or a type that is called (int, list);
+// nothing where a program has put something else in its place.
 void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler);
 void registerObjectHandler(PyObject* callable, BuiltinHandler handler);
 // Functions that may be called at once when all their arguments are constant data.
@@ -29,6 +30,8 @@ void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler);
 BuiltinHandler findInstanceHandler(PyTypeObject* type);
 // The handler of a callable real object, or null.
 BuiltinHandler findHandler(PyObject* callable);
+// Is the object that function of the C module?
+bool isBuiltinFunction(PyObject* object, const char* module, const char* name);
 // True if calling it with constant data is pure: registered so, or a method of an immutable
 // builtin type (str, int, float, tuple, bytes, …).
 bool isPure(PyObject* callable);

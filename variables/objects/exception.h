@@ -1,6 +1,7 @@
 // An exception instance that the trace made, or that a constant operation raised.
 #pragma once
 
+#include "bytecode/code.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/variable_tracker.h"
@@ -27,6 +28,10 @@ class ExceptionVariable : public VariableTracker {
   // The real exception, where a CPython call raised it: it has attributes of its own
   // (StopIteration.value, KeyError's key, OSError.errno …).
   Ref<> real;
+  // The instruction that raised it, or that called what did, in the outermost frame that it has
+  // reached so far. Trailed. Null: it was not raised yet.
+  const Code* raisedIn = nullptr;
+  int32_t raisedAt = 0;
 };
 
 }  // namespace armature

@@ -6,6 +6,7 @@
 #include "cpython/type_lookup.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
@@ -144,53 +145,35 @@ Value makeException(Translator& translator, const Value& callable, PyTypeObject*
   return exception;
 }
 
-// The generated __new__ of a namedtuple class: its fields by position, keyword or default.
-Value makeNamedTuple(Translator& translator, UserClassVariable* variable, PyObject* fields,
-                     const CallArguments& arguments) {
-  PyTypeObject* type = variable->value();
-  size_t count = PyTuple_GET_SIZE(fields);
-  if (arguments.positionalCount() > count) {
-    return translator.raise(PyExc_TypeError,
-                            "%.200s.__new__() takes %zu positional arguments but %zu were given",
-                            type->tp_name, count + 1, arguments.positionalCount() + 1);
-  }
-  ValueVector items(count);
-  for (size_t i = 0; i < arguments.positionalCount(); ++i) items[i] = arguments.values[i];
-  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
-    size_t field = 0;
-    while (field < count &&
-           PyUnicode_Compare(PyTuple_GET_ITEM(fields, field), arguments.keywordName(i)) != 0) {
-      ++field;
-    }
-    if (field == count || items[field]) {
-      return translator.raise(PyExc_TypeError,
-                              field == count
-                                  ? "%.200s.__new__() got an unexpected keyword argument '%U'"
-                                  : "%.200s.__new__() got multiple values for argument '%U'",
-                              type->tp_name, arguments.keywordName(i));
-    }
-    items[field] = arguments.keywordValue(i);
-  }
-  Found defaults = translator.heap.lookup(type, "_field_defaults");
-  for (size_t i = 0; i < count; ++i) {
-    if (items[i]) continue;
-    Found value;
-    if (defaults && PyDict_CheckExact(defaults.object)) {
-      value = translator.heap.item(defaults.source, defaults.object, PyTuple_GET_ITEM(fields, i));
-    }
-    if (!value) {
-      throw GraphBreak(GraphBreakKind::NamedtupleField, type->tp_name);
-    }
-    items[i] = translator.wrap(value.source, value.object);
-  }
-  return translator.make<NamedTupleVariable>(type, std::move(items));
-}
-
 // When an object dies depends on Python running the program, so one that notices its end is made
 // by Python.
 void refuseFinalizer(Translator& translator, PyTypeObject* type) {
   if (!translator.heap.lookup(type, "__del__")) return;
   throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+}
+
+// A class over tuple whose __new__ is a Python function, as namedtuple generates it: what it
+// returns comes from tuple.__new__, if anything of the class does.
+Value makeTupleOfClass(Translator& translator, const Value& callable, CallArguments& arguments) {
+  static PyObject* const newName = name("__new__");
+  static PyObject* const initName = name("__init__");
+  auto* type = llvm::cast<UserClassVariable>(callable.tracker())->value();
+  Found found = translator.heap.lookup(type, newName);
+  bool isStatic = found && found.source && Py_TYPE(found.object) == &PyStaticMethod_Type;
+  Value function;
+  if (isStatic) {
+    function = translator.realized(bindTypeAttribute(translator, found, Value(), type, newName));
+  }
+  if (!trackerOf<UserFunctionVariable>(function)) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+  }
+  CallArguments all = arguments;
+  all.values.insert(all.values.begin(), callable);
+  all.tail = false;
+  Value result = translator.realized(call(translator, function, all));
+  if (!result || !translator.heap.isSubtype(typeOf(result), type)) return result;
+  if (translator.heap.inherits(typeOf(result), &PyBaseObject_Type, initName)) return result;
+  return runInit(translator, result, arguments) ? result : Value();
 }
 
 // type_call: __new__, then __init__ of the result.
@@ -216,14 +199,7 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   static PyObject* const newName = name("__new__");
   static PyObject* const initName = name("__init__");
   PyTypeObject* layout = cpython::staticBase(type);
-  if (layout == &PyTuple_Type && cpython::base(type) == &PyTuple_Type) {
-    Found fields = translator.heap.lookup(type, "_fields");
-    if (fields && PyTuple_CheckExact(fields.object)) {
-      // namedtuple: its generated __new__(_cls, …) builds the tuple of its arguments.
-      translator.addGuard(fields.source, GuardType::ID_MATCH, fields.object);
-      return makeNamedTuple(translator, variable, fields.object, arguments);
-    }
-  }
+  if (layout == &PyTuple_Type) return makeTupleOfClass(translator, callable, arguments);
   bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
   bool hasBuiltinNew = translator.heap.inherits(type, layout, newName);
   if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
@@ -269,17 +245,35 @@ Value classRepr(Translator& translator, const Value& self) {
   return translator.fromPython(PyObject_Repr(self.tracker()->existing()));
 }
 
+Value classStr(Translator& translator, const Value& self) {
+  static PyObject* const special = name("__str__");
+  if (!translator.heap.inherits(typeOf(self), &PyType_Type, special)) {
+    throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
+  }
+  return classRepr(translator, self);
+}
+
+// A class's own __class_getitem__ is not followed.
+Value classSubscript(Translator& translator, const Value& self, const Value& key) {
+  static const TypeSlots slots = makeObjectSlots();
+  static PyObject* const special = name("__getitem__");
+  if (!translator.heap.lookup(typeOf(self), special)) {
+    return unimplemented::subscript(translator, self, key);
+  }
+  return slots.mp_subscript(translator, self, key);
+}
+
+// A class is an instance of its metaclass.
 TypeSlots makeClassSlots() {
-  TypeSlots slots;
-  slots.nb[nb_or] = unimplemented::binary;
+  TypeSlots slots = makeObjectSlots();
   slots.tp_getattro = classAttribute;
   slots.tp_setattro = unimplemented::setAttribute;
   slots.tp_call = callClass;
   slots.tp_hash = classHash;
   slots.tp_repr = classRepr;
-  slots.mp_subscript = unimplemented::subscript;
-  slots.tp_iter = unimplemented::unary;
-  slots.mp_length = nullptr;
+  slots.tp_str = classStr;
+  slots.mp_subscript = classSubscript;
+  slots.instanceDict = TypeSlots().instanceDict;
   return slots;
 }
 

@@ -41,6 +41,12 @@ Value callSpecial(Translator& translator, const Value& self, PyObject* special,
   return translator.realized(call(translator, method, arguments));
 }
 
+// What answers operators by the methods of its class, which is written in Python: an instance, or a
+// class by its metaclass.
+bool hasSpecialMethods(const Value& value) {
+  return trackerOf<UserObjectVariable>(value) || trackerOf<UserClassVariable>(value);
+}
+
 // slot_nb_add and its like of typeobject.c.
 Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   const OperatorMethods& names = operatorMethods();
@@ -50,11 +56,11 @@ Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, c
     return result;
   };
   if (slot >= nb_inplace_add) {
-    if (!trackerOf<UserObjectVariable>(left)) return Value::constant(Py_NotImplemented);
+    if (!hasSpecialMethods(left)) return Value::constant(Py_NotImplemented);
     return tryCall(left, names.inPlace[slot - nb_inplace_add], right);
   }
-  bool leftIsObject = trackerOf<UserObjectVariable>(left) != nullptr;
-  bool rightIsObject = trackerOf<UserObjectVariable>(right) != nullptr;
+  bool leftIsObject = hasSpecialMethods(left);
+  bool rightIsObject = hasSpecialMethods(right);
   PyTypeObject* leftType = typeOf(left);
   PyTypeObject* rightType = typeOf(right);
   bool rightFirst = leftIsObject && rightIsObject && leftType != rightType &&
@@ -197,17 +203,8 @@ Value objectContains(Translator& translator, const Value& self, const Value& ite
     int truth = isTrue(translator, result);
     return truth < 0 ? Value() : Value::boolean(truth);
   }
-  Value iterator = getIterator(translator, self);
-  if (!iterator) return iterator;
-  while (Value element = iteratorNext(translator, iterator)) {
-    translator.realize(element);
-    if (element.sameAs(item)) return Value::boolean(true);
-    Value equal = richCompare(translator, element, item, Py_EQ);
-    int truth = equal ? isTrue(translator, equal) : -1;
-    if (truth < 0) return Value();
-    if (truth) return Value::boolean(true);
-  }
-  return translator.exceptionPending() ? Value() : Value::boolean(false);
+  int answer = searchIterable(translator, self, item);
+  return answer < 0 ? Value() : Value::boolean(answer);
 }
 
 Value objectIterator(Translator& translator, const Value& self) {
@@ -323,6 +320,8 @@ bool setObjectAttribute(Translator& translator, const Value& self, PyObject* att
   return genericSetAttribute(translator, self, attribute, value);
 }
 
+}  // namespace
+
 TypeSlots makeObjectSlots() {
   TypeSlots slots;
   slots.nb.fill(objectBinary);
@@ -346,8 +345,6 @@ TypeSlots makeObjectSlots() {
   slots.tp_repr = objectRepr;
   return slots;
 }
-
-}  // namespace
 
 const TypeSlots kUserObjectSlots = makeObjectSlots();
 

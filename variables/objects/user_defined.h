@@ -35,6 +35,9 @@ class UserObjectVariable : public VariableTracker {
   DictVariable* memberValues = nullptr;
 };
 
+// The operators of instances, by the special methods that their class has.
+TypeSlots makeObjectSlots();
+
 // An object we can hand on, compare by identity and return, and nothing else.
 class OpaqueVariable : public VariableTracker {
  public:

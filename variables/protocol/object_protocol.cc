@@ -229,11 +229,14 @@ bool areSameConstants(Translator& translator, const Value& left, const Source* l
     if (!isDecided) translator.guardSame(leftSource, rightSource, a == b);
     return a == b;
   }
-  // One of them is a literal, or was looked at or passed through a function before.
+  // One of them is a literal, or was looked at or passed through a function before. Which of the
+  // paths it came by, if there are several, is not known.
   for (PyObject* object : {a, b}) {
-    const Source* source = translator.constantSource(object);
-    if (source && a == b) translator.addGuard(source, GuardType::ID_MATCH, object);
-    if (!source || a == b || !sameConstant(a, b)) continue;
+    llvm::ArrayRef<const Source*> sources = translator.constantSources(object);
+    for (const Source* source : sources) {
+      if (a == b) translator.addGuard(source, GuardType::ID_MATCH, object);
+    }
+    if (sources.empty() || a == b || !sameConstant(a, b)) continue;
     throw GraphBreak(GraphBreakKind::IdentityOfConstants,
                      describe(left) + " is " + describe(right));
   }
@@ -288,6 +291,24 @@ bool isSame(Translator& translator, Value left, Value right) {
   return false;
 }
 
+int searchIterable(Translator& translator, const Value& iterable, const Value& item) {
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) {
+    auto* typeError = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+    if (translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
+      translator.takeException();
+      translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
+                       typeOf(iterable)->tp_name);
+    }
+    return -1;
+  }
+  while (Value element = iteratorNext(translator, iterator)) {
+    int equal = areEqual(translator, std::move(element), item);
+    if (equal != 0) return equal;
+  }
+  return translator.exceptionPending() ? -1 : 0;
+}
+
 int contains(Translator& translator, Value container, Value item) {
   RecursionGuard guard(translator);
   translator.realize(container);
@@ -296,18 +317,7 @@ int contains(Translator& translator, Value container, Value item) {
     Value result = function(translator, container, item);
     return result ? isTrue(translator, result) : -1;
   }
-  Value iterator = getIterator(translator, container);
-  if (!iterator) {
-    if (translator.exceptionPending()) translator.takeException();
-    translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
-                     typeOf(container)->tp_name);
-    return -1;
-  }
-  while (Value element = iteratorNext(translator, iterator)) {
-    int equal = areEqual(translator, std::move(element), item);
-    if (equal != 0) return equal;
-  }
-  return translator.exceptionPending() ? -1 : 0;
+  return searchIterable(translator, container, item);
 }
 
 // --- Items.

@@ -30,6 +30,8 @@ int isTrue(Translator& translator, Value value);
 bool isSame(Translator& translator, Value left, Value right);
 // 1, 0, -1. PySequence_Contains.
 int contains(Translator& translator, Value container, Value item);
+// The same by iteration alone, where there is no __contains__: _PySequence_IterSearch.
+int searchIterable(Translator& translator, const Value& iterable, const Value& item);
 
 Value getItem(Translator& translator, Value container, Value key);
 bool setItem(Translator& translator, Value container, Value key, Value value);

@@ -1,0 +1,50 @@
+"""Builtin functions that a program has replaced, before and after the first trace."""
+
+import subprocess
+import sys
+import textwrap
+
+from changing_world import check_world
+
+
+def test_replaced_before_the_first_trace():
+    source = """
+        import builtins, math, operator
+        import armature
+
+        def entry(x):
+            return abs(x), max(x, 1), sorted([x]), type(zip([x])), math.prod([2]), operator.neg(x)
+
+        compiled = armature.compile(entry)
+        originals = {}
+        for module, names in (builtins, "abs max sorted zip"), (math, "prod"), (operator, "neg"):
+            for name in names.split():
+                originals[module, name] = getattr(module, name)
+                setattr(module, name, lambda *arguments: "mine")
+        assert compiled(-3) == entry(-3) == ("mine", "mine", "mine", str, "mine", "mine")
+        for (module, name), original in originals.items():
+            setattr(module, name, original)
+        assert compiled(-3) == entry(-3) == (3, 1, [-3], zip, 2, 3)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(source)], check=True)
+
+
+def test_the_import_function():
+    check_world(
+        """
+        import builtins, math
+        real = builtins.__import__
+        def noting(name, *rest):
+            print('import', name)
+            return real(name, *rest)
+        def entry():
+            import math
+            from math import floor
+            return floor(math.pi)
+        """,
+        "entry()",
+        "builtins.__import__ = noting",
+        "entry()",
+        "builtins.__import__ = real",
+        "entry()",
+    )
