@@ -65,8 +65,9 @@ void PyCodegen::load(const Value& value) {
     PyObject* object = value.object();
     bool hasIdentity = (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) ||
                        (PyFrozenSet_CheckExact(object) && PySet_GET_SIZE(object) > 0);
-    const Source* source = hasIdentity ? translator_.constantSource(object) : nullptr;
-    if (source) return loadSource(source);
+    llvm::ArrayRef<const Source*> sources;
+    if (hasIdentity) sources = translator_.constantSources(object);
+    if (!sources.empty()) return loadSource(sources.front());
     assembler_.emitLoadConst(object);
     return;
   }

@@ -190,7 +190,8 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
   }
   Value type = typeValue(*this, exception);
   if (auto* raised = trackerOf<ExceptionVariable>(exception)) type = raised->classVariable;
-  Value result = call(*this, frame.peek(4), {type, exception, Value::none()});
+  Value traceback = make<OpaqueVariable>(&PyTraceBack_Type);
+  Value result = call(*this, frame.peek(4), {type, exception, std::move(traceback)});
   if (!result) return false;
   frame.push(std::move(result));
   return true;

@@ -1490,3 +1490,23 @@ def set_methods(s, f):
         s.isdisjoint(f),
         s.pop() in (2, 5, 7),
     )
+
+
+class KeepsTraceback:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.seen = traceback is not None and kind is type(error)
+        self.line = traceback.tb_lineno
+        return True
+
+
+def test_exit_receives_a_traceback():
+    def function():
+        manager = KeepsTraceback()
+        with manager:
+            raise ValueError
+        return manager.seen, manager.line
+
+    check(function)

@@ -44,6 +44,8 @@ class OpaqueVariable : public VariableTracker {
   ARMATURE_KIND(Opaque)
   OpaqueVariable(const Source* source, BorrowedRef<> existing)
       : VariableTracker(VariableKind::Opaque, Py_TYPE(existing.get()), source, existing) {}
+  // One that Python would have made, of which only the type is known.
+  explicit OpaqueVariable(PyTypeObject* type) : VariableTracker(VariableKind::Opaque, type) {}
 };
 
 }  // namespace armature
