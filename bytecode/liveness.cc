@@ -134,4 +134,25 @@ void Liveness::materialize(const Block& block) const {
   }
 }
 
+llvm::BitVector reboundFrom(const Code& code, int32_t start) {
+  llvm::BitVector rebound(code.locals.size());
+  llvm::BitVector seen(code.instructions.size());
+  std::vector<int32_t> pending{start};
+  while (!pending.empty()) {
+    const int32_t index = pending.back();
+    pending.pop_back();
+    if (static_cast<size_t>(index) >= seen.size() || seen.test(index)) continue;
+    seen.set(index);
+    const Instruction& instruction = code.instructions[index];
+    if (instruction.opcode == Opcode::STORE_FAST || instruction.opcode == Opcode::DELETE_FAST) {
+      rebound.set(instruction.argument);
+    }
+    if (isJump(instruction.opcode)) pending.push_back(instruction.argument);
+    if (!isTerminator(instruction.opcode)) pending.push_back(index + 1);
+    const int32_t region = code.regionOf[index];
+    if (region >= 0) pending.push_back(code.regions[region].target);
+  }
+  return rebound;
+}
+
 }  // namespace armature

@@ -45,4 +45,8 @@ class Liveness {
   std::vector<int32_t> blockOf_;  // for each instruction
 };
 
+// Locals that some path from the instruction stores or deletes: what they hold there may die before
+// the frame does.
+llvm::BitVector reboundFrom(const Code& code, int32_t start);
+
 }  // namespace armature

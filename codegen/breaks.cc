@@ -1,11 +1,15 @@
 // What follows a graph break: the unsupported instruction, run by Python, and the functions in
 // which each frame goes on, innermost first.
+#include <llvm/ADT/STLExtras.h>
+
 #include "bytecode/liveness.h"
 #include "codegen/py_codegen.h"
 #include "codegen/unsupported.h"
+#include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
+#include "variables/lazy.h"
 #include "variables/objects/exception.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -89,34 +93,70 @@ bool looksAtFrame(const Value& callable) {
   return false;
 }
 
+// How many entries of a frame's stack its code still sees: what a pending call takes is that
+// call's.
+size_t keptOfStack(const FrameState& frame, bool isInnermost) {
+  return frame.stack.size() - (isInnermost ? 0 : static_cast<size_t>(frame.operandCount));
+}
+
+// What the frame's continuation may read: from this instruction on for the innermost frame (its
+// jump targets included), from the next one on for callers.
+llvm::BitVector liveIn(const FrameState& frame, bool isInnermost) {
+  return Liveness(*frame.code).liveBefore(frame.pc + (isInnermost ? 0 : 1));
+}
+
 }  // namespace
 
 // What the result, the stacks and the live locals refer to has to exist.
 void PyCodegen::requireRoots() {
   plan_.require(outcome_.result);
   for (const FrameState& frame : outcome_.frames) {
-    for (const Value& value : frame.stack) plan_.require(value);
     bool isInnermost = &frame == &outcome_.frames.back();
-    Liveness liveness(*frame.code);
-    // What the frame's continuation may read: from this instruction on for the innermost frame
-    // (its jump targets included), from the next one on for callers.
-    const llvm::BitVector& live = liveness.liveBefore(frame.pc + (isInnermost ? 0 : 1));
+    llvm::ArrayRef<Value> stack(frame.stack);
+    for (const Value& value : stack.take_front(keptOfStack(frame, isInnermost))) {
+      plan_.require(value);
+    }
+    llvm::BitVector live = liveIn(frame, isInnermost);
     for (int i = live.find_first(); i >= 0; i = live.find_next(i)) plan_.require(frame.locals[i]);
   }
 }
 
-EntryPoint resumeEntry(const FrameState& frame, int32_t pc, std::vector<bool> stackIsNull) {
+// Does a local that nothing reads any more keep something alive whose death can be seen? What has
+// to exist for another reason; and what has come in a list, or in an object that has.
+bool PyCodegen::keepsAlive(const Value& value) const {
+  if (!value.isTracker()) return false;
+  VariableTracker* tracker = value.tracker();
+  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && lazy->realized.isConstant()) {
+    return false;
+  }
+  const Source* source = tracker->source();
+  if (!source) return plan_.find(tracker);
+  while (source->base()) source = source->base();
+  return translator_.entry().movesInputs && source->kind() == SourceKind::Local;
+}
+
+void PyCodegen::requireHeldLocals() {
+  for (const FrameState& frame : outcome_.frames) {
+    llvm::BitVector live = liveIn(frame, &frame == &outcome_.frames.back());
+    for (size_t i = 0; i < frame.locals.size(); ++i) {
+      if (!live.test(i) && keepsAlive(frame.locals[i])) plan_.require(frame.locals[i]);
+    }
+  }
+}
+
+EntryPoint resumeEntry(const CodePtr& code, int32_t pc, std::vector<bool> stackIsNull,
+                       std::vector<int32_t> locals) {
   EntryPoint entry;
-  entry.code = frame.code;
+  entry.code = code;
   entry.start = pc;
   entry.stackIsNull = std::move(stackIsNull);
-  Liveness liveness(*frame.code);
-  const llvm::BitVector& live = liveness.liveBefore(pc);
-  for (int i = live.find_first(); i >= 0; i = live.find_next(i)) {
-    if (!frame.locals[i]) continue;
-    entry.locals.push_back(i);
-    entry.localIsCell.push_back(frame.code->locals[i].kind != LocalKind::Local);
+  entry.movesInputs = llvm::is_contained(entry.stackIsNull, false);
+  llvm::BitVector rebound = reboundFrom(*code, pc);
+  for (int32_t local : locals) {
+    entry.localIsCell.push_back(code->locals[local].kind != LocalKind::Local);
+    entry.movesInputs |= rebound.test(local);
   }
+  entry.locals = std::move(locals);
   return entry;
 }
 
@@ -138,62 +178,109 @@ bool PyCodegen::canRunNatively(const FrameState& frame) const {
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   bool isInnermost = index + 1 == outcome_.frames.size();
   StoredFrame& stored = storedFrames_.emplace_back();
-  for (const Value& value : frame.stack) {
-    if (!value) {
-      stored.stack.push_back(-1);
-      continue;
-    }
+  auto store = [&](const Value& value, const char* name) {
     load(value);
-    int32_t local = freshLocal("stack");
+    int32_t local = assembler_.addFreshLocal(name);
     assembler_.emit(Opcode::STORE_FAST, local);
-    stored.stack.push_back(local);
+    return local;
+  };
+  for (size_t i = 0; i < keptOfStack(frame, isInnermost); ++i) {
+    stored.stack.push_back(frame.stack[i] ? store(frame.stack[i], "stack") : -1);
   }
-  Liveness liveness(*frame.code);
-  const llvm::BitVector& live = liveness.liveBefore(frame.pc + (isInnermost ? 0 : 1));
-  for (int i = live.find_first(); i >= 0; i = live.find_next(i)) {
-    if (!frame.locals[i]) continue;
-    load(frame.locals[i]);
-    int32_t local = freshLocal(printable(frame.code->locals[i].name).c_str());
-    assembler_.emit(Opcode::STORE_FAST, local);
-    stored.locals[i] = local;
+  llvm::BitVector live = liveIn(frame, isInnermost);
+  for (size_t i = 0; i < frame.locals.size(); ++i) {
+    const Value& value = frame.locals[i];
+    if (!value) continue;
+    auto local = static_cast<int32_t>(i);
+    if (keepsAlive(value)) stored.held.insert(local);
+    if (!live.test(i) && !stored.held.contains(local)) continue;
+    stored.locals[local] = store(value, printable(frame.code->locals[i].name).c_str());
   }
 }
 
-// Calls the function in which a frame goes on: `consumed` entries of its stack are replaced by
-// `results`. Leaves what it returns on the stack.
-void PyCodegen::callResume(const FrameState& frame, size_t index, int32_t nextPc,
-                           const std::vector<int32_t>& results, size_t consumed, bool plain) {
-  const StoredFrame& stored = storedFrames_[index];
-  std::vector<int32_t> stack(stored.stack.begin(), stored.stack.end() - consumed);
-  stack.insert(stack.end(), results.begin(), results.end());
+// From here on objects live as long as in plain Python: what the frames need is in locals of
+// theirs, and nothing else is held.
+void PyCodegen::releaseLocals() {
+  for (int32_t local : temporaries_) assembler_.emit(Opcode::DELETE_FAST, local);
+  temporaries_.clear();
+  for (const Source* source : captures_) {
+    assembler_.emit(Opcode::DELETE_FAST, captureLocals_.lookup(source));
+  }
+  if (inputList_ < 0) return;
+  for (int32_t i = 0; i < inputCount_; ++i) assembler_.emit(Opcode::DELETE_FAST, i);
+  assembler_.emit(Opcode::LOAD_FAST, inputList_);
+  loadConstant(checked(PySlice_New(nullptr, nullptr, nullptr)));
+  assembler_.emit(Opcode::DELETE_SUBSCR);
+}
+
+// Leaves on the stack what the local held, which holds it no more.
+void PyCodegen::move(int32_t local) {
+  assembler_.emit(Opcode::LOAD_FAST, local);
+  assembler_.emit(Opcode::DELETE_FAST, local);
+}
+
+// Calls the function in which a frame goes on at `nextPc`, with `results` more entries on its
+// stack, which are on the stack of the generated code. Leaves what it returns there.
+void PyCodegen::callResume(const FrameState& frame, StoredFrame stored, int32_t nextPc,
+                           int32_t results, bool plain) {
+  // What becomes of a result at once is done here: it may be the end of an object.
+  for (; results > 0 && !plain; --results, ++nextPc) {
+    const Instruction& next = frame.code->instructions[nextPc];
+    if (next.opcode == Opcode::POP_TOP) {
+      assembler_.emit(Opcode::POP_TOP);
+    } else if (next.opcode == Opcode::STORE_FAST) {
+      auto [found, isNew] = stored.locals.try_emplace(next.argument, -1);
+      if (isNew) {
+        const LocalVariable& local = frame.code->locals[next.argument];
+        found->second = assembler_.addFreshLocal(printable(local.name).c_str());
+      }
+      assembler_.emit(Opcode::STORE_FAST, found->second);
+      stored.held.insert(next.argument);
+    } else {
+      break;
+    }
+  }
+  size_t below = stored.stack.size();
+  for (int32_t i = 0; i < results; ++i) stored.stack.push_back(assembler_.addFreshLocal("result"));
+  for (size_t i = stored.stack.size(); i > below; --i) {
+    assembler_.emit(Opcode::STORE_FAST, stored.stack[i - 1]);
+  }
+
+  Liveness liveness(*frame.code);
+  const llvm::BitVector& live = liveness.liveBefore(nextPc);
+  std::vector<int32_t> inputs, locals;
   std::vector<bool> isNull;
-  for (int32_t local : stack) isNull.push_back(local < 0);
-  EntryPoint entry = resumeEntry(frame, nextPc, std::move(isNull));
+  for (int32_t local : stored.stack) {
+    isNull.push_back(local < 0);
+    if (local >= 0) inputs.push_back(local);
+  }
+  for (size_t i = 0; i < frame.code->locals.size(); ++i) {
+    auto found = stored.locals.find(static_cast<int32_t>(i));
+    if (found == stored.locals.end()) continue;
+    if (live.test(i) || stored.held.contains(found->first)) {
+      locals.push_back(found->first);
+      inputs.push_back(found->second);
+    } else {
+      assembler_.emit(Opcode::DELETE_FAST, found->second);
+    }
+  }
+  EntryPoint entry = resumeEntry(frame.code, nextPc, std::move(isNull), std::move(locals));
   PyObject* globals = frame.globals->existing();
   Ref<> function =
       plain ? plainFunction(entry, globals) : environment_.resumeFunction(entry, globals);
   if (!function) throw PendingPythonException();
   assembler_.emit(Opcode::PUSH_NULL);
   assembler_.emitLoadConst(function);
-  int32_t count = 0;
-  for (int32_t local : stack) {
-    if (local < 0) continue;
-    assembler_.emit(Opcode::LOAD_FAST, local);
-    ++count;
-  }
-  for (int32_t local : entry.locals) {
-    assembler_.emit(Opcode::LOAD_FAST, stored.locals.lookup(local));
-    ++count;
-  }
-  assembler_.emitCall(count);
+  for (int32_t local : inputs) move(local);
+  auto count = static_cast<int32_t>(inputs.size());
+  if (entry.movesInputs) assembler_.emit(Opcode::BUILD_LIST, count);
+  assembler_.emitCall(entry.movesInputs ? 1 : count);
 }
 
 void PyCodegen::returnThroughCallers(size_t callerCount) {
   for (size_t i = callerCount; i > 0; --i) {
     const FrameState& caller = outcome_.frames[i - 1];
-    int32_t result = freshLocal("result");
-    assembler_.emit(Opcode::STORE_FAST, result);
-    callResume(caller, i - 1, caller.pc + 1, {result}, caller.operandCount, false);
+    callResume(caller, storedFrames_[i - 1], caller.pc + 1, 1, false);
   }
   assembler_.emit(Opcode::RETURN_VALUE);
 }
@@ -218,7 +305,7 @@ Position PyCodegen::breakPosition() const {
 void PyCodegen::emitResumePlain() {
   assembler_.setPosition(breakPosition());
   size_t last = outcome_.frames.size() - 1;
-  callResume(innermost(), last, innermost().pc, {}, 0, true);
+  callResume(innermost(), storedFrames_[last], innermost().pc, 0, true);
   returnThroughCallers(last);
 }
 
@@ -227,48 +314,41 @@ void PyCodegen::emitBreak() {
   size_t last = outcome_.frames.size() - 1;
   const Instruction& instruction = frame.code->instructions[frame.pc];
   Operands operands = operandsOf(instruction);
-  const StoredFrame& stored = storedFrames_[last];
+  StoredFrame stored = storedFrames_[last];
   for (size_t i = stored.stack.size() - operands.taken; i < stored.stack.size(); ++i) {
     if (stored.stack[i] < 0) {
       assembler_.emit(Opcode::PUSH_NULL);
     } else {
-      assembler_.emit(Opcode::LOAD_FAST, stored.stack[i]);
+      move(stored.stack[i]);
     }
   }
+  stored.stack.resize(stored.stack.size() - operands.taken);
   // The generated code bears the outermost function's name, so its lines count.
   assembler_.setPosition(breakPosition());
 
-  // The results go to locals of their own; null ones (LOAD_METHOD's) stay known as such only where
-  // the method's form is fixed, so a method is loaded as an attribute instead.
-  auto goOn = [&](int32_t nextPc, int32_t left, int32_t consumed) {
-    std::vector<int32_t> results(left);
-    for (int32_t i = left; i > 0; --i) {
-      results[i - 1] = freshLocal("result");
-      assembler_.emit(Opcode::STORE_FAST, results[i - 1]);
-    }
-    callResume(frame, last, nextPc, results, consumed, false);
+  auto goOn = [&](int32_t nextPc, int32_t results) {
+    callResume(frame, stored, nextPc, results, false);
     returnThroughCallers(last);
   };
 
   if (isJump(instruction.opcode)) {
     Assembler::Label taken = assembler_.newLabel();
     assembler_.emitJump(instruction.opcode, taken);
-    goOn(frame.pc + 1, operands.left, operands.taken);
+    goOn(frame.pc + 1, operands.left);
     assembler_.bind(taken);
     bool keeps = instruction.opcode == Opcode::JUMP_IF_TRUE_OR_POP ||
                  instruction.opcode == Opcode::JUMP_IF_FALSE_OR_POP;
-    goOn(instruction.argument, keeps ? 1 : 0, operands.taken);
+    goOn(instruction.argument, keeps ? 1 : 0);
     return;
   }
   switch (argumentKind(instruction.opcode)) {
     case ArgumentKind::Name: {
       PyObject* name = frame.code->names[instruction.argument].get();
       if (instruction.opcode == Opcode::LOAD_METHOD) {
+        // Whether it leaves a method and its object or NULL and an attribute is not known before.
         assembler_.emitName(Opcode::LOAD_ATTR, name);
-        int32_t result = freshLocal("result");
-        assembler_.emit(Opcode::STORE_FAST, result);
-        callResume(frame, last, frame.pc + 1, {-1, result}, 1, false);
-        returnThroughCallers(last);
+        stored.stack.push_back(-1);
+        goOn(frame.pc + 1, 1);
         return;
       }
       assembler_.emitName(instruction.opcode, name);
@@ -283,7 +363,7 @@ void PyCodegen::emitBreak() {
         assembler_.emit(instruction.opcode, instruction.argument);
       }
   }
-  goOn(frame.pc + 1, operands.left, operands.taken);
+  goOn(frame.pc + 1, operands.left);
 }
 
 }  // namespace armature

@@ -51,17 +51,19 @@ GeneratedCode PyCodegen::generate() {
 
     requireRoots();
     requireEffects();
+    requireHeldLocals();
     plan_.finish();
     translator_.graph->finish(plan_.outputs().vec(), isPure);
 
     const EntryPoint& entry = translator_.entry();
     auto addParameter = [&](const std::string& name) {
-      assembler_.addParameter(checked(PyUnicode_FromString(name.c_str())));
+      return assembler_.addParameter(checked(PyUnicode_FromString(name.c_str())));
     };
     for (size_t i = 0; i < entry.stackIsNull.size(); ++i) {
       if (!entry.stackIsNull[i]) addParameter("___stack" + std::to_string(i));
     }
     for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
+    if (entry.movesInputs) inputList_ = addParameter("___inputs");
 
     // An exception that the graph raises needs some line in its traceback.
     Position position = entry.code->positions[entry.start];
@@ -88,6 +90,7 @@ GeneratedCode PyCodegen::generate() {
     } else {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
       replayEffects();
+      releaseLocals();
       if (isBreak) {
         emitBreak();
       } else {

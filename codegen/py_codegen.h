@@ -32,7 +32,8 @@ class CodegenEnvironment {
   // The callable of a finished graph. `firstEffect`: its first node that changes anything, null if
   // there is none.
   virtual CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) = 0;
-  // The function that goes on at `entry`, compiled when it is called. Takes the entry's inputs.
+  // The function that goes on at `entry`, compiled when it is called. Takes the entry's inputs, or
+  // their list, if it moves them.
   virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) = 0;
 };
 
@@ -69,7 +70,11 @@ class PyCodegen {
   void call(int32_t argumentCount) { assembler_.emitCall(argumentCount); }
   // Makes the object of a two-step part whose turn has not come yet? See ConstructionPlan.
   bool isMadeInTwoSteps(VariableTracker* tracker) const;
-  int32_t freshLocal(const char* name) { return assembler_.addFreshLocal(name); }
+  // A local that holds something until a break, if there is one: see releaseLocals.
+  int32_t freshLocal(const char* name) {
+    temporaries_.push_back(assembler_.addFreshLocal(name));
+    return temporaries_.back();
+  }
 
  private:
   // --- Values (values.cc).
@@ -82,13 +87,24 @@ class PyCodegen {
   void replayEffects();
 
   // --- Breaks (breaks.cc).
+  struct StoredFrame {
+    std::vector<int32_t> stack;  // -1: NULL
+    llvm::DenseMap<int32_t, int32_t> locals;
+    // Those of the locals that have to be handed on though nothing reads them: the frame keeps
+    // objects alive that others can see.
+    llvm::DenseSet<int32_t> held;
+  };
   void requireRoots();
+  void requireHeldLocals();
+  bool keepsAlive(const Value& value) const;
   void emitBreak();
   Position breakPosition() const;
   void emitResumePlain();
   void storeFrame(const FrameState& frame, size_t index);
-  void callResume(const FrameState& frame, size_t index, int32_t nextPc,
-                  const std::vector<int32_t>& results, size_t consumed, bool plain);
+  void releaseLocals();
+  void move(int32_t local);
+  void callResume(const FrameState& frame, StoredFrame stored, int32_t nextPc, int32_t results,
+                  bool plain);
   void returnThroughCallers(size_t callerCount);
   bool canRunNatively(const FrameState& frame) const;
 
@@ -118,18 +134,19 @@ class PyCodegen {
   llvm::DenseMap<VariableTracker*, int32_t> made_;
 
   // Locals that hold the stack and the live locals of the frames at a break.
-  struct StoredFrame {
-    std::vector<int32_t> stack;  // -1: NULL
-    llvm::DenseMap<int32_t, int32_t> locals;
-  };
   std::vector<StoredFrame> storedFrames_;
+  std::vector<int32_t> temporaries_;
+  int32_t inputList_ = -1;  // the parameter that is EntryPoint::movesInputs' list
 };
 
-// A function object that runs `entry` in plain Python: takes the entry's inputs, puts the stack and
-// the locals in place, jumps to where the entry starts. Null with an exception set on failure.
+// A function object that runs `entry` in plain Python: takes the entry's inputs (their list, if it
+// moves them), puts the stack and the locals in place, jumps to where the entry starts. Null with
+// an exception set on failure.
 Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals);
 
-// The entry point at which `frame` goes on at `pc` with these entries on its stack (true: NULL).
-EntryPoint resumeEntry(const FrameState& frame, int32_t pc, std::vector<bool> stackIsNull);
+// The entry point at which code goes on at `pc` with these entries on its stack (true: NULL) and
+// these locals.
+EntryPoint resumeEntry(const CodePtr& code, int32_t pc, std::vector<bool> stackIsNull,
+                       std::vector<int32_t> locals);
 
 }  // namespace armature

@@ -1,6 +1,7 @@
 // A function that goes on in the middle of another, in plain Python: the original instructions
 // behind a prologue that puts the stack and the locals in place.
 #include "codegen/py_codegen.h"
+#include "core/checked.h"
 
 namespace armature {
 
@@ -48,25 +49,50 @@ Code emptyLike(const Code& original) {
   return code;
 }
 
-void addParameters(Code& code, int32_t count) {
-  code.argumentCount = code.positionalOnlyCount = count;
-  for (int32_t i = 0; i < count; ++i) {
-    std::string name = "___input" + std::to_string(i);
+// Locals for the inputs, which are the parameters, or come behind one that is their list.
+void addInputs(Code& code, const EntryPoint& entry) {
+  auto count = static_cast<int32_t>(entry.inputCount());
+  code.argumentCount = code.positionalOnlyCount = entry.movesInputs ? 1 : count;
+  auto add = [&](const std::string& name) {
     code.locals.push_back(
         {Ref<>::steal(PyUnicode_InternFromString(name.c_str())), LocalKind::Local});
-  }
+  };
+  if (entry.movesInputs) add("___inputs");
+  for (int32_t i = 0; i < count; ++i) add("___input" + std::to_string(i));
 }
 
-// A function that calls `inner` with its own arguments, of which the one at `cell` is the cell of
+// Takes the inputs out of their list, so that nothing else holds them.
+void takeInputs(Code& code, const EntryPoint& entry, std::vector<Instruction>& instructions) {
+  auto count = static_cast<int32_t>(entry.inputCount());
+  instructions.push_back({Opcode::LOAD_FAST, 0});
+  instructions.push_back({Opcode::UNPACK_SEQUENCE, count});
+  for (int32_t i = 0; i < count; ++i) instructions.push_back({Opcode::STORE_FAST, 1 + i});
+  instructions.push_back({Opcode::LOAD_FAST, 0});
+  instructions.push_back({Opcode::LOAD_CONST, static_cast<int32_t>(code.constants.size())});
+  code.constants.push_back(checked(PySlice_New(nullptr, nullptr, nullptr)));
+  instructions.push_back({Opcode::DELETE_SUBSCR, 0});
+}
+
+// A function that calls `inner` with its own arguments, of which the input `cell` is the cell of
 // inner's only free variable.
-Ref<PyCodeObject> withClosure(const Code& original, Ref<PyCodeObject> inner, int32_t parameters,
-                              int32_t cell) {
+Ref<PyCodeObject> withClosure(const EntryPoint& entry, Ref<PyCodeObject> inner, int32_t cell) {
+  const Code& original = *entry.code;
   Code code = emptyLike(original);
-  addParameters(code, parameters);
+  addInputs(code, entry);
   code.constants.push_back(Ref<>::steal(reinterpret_cast<PyObject*>(inner.release())));
-  code.instructions = {{Opcode::RESUME, 0},       {Opcode::PUSH_NULL, 0},
-                       {Opcode::LOAD_FAST, cell}, {Opcode::BUILD_TUPLE, 1},
-                       {Opcode::LOAD_CONST, 0},   {Opcode::MAKE_FUNCTION, 0x08}};
+  code.constants.push_back(checked(PyLong_FromLong(cell)));
+  code.instructions = {{Opcode::RESUME, 0}, {Opcode::PUSH_NULL, 0}};
+  if (entry.movesInputs) {
+    code.instructions.push_back({Opcode::LOAD_FAST, 0});
+    code.instructions.push_back({Opcode::LOAD_CONST, 1});
+    code.instructions.push_back({Opcode::BINARY_SUBSCR, 0});
+  } else {
+    code.instructions.push_back({Opcode::LOAD_FAST, cell});
+  }
+  code.instructions.push_back({Opcode::BUILD_TUPLE, 1});
+  code.instructions.push_back({Opcode::LOAD_CONST, 0});
+  code.instructions.push_back({Opcode::MAKE_FUNCTION, 0x08});
+  int32_t parameters = code.argumentCount;
   for (int32_t i = 0; i < parameters; ++i) code.instructions.push_back({Opcode::LOAD_FAST, i});
   code.instructions.push_back({Opcode::CALL, parameters});
   code.instructions.push_back({Opcode::RETURN_VALUE, 0});
@@ -82,8 +108,9 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
   Code code = emptyLike(original);
   code.constants = original.constants;
   code.names = original.names;
-  auto parameters = static_cast<int32_t>(entry.inputCount());
-  addParameters(code, parameters);
+  addInputs(code, entry);
+  auto parameters = static_cast<int32_t>(code.locals.size());
+  int32_t firstInput = entry.movesInputs;
   // Cells arrive as cell objects, whatever kind of local they were.
   for (const LocalVariable& local : original.locals) {
     code.locals.push_back({local.name, LocalKind::Local});
@@ -96,9 +123,14 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
     prologue.push_back({Opcode::COPY_FREE_VARS, 1});
   }
   prologue.push_back({Opcode::RESUME, 0});
+  if (entry.movesInputs) takeInputs(code, entry, prologue);
+  auto move = [&](int32_t input) {
+    prologue.push_back({Opcode::LOAD_FAST, firstInput + input});
+    prologue.push_back({Opcode::DELETE_FAST, firstInput + input});
+  };
   auto stackInputs = static_cast<int32_t>(entry.inputCount() - entry.locals.size());
   for (size_t i = 0; i < entry.locals.size(); ++i) {
-    prologue.push_back({Opcode::LOAD_FAST, stackInputs + static_cast<int32_t>(i)});
+    move(stackInputs + static_cast<int32_t>(i));
     prologue.push_back({Opcode::STORE_FAST, parameters + entry.locals[i]});
   }
   int32_t input = 0;
@@ -106,7 +138,7 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
     if (isNull) {
       prologue.push_back({Opcode::PUSH_NULL, 0});
     } else {
-      prologue.push_back({Opcode::LOAD_FAST, input++});
+      move(input++);
     }
   }
   // super() takes the first local of its caller, which nothing else needs any more.
@@ -132,7 +164,7 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
   code.indexRegions();
   Ref<PyCodeObject> lowered = lower(code);
   if (lowered && classCell >= 0) {
-    lowered = withClosure(original, std::move(lowered), parameters, classCell);
+    lowered = withClosure(entry, std::move(lowered), classCell);
   }
   if (!lowered) return nullptr;
   return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(lowered.get()), globals));

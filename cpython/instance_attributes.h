@@ -27,6 +27,11 @@ inline bool hasInstanceDict(const PyTypeObject* type) {
   return type->tp_flags & Py_TPFLAGS_MANAGED_DICT || type->tp_dictoffset != 0;
 }
 
+// Do instances of the type keep their attributes inline until somebody asks for their dict?
+inline bool keepsInlineValues(const PyTypeObject* type) {
+  return type->tp_flags & Py_TPFLAGS_MANAGED_DICT;
+}
+
 // Where the object keeps its __dict__; null if its type gives it none. Without creating the dict:
 // the place may hold null, and the attributes then lie in `inlineValue`.
 inline PyObject** instanceDictPlace(BorrowedRef<> object) {

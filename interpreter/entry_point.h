@@ -19,6 +19,9 @@ struct EntryPoint {
   std::vector<int32_t> locals;
   // For each of `locals`: it holds a cell object.
   std::vector<bool> localIsCell;
+  // Code from here on may let go of an input before its frame ends. Such inputs come in a list,
+  // which nothing but the call holds, and which generated code empties when it has them.
+  bool movesInputs = false;
 
   bool isFunctionStart() const { return start == 0; }
   size_t inputCount() const {
@@ -26,6 +29,8 @@ struct EntryPoint {
     for (bool isNull : stackIsNull) count += !isNull;
     return count;
   }
+  // What a call passes to generated code before the captures: the inputs, and their list.
+  size_t argumentCount() const { return inputCount() + movesInputs; }
   bool operator==(const EntryPoint&) const = default;
 };
 

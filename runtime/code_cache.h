@@ -29,14 +29,15 @@ class CodeCache {
   // What to do for these inputs.
   enum class Action : uint8_t { Run, Plain, Compiled, Error };
   // Finds, or makes, the entry for the inputs. Run: `function` is to be called with the inputs
-  // followed by `captures` (which has room for captureCapacity() objects, all borrowed).
+  // (and their list, if the entry moves them) followed by `captures` (which has room for
+  // captureCapacity() objects, all borrowed).
   // Compiled: there is a new entry; ask again, with as much room as there must be now.
   // Error: a Python exception is set. Throws nothing of ours.
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
               size_t& captureCount);
   size_t captureCapacity() const { return captureCapacity_; }
   // Goes on with a call whose graph failed after it had changed something: what the function
-  // returns. Null with an exception set, which is the failure's own if it cannot be gone on.
+  // returns. `inputs` has all arguments of the entry in its slots. Null with an exception set, which is the failure's own if it cannot be gone on.
   PyObject* goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure);
 
   const EntryPoint& entry() const { return entry_; }

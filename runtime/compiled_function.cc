@@ -43,20 +43,23 @@ CompiledObject* compiled(PyObject* object) { return reinterpret_cast<CompiledObj
 // A call's inputs and captures stand side by side: they are the generated function's arguments.
 constexpr size_t kInlineSlots = 24;
 
-// Runs the cache over bound inputs. `slots` has room for inputs and `capacity` captures; `plain`
-// runs the function as it is.
+// Runs the cache over bound inputs. `slots` has the entry's arguments; `plain` runs the function as
+// it is.
 template <class Plain>
-PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, size_t inputCount,
-                    Plain plain) {
+PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, Plain plain) {
+  size_t count = slots.size();
+  size_t inputCount = count - cache.entry().movesInputs;
   for (;;) {
-    slots.resize(inputCount + cache.captureCapacity() + 1);
+    slots.resize(count + cache.captureCapacity() + 1);
     FrameLocalsMapping inputs{slots.data(), cache.inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
-    switch (cache.find(inputs, slots.data() + inputCount, function, captureCount)) {
+    switch (cache.find(inputs, slots.data() + count, function, captureCount)) {
       case CodeCache::Action::Run: {
+        // An input list may be empty when this returns; not so if it returns the marker, since the
+        // graph is called first.
         PyObject* result =
-            PyObject_Vectorcall(function.get(), slots.data(), inputCount + captureCount, nullptr);
+            PyObject_Vectorcall(function.get(), slots.data(), count + captureCount, nullptr);
         // The marker, made on its first use, cannot be made while an exception is set.
         if (!result || result != graphFailure()) return result;
         Py_DECREF(result);
@@ -170,16 +173,25 @@ PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size
                 slots.data(), temporaries)) {
     return PyErr_Occurred() ? nullptr : plain();
   }
-  return runCached(*cache, slots, inputCount, plain);
+  return runCached(*cache, slots, plain);
 }
 
 PyObject* callResumeUnguarded(PyObject* self, PyObject* const* arguments, size_t flags,
                               PyObject* keywordNames) {
   CompiledObject* object = compiled(self);
   std::shared_ptr<CodeCache> cache = object->state->cache;
-  size_t inputCount = cache->entry().inputCount();
-  if (keywordNames || PyVectorcall_NARGS(flags) != static_cast<Py_ssize_t>(inputCount)) {
+  const EntryPoint& entry = cache->entry();
+  size_t inputCount = entry.inputCount();
+  size_t parameters = entry.movesInputs ? 1 : inputCount;
+  if (keywordNames || PyVectorcall_NARGS(flags) != static_cast<Py_ssize_t>(parameters)) {
     PyErr_Format(PyExc_TypeError, "this resume function takes exactly %zu positional arguments",
+                 parameters);
+    return nullptr;
+  }
+  PyObject* list = entry.movesInputs ? arguments[0] : nullptr;
+  if (list &&
+      (!PyList_CheckExact(list) || PyList_GET_SIZE(list) != static_cast<Py_ssize_t>(inputCount))) {
+    PyErr_Format(PyExc_TypeError, "this resume function takes a list of exactly %zu inputs",
                  inputCount);
     return nullptr;
   }
@@ -188,11 +200,13 @@ PyObject* callResumeUnguarded(PyObject* self, PyObject* const* arguments, size_t
       object->function = plainFunction(cache->entry(), cache->globals()).release();
       if (!object->function) return nullptr;
     }
-    return PyObject_Vectorcall(object->function, arguments, inputCount, nullptr);
+    return PyObject_Vectorcall(object->function, arguments, parameters, nullptr);
   };
   if (runsPlain() || isWatched(*cache->settings()->engine)) return plain();
-  llvm::SmallVector<PyObject*, kInlineSlots> slots(arguments, arguments + inputCount);
-  return runCached(*cache, slots, inputCount, plain);
+  PyObject* const* inputs = list ? PySequence_Fast_ITEMS(list) : arguments;
+  llvm::SmallVector<PyObject*, kInlineSlots> slots(inputs, inputs + inputCount);
+  if (list) slots.push_back(list);
+  return runCached(*cache, slots, plain);
 }
 
 // A vectorcallfunc out of which no C++ exception comes.

@@ -143,7 +143,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
 }
 
 PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure) {
-  std::vector<PyObject*> arguments(inputs.slots, inputs.slots + inputs.count);
+  std::vector<PyObject*> arguments(inputs.slots, inputs.slots + entry_.argumentCount());
   Ref<> function;
   try {
     std::vector<PyObject*> captures;

@@ -238,13 +238,40 @@ arguments = (1, 2, 3)
 )");
   ASSERT_EQ(generated.resumed().size(), 1u);
   const EntryPoint& entry = generated.resumed()[0];
-  // The result of print() is on the stack; `alive` and `c` are locals.
-  EXPECT_EQ(entry.stackIsNull, std::vector<bool>{false});
+  // The result of print() is dropped at once; `alive` and `c` are locals.
+  EXPECT_TRUE(entry.stackIsNull.empty());
+  EXPECT_FALSE(entry.movesInputs);
   ASSERT_EQ(entry.locals.size(), 2u);
   EXPECT_STREQ(PyUnicode_AsUTF8(entry.code->locals[entry.locals[0]].name.get()), "c");
   EXPECT_STREQ(PyUnicode_AsUTF8(entry.code->locals[entry.locals[1]].name.get()), "alive");
-  EXPECT_EQ(entry.code->instructions[entry.start].opcode, Opcode::POP_TOP);
+  EXPECT_EQ(entry.code->instructions[entry.start - 1].opcode, Opcode::POP_TOP);
   EXPECT_EQ(generated.call(), "(3, 3)");
+}
+
+TEST(PyCodegen, MovesInputsThatMayEndBeforeTheirFrame) {
+  GeneratedFunction generated(R"(
+def f(a):
+    b = [a]
+    print('', end='')
+    a = None
+    return b
+arguments = (1,)
+)");
+  ASSERT_EQ(generated.resumed().size(), 1u);
+  // What is in `a` is the caller's; the list is not read by another name.
+  EXPECT_FALSE(generated.resumed()[0].movesInputs);
+  GeneratedFunction rebound(R"(
+def f(a):
+    b = [a]
+    print(b, end='')
+    c = len(b)
+    b = None
+    return c
+arguments = ('',)
+)");
+  ASSERT_EQ(rebound.resumed().size(), 1u);
+  EXPECT_TRUE(rebound.resumed()[0].movesInputs);
+  EXPECT_EQ(rebound.call(), "1");
 }
 
 TEST(PyCodegen, ResumesEachFrameInnermostFirst) {
@@ -294,8 +321,10 @@ arguments = (4,)
   Ref<> function = plainFunction(generated.resumed()[0], generated.trace().globals());
   ASSERT_TRUE(function);
   // The first item, what the call returned, and the live local.
-  Ref<> result = Ref<>::steal(PyObject_CallFunction(function.get(), "ssi", "first", "called", 9));
+  Ref<> inputs = Ref<>::steal(Py_BuildValue("[ssi]", "first", "called", 9));
+  Ref<> result = Ref<>::steal(PyObject_CallOneArg(function.get(), inputs.get()));
   ASSERT_TRUE(result);
+  EXPECT_EQ(PyList_GET_SIZE(inputs.get()), 0);
   Ref<> text = Ref<>::steal(PyObject_Repr(result.get()));
   EXPECT_STREQ(PyUnicode_AsUTF8(text.get()), "['first', 'called', 9]");
 }

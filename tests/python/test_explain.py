@@ -30,7 +30,7 @@ def test_explanation(capsys):
     assert reason.hints
     first, second = found.translations
     assert "y = x * 2" in first.graph and "relu" in second.graph
-    assert first.line == LINE and second.line == LINE + 2
+    assert first.line == LINE and second.line == LINE + 3
     assert "CALL" in first.bytecode
     assert any("TENSOR_MATCH: L['x']" in guard for guard in found.guards)
     assert 0 < found.compile_seconds < 10

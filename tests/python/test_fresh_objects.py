@@ -1,4 +1,4 @@
-"""Tuples and functions that are made anew for each call: which object is it, and is it a new one?"""
+"""Tuples and functions that are made anew for each call: which is it, and is it a new one?"""
 
 import armature
 import pytest

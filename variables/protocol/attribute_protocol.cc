@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -342,7 +343,13 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
     Value key = Value::constant(name);
     if (value) return dict->set(translator, key, value);
     if (dict->remove(translator, key)) return true;
-    translator.raise(PyExc_AttributeError, "%U", name);
+    // CPython's words depend on where the object keeps its attributes. Where it has them inline, it
+    // has a dict only if somebody asked for it.
+    if (cpython::keepsInlineValues(type)) {
+      noAttribute(translator, object, name);
+    } else {
+      translator.raise(PyExc_AttributeError, "%U", name);
+    }
     return false;
   }
   if (found.object) {

@@ -44,7 +44,10 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
   if (!index) return false;
   result = PyNumber_AsSsize_t(index.object(), overflow);
   if (result != -1 || !PyErr_Occurred()) return true;
-  translator.raiseFromPython();
+  // The message names the type of the value, not of what its __index__ gave.
+  PyErr_Clear();
+  translator.raise(overflow, "cannot fit '%.200s' into an index-sized integer",
+                   typeOf(value)->tp_name);
   return false;
 }
 

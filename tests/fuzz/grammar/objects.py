@@ -51,7 +51,7 @@ def special_number(w: Writer) -> str:
         f"{thing}[{value}]",
         f"({thing} + {value})",
         f"({value} + {thing})",
-        f"int(hash({thing}) == hash({thing}))",
+        f"(lambda o: int(hash(o) == hash(o)))({thing})",
         f"int({thing})",
         f"sum({thing})",
     )

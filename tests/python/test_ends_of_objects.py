@@ -1,0 +1,346 @@
+"""Objects die when plain Python lets them: across graph breaks too, and when something raises.
+
+``alive()`` says which of the watched objects live. It is called in the function, where it breaks
+the graph, and after it.
+"""
+
+# Assignments and expressions of which nothing comes are what is tested.
+# ruff: noqa: B018, F841
+
+import gc
+import sys
+import weakref
+
+import armature
+import pytest
+
+WATCHED = []
+LOG = []
+KEPT = None
+
+
+class Thing:
+    def __init__(self, name="thing", *held):
+        self.name = name
+        self.held = held
+
+
+class Noisy:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        LOG.append(f"del {self.name}")
+
+
+@armature.disable
+def alive():
+    return [reference() is not None for reference in WATCHED]
+
+
+@armature.disable
+def make(name):
+    return watch(Thing(name))
+
+
+@armature.disable
+def same(thing):
+    return thing
+
+
+@armature.disable
+def fail():
+    raise ValueError("as it should")
+
+
+def watch(thing):
+    WATCHED.append(weakref.ref(thing))
+    return thing
+
+
+def watched_temporary():
+    watch(Thing())
+    return alive()
+
+
+def deleted_local():
+    thing = watch(Thing())
+    before = alive()
+    del thing
+    return before, alive()
+
+
+def local_that_is_not_read_again():
+    thing = watch(Thing())
+    other = watch(Thing())
+    before = alive()
+    LOG.append(len(before))
+    other = None
+    return before, alive(), other
+
+
+def overwritten_local():
+    thing = watch(Thing(1))
+    first = alive()
+    thing = watch(Thing(2))
+    second = alive()
+    thing = thing.name
+    return first, second, alive(), thing
+
+
+def loop():
+    seen = []
+    for i in range(3):
+        thing = watch(Thing(i))
+        seen.append(alive())
+    return seen, thing.name
+
+
+def results_of_python():
+    thing = make(1)
+    make(2)
+    seen = [alive()]
+    thing = same(thing)
+    seen.append(alive())
+    same(make(3)).name
+    seen.append(alive())
+    thing = same(None)
+    seen.append(alive())
+    return seen
+
+
+def argument_of_an_inlined_function():
+    def inner(thing):
+        watch(thing)
+        LOG.append(alive())
+        thing = None
+        return alive()
+
+    return inner(Thing()), alive()
+
+
+def local_of_an_inlined_function():
+    def inner():
+        thing = watch(Thing())
+        return alive()
+
+    first = inner()
+    return first, alive()
+
+
+def two_levels():
+    def inner(thing):
+        other = watch(Thing())
+        LOG.append(alive())
+        return thing
+
+    def middle(thing):
+        result = inner(watch(thing))
+        LOG.append(alive())
+        thing = None
+        return result
+
+    result = middle(Thing())
+    LOG.append(alive())
+    del result
+    return alive()
+
+
+def held_by_another():
+    outer = Thing("outer", watch(Thing("inner")))
+    seen = [alive()]
+    outer.held = ()
+    seen.append(alive())
+    return seen, outer.name
+
+
+def held_by_a_global():
+    global KEPT
+    KEPT = watch(Thing())
+    seen = [alive()]
+    KEPT = None
+    seen.append(alive())
+    return seen
+
+
+def closure():
+    thing = watch(Thing())
+
+    def read():
+        return thing
+
+    seen = [alive(), read() is thing]
+    watch(read)
+    thing = None
+    seen.append(alive())
+    del read
+    seen.append(alive())
+    return seen
+
+
+def operands_on_the_stack():
+    return [watch(Thing()).name, alive(), (watch(Thing()), alive())[1], alive()]
+
+
+def unpacked():
+    first, *rest = same((watch(Thing(1)), watch(Thing(2)), watch(Thing(3))))
+    seen = [alive()]
+    rest.pop()
+    seen.append(alive())
+    first = rest = None
+    seen.append(alive())
+    return seen, first, rest
+
+
+def finalizers():
+    noisy = Noisy(1)
+    LOG.append("made")
+    same(1)
+    noisy = None
+    same(1)
+    LOG.append("dropped")
+    Noisy("temporary")
+    LOG.append("after")
+    other = Noisy(2)
+    same(1)
+    LOG.append("before the end")
+    return noisy
+
+
+def finalizer_that_a_loop_runs():
+    for i in range(3):
+        noisy = Noisy(i)
+        LOG.append(f"turn {i}")
+        same(1)
+    return noisy.name
+
+
+def raises():
+    watch(Thing())
+    fail()
+
+
+def raises_in_an_inlined_function():
+    def inner(thing):
+        watch(Thing())
+        thing = None
+        fail()
+
+    inner(watch(Thing()))
+
+
+def raises_with_a_local():
+    thing = watch(Thing())
+    watch(Thing())
+    LOG.append(thing.name)
+    fail()
+
+
+def raises_a_type_error():
+    watch(Thing())
+    1 + "a"
+
+
+def caught():
+    watch(Thing())
+    try:
+        fail()
+    except ValueError as error:
+        seen = alive()
+        error = None
+    return seen, alive()
+
+
+PROGRAMS = [
+    watched_temporary,
+    deleted_local,
+    local_that_is_not_read_again,
+    overwritten_local,
+    loop,
+    results_of_python,
+    argument_of_an_inlined_function,
+    local_of_an_inlined_function,
+    two_levels,
+    held_by_another,
+    held_by_a_global,
+    closure,
+    operands_on_the_stack,
+    unpacked,
+    finalizers,
+    finalizer_that_a_loop_runs,
+    raises,
+    raises_in_an_inlined_function,
+    raises_with_a_local,
+    raises_a_type_error,
+    caught,
+]
+
+
+def outcome(function):
+    """What it returns or raises, what was alive with the exception and after it, and the log."""
+    WATCHED.clear()
+    LOG.clear()
+    try:
+        seen = [function()]
+    except (ValueError, TypeError) as error:
+        seen = [str(error), alive()]
+        del error
+    return seen, alive(), LOG[:]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_objects_die_as_in_plain_python(program):
+    gc.disable()
+    try:
+        expected = outcome(program)
+        compiled = armature.compile(program)
+        for _ in range(3):
+            assert outcome(compiled) == expected
+    finally:
+        gc.enable()
+
+
+def test_inputs_of_a_graph_that_fails_behind_a_break():
+    """The list in which they came is whole as long as the call may begin again."""
+    import torch
+
+    def f(x, index):
+        y = same(x)
+        for _ in range(2):
+            z = y * 2
+            y = z[index]
+            LOG.append("after")
+            y = same(y)
+        return y
+
+    def run(function, index):
+        LOG.clear()
+        try:
+            return function(torch.ones(3, 3), torch.tensor(index)).tolist(), LOG[:]
+        except IndexError as error:
+            return str(error), LOG[:]
+
+    compiled = armature.compile(f)
+    for index in ([0, 1], [2], [7], [0], [9], [1, 1]):
+        assert run(compiled, index) == run(f, index)
+
+
+def test_a_resume_function_in_plain_python():
+    """A trace function sees the program run as it is, from where the break was."""
+    seen = []
+
+    def f(n):
+        thing = watch(Thing())
+        same(n)
+        sys.settrace(lambda *args: None)
+        try:
+            thing = None
+            seen.append(alive())
+        finally:
+            sys.settrace(None)
+        return seen.pop()
+
+    WATCHED.clear()
+    expected = f(1)
+    WATCHED.clear()
+    assert armature.compile(f)(1) == expected
