@@ -1,6 +1,5 @@
 #include "libraries/torch/grad_modes.h"
 
-#include "libraries/torch/torch_module.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/protocol/object_protocol.h"
@@ -83,16 +82,19 @@ Value isGradEnabled(Translator& translator, const Value&, CallArguments& argumen
 }  // namespace
 
 void registerGradModes() {
-  PyObject* torch = TorchModule::get()->torch.get();
-  auto add = [&](const char* name, BuiltinHandler handler) {
-    PyObject* type = PyObject_GetAttrString(torch, name);
-    if (type) registerObjectHandler(type, handler);
-    PyErr_Clear();
+  // From where they are defined: torch.no_grad may be what a program has put there.
+  auto add = [](const char* module, const char* name, BuiltinHandler handler) {
+    PyObject* home = PyDict_GetItemString(PyImport_GetModuleDict(), module);
+    PyObject* found = home ? PyDict_GetItemString(PyModule_GetDict(home), name) : nullptr;
+    if (found && (PyType_Check(found) || PyCFunction_Check(found))) {
+      registerObjectHandler(found, handler);
+    }
   };
-  add("no_grad", makeMode<false>);
-  add("enable_grad", makeMode<true>);
-  add("set_grad_enabled", makeSetGradEnabled);
-  add("is_grad_enabled", isGradEnabled);
+  constexpr const char* kModes = "torch.autograd.grad_mode";
+  add(kModes, "no_grad", makeMode<false>);
+  add(kModes, "enable_grad", makeMode<true>);
+  add(kModes, "set_grad_enabled", makeSetGradEnabled);
+  add("torch._C", "is_grad_enabled", isGradEnabled);
 }
 
 }  // namespace armature

@@ -48,3 +48,28 @@ def test_the_import_function():
         "builtins.__import__ = real",
         "entry()",
     )
+
+
+def test_functions_of_torch_replaced_before_the_first_trace():
+    source = """
+        import torch
+        import armature
+
+        class Mode:
+            def __enter__(self): print("enter")
+            def __exit__(self, *error): print("exit")
+
+        def entry(x):
+            with torch.no_grad():
+                y = x * 2
+            return y.requires_grad, torch.is_grad_enabled(), torch.relu(x)
+
+        compiled = armature.compile(entry)
+        x = torch.ones(1, requires_grad=True)
+        originals = torch.no_grad, torch.is_grad_enabled, torch.relu
+        torch.no_grad, torch.is_grad_enabled, torch.relu = Mode, lambda: "mine", lambda x: "mine"
+        assert compiled(x) == entry(x) == (True, "mine", "mine")
+        torch.no_grad, torch.is_grad_enabled, torch.relu = originals
+        assert compiled(x)[:2] == entry(x)[:2] == (False, True)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(source)], check=True)
