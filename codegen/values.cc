@@ -4,6 +4,7 @@
 #include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "core/fault_injection.h"
+#include "variables/constants/constant.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -61,12 +62,9 @@ void PyCodegen::load(const Value& value) {
     return;
   }
   if (value.isConstant()) {
-    // A tuple or frozenset that came in is that very object in each call.
     PyObject* object = value.object();
-    bool hasIdentity = (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) ||
-                       (PyFrozenSet_CheckExact(object) && PySet_GET_SIZE(object) > 0);
     llvm::ArrayRef<const Source*> sources;
-    if (hasIdentity) sources = translator_.constantSources(object);
+    if (isComposite(object)) sources = translator_.constantSources(object);
     if (!sources.empty()) return loadSource(sources.front());
     assembler_.emitLoadConst(object);
     return;

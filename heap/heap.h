@@ -17,6 +17,7 @@
 
 #include "core/ref.h"
 #include "core/trail.h"
+#include "cpython/special_slots.h"
 #include "guards/guard.h"
 #include "sources/source.h"
 
@@ -55,9 +56,8 @@ class Heap {
   Found lookup(PyTypeObject* type, const char* name);
   // What super(after, …) finds for an object of the type.
   Found lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name);
-  // Does the type define the special method, so that the C slots it stands for are filled? For
-  // immutable types `slot` says so, which may be filled without a name for it.
-  bool hasSpecial(PyTypeObject* type, const char* name, bool slot);
+  // Does the type define the special method, so that the C slot is filled?
+  bool hasSpecial(PyTypeObject* type, cpython::SpecialSlot slot);
   // Does the type have what `base` has under that name: does it inherit it unchanged?
   bool inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name);
   // Is `base` in the MRO of the type?

@@ -93,8 +93,9 @@ Found Heap::lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name)
   return find(type, after, name);
 }
 
-bool Heap::hasSpecial(PyTypeObject* type, const char* name, bool slot) {
-  return cpython::isImmutable(type) ? slot : static_cast<bool>(lookup(type, name));
+bool Heap::hasSpecial(PyTypeObject* type, cpython::SpecialSlot slot) {
+  if (cpython::isImmutable(type)) return cpython::fillsSlot(type, slot);
+  return static_cast<bool>(lookup(type, cpython::nameOf(slot)));
 }
 
 bool Heap::inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name) {

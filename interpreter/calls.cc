@@ -243,9 +243,8 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   Value& positional = frame.peek(hasKeywords ? 2 : 1);
   realizeOperand(frame, hasKeywords ? 2 : 1);
   PyTypeObject* type = typeOf(positional);
-  PySequenceMethods* sequence = type->tp_as_sequence;
-  if (!heap.hasSpecial(type, "__iter__", type->tp_iter) &&
-      !heap.hasSpecial(type, "__getitem__", sequence && sequence->sq_item)) {
+  if (!heap.hasSpecial(type, cpython::SpecialSlot::Iter) &&
+      !heap.hasSpecial(type, cpython::SpecialSlot::Item)) {
     throw GraphBreak(GraphBreakKind::UnpackedNotIterable, describe(positional));
   }
   if (!iterateInto(*this, positional, arguments.values)) return false;
@@ -284,7 +283,7 @@ bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instru
     ValueVector cells;
     if (!iterateInto(*this, frame.peek(next++), cells)) return false;
     for (const Value& cell : cells) {
-      function->closure.push_back(llvm::cast<NewCellVariable>(cell.tracker()));
+      function->closure.push_back(requireKind<NewCellVariable>(cell));
     }
   }
   if (instruction.argument & 0x04) function->annotations = frame.peek(next++);

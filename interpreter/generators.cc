@@ -127,7 +127,7 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
       heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     Value cause = takeException();
     raise(PyExc_RuntimeError, "generator raised StopIteration");
-    auto* error = llvm::cast<ExceptionVariable>(exception().tracker());
+    auto* error = requireKind<ExceptionVariable>(exception());
     error->cause = error->context = cause;
     error->suppressContext = true;
     return Value();

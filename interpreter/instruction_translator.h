@@ -133,7 +133,7 @@ class InstructionTranslator : public Translator {
   bool attributeOperation(Frame& frame, const Instruction& instruction);
   bool subscriptOperation(Frame& frame, const Instruction& instruction);
   bool operatorInstruction(Frame& frame, const Instruction& instruction);
-  bool raisedBecauseNotIterable(const Value& value) const;
+  bool raisedBecauseNotIterable(const Value& value);
   bool buildContainer(Frame& frame, const Instruction& instruction);
   bool extendContainer(Frame& frame, const Instruction& instruction);
   bool formatInstruction(Frame& frame, const Instruction& instruction);

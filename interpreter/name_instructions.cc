@@ -76,7 +76,7 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
     frame.push(Value(local));
     return true;
   }
-  auto* cell = llvm::cast<NewCellVariable>(local.tracker());
+  auto* cell = requireKind<NewCellVariable>(local);
   switch (instruction.opcode) {
     case Opcode::STORE_DEREF:
       cell->store(*this, frame.peek(1));

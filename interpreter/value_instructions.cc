@@ -16,7 +16,7 @@ template <class Kind>
 Kind* containerAt(Translator& translator, Frame& frame, int32_t n) {
   Value& value = frame.peek(n);
   translator.realize(value);
-  return llvm::cast<Kind>(value.tracker());
+  return requireKind<Kind>(value);
 }
 
 }  // namespace
@@ -77,11 +77,12 @@ bool InstructionTranslator::operatorInstruction(Frame& frame, const Instruction&
 
 // Whether the pending exception is a TypeError of iterating over a value whose type says nothing of
 // iteration: CPython then names the construct instead.
-bool InstructionTranslator::raisedBecauseNotIterable(const Value& value) const {
+bool InstructionTranslator::raisedBecauseNotIterable(const Value& value) {
   PyTypeObject* type = typeOf(value);
   return exceptionPending() &&
          PyType_IsSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_TypeError)) &&
-         !type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item);
+         !heap.hasSpecial(type, cpython::SpecialSlot::Iter) &&
+         !heap.hasSpecial(type, cpython::SpecialSlot::Item);
 }
 
 bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& instruction) {

@@ -114,4 +114,15 @@ Kind* trackerOf(const Value& value) {
   return Kind::classof(tracker) ? static_cast<Kind*>(tracker) : nullptr;
 }
 
+[[noreturn]] void breakOnOtherKind(const Value& value);
+
+// As above, but a graph break where the value is something else: an object of the type which the
+// trace does not look into, or one of a subclass.
+template <class Kind>
+Kind* requireKind(const Value& value) {
+  if (Kind* tracker = trackerOf<Kind>(value)) [[likely]]
+    return tracker;
+  breakOnOtherKind(value);
+}
+
 }  // namespace armature

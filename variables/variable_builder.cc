@@ -243,7 +243,7 @@ Value VariableBuilder::buildFunction() {
           closureSource ? translator_.sources->item(SourceKind::TupleItem, closureSource, i)
                         : nullptr;
       Value cell = VariableBuilder(translator_, cellSource, PyTuple_GET_ITEM(closure, i)).build();
-      variable->closure.push_back(llvm::cast<NewCellVariable>(cell.tracker()));
+      variable->closure.push_back(requireKind<NewCellVariable>(cell));
     }
   }
   return variable;

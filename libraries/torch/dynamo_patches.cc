@@ -29,7 +29,7 @@ PyObject* innerCode(PyObject* dict, const char* outer, const char* inner) {
 // Calls what the free variable `name` of the function holds.
 Value callFreeVariable(Translator& translator, const Value& callable, const char* name,
                        CallArguments& arguments) {
-  auto* function = llvm::cast<UserFunctionVariable>(callable.tracker());
+  auto* function = requireKind<UserFunctionVariable>(callable);
   PyCodeObject* code = cpython::codeOf(function->existing());
   Ref<> names = Ref<>::steal(PyCode_GetFreevars(code));
   size_t count = names ? PyTuple_GET_SIZE(names.get()) : 0;

@@ -59,8 +59,7 @@ const ModuleClass& moduleClass() {
 PyObject* interned(const char* name) { return staticName(name); }
 
 Value callPlainly(Translator& translator, const Value& callable, CallArguments& arguments) {
-  return translator.callUserFunction(llvm::cast<UserFunctionVariable>(callable.tracker()),
-                                     arguments);
+  return translator.callUserFunction(requireKind<UserFunctionVariable>(callable), arguments);
 }
 
 // The instance that a method is called with, if it is one that can be looked into.

@@ -10,6 +10,7 @@ one at which a crash happened.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import faulthandler
 import functools
@@ -29,6 +30,7 @@ import armature
 import torch
 
 LOG: list[Any] = []  # What the special methods of the program have done, in order.
+KEPT: list[Any] = []  # The arguments of a sample's calls, so that none has another's address.
 DEPTH = 20_000
 SPREAD = 10_000_019  # A prime that the number of cases is no multiple of.
 HUGE = 2**70
@@ -469,8 +471,6 @@ def program(body: str) -> str:
 
 def every_text() -> list[str]:
     texts = [program(body) for body in OPERATORS + STATEMENTS]
-    import builtins
-
     for name in sorted(vars(builtins)):
         if name in SKIPPED_BUILTINS or name.startswith("_"):
             continue
@@ -505,7 +505,7 @@ def every_method() -> list[tuple[str, str]]:
             if receiver.__module__ in ("builtins", "collections") and not name.startswith("__"):
                 kind = receiver.__name__
                 holder = "collections." if receiver.__module__ == "collections" else ""
-                if hasattr(__builtins__ if holder == "" else collections, kind):
+                if hasattr(builtins if holder == "" else collections, kind):
                     result.append((value_name, program(f"{holder}{kind}.{name}(b, a)")))
     return result
 
@@ -540,7 +540,7 @@ class Cases:
 
 # Addresses, and the type by which an error names a method, which CPython takes from the method or
 # from the object, as its call goes.
-UNSTABLE = re.compile(r"0x[0-9a-f]{6,}|\b\w+(?=\.\w+\(\) takes )")
+UNSTABLE = re.compile(r"(?s)0x[0-9a-f]{6,}|Exception raised from .*|\b\w+(?=\.\w+\(\) takes )")
 
 
 def fingerprint(roots: list[Any]) -> list[Any]:
@@ -641,6 +641,7 @@ def outcome(fn: Callable[..., Any], makers: Iterable[Callable[[], Any]]) -> list
     """What can be seen of a call, with arguments that are made for it."""
     LOG.clear()
     args = [make() for make in makers]
+    KEPT.append(args)
     LOG.clear()
     printed, out = io.StringIO(), sys.stdout
     result, error = None, None
@@ -672,6 +673,7 @@ def difference(case: Program) -> str | None:
     fn = namespace["f"]
     assert isinstance(fn, types.FunctionType)
     makers = [VALUES[name] for name in names]
+    KEPT.clear()
     expected = outcome(fn, makers)
     if expected != outcome(fn, makers):
         return None  # The program itself is not the same twice: addresses, hashes.

@@ -56,6 +56,21 @@ RULES = [
         "a question to heap/, which guards the answer",
     ),
     Rule(
+        "slots",
+        # The program may give a class of its own a special method, or take it away.
+        r"->tp_(iter|iternext|hash|call|as_number|as_sequence|as_mapping)\b",
+        {"cpython", "guards"},
+        "Heap::hasSpecial(), or fillsSlot() of cpython/ for a type that nothing can change",
+    ),
+    Rule(
+        "kinds",
+        # A value of the program's may always be of another kind: an object of the same type that
+        # the trace does not look into, or of a subclass.
+        r"llvm::cast<|\btrackerOf<\w+>\([^()]*\)->",
+        ALL_ROOMS - {"variables", "interpreter", "libraries"},
+        "requireKind()",
+    ),
+    Rule(
         "libraries",
         # In names and in texts.
         r"(?i)\w*(torch|numpy)\w*",
@@ -112,9 +127,13 @@ def test_the_rule_is_needed_where_it_allows(rule: Rule):
 # A new reference from CPython, taken over unlooked at. `checked()` (core/checked.h) looks; else the
 # variable has to be looked at within the next lines, or the reference is only handed on.
 NEW_REFERENCE = re.compile(
-    r"\bsteal\(\s*(?:reinterpret_cast<[^>]*>\(\s*)?(?:[\w.()]+ \? )?(?!PyException_Get|PyFrame_Get)Py[A-Z]\w+\("
+    r"\bsteal\(\s*(?:reinterpret_cast<[^>]*>\(\s*)?(?:[\w.()]+ \? )?"
+    r"(?!PyException_Get|PyFrame_Get)Py[A-Z]\w+\("
 )
-LOOKED_AT = r"(!{0}\b|\b{0} (&&|\|\||\?)|\(\s*{0}\)|(&&|\|\|) {0}\b|return {0};|{0} = nullptr|\b{0}\.get\(\) ==)"
+LOOKED_AT = (
+    r"(!{0}\b|\b{0} (&&|\|\||\?)|\(\s*{0}\)|(&&|\|\|) {0}\b|return {0};|{0} = nullptr"
+    r"|\b{0}\.get\(\) ==)"
+)
 HANDED_ON = re.compile(
     r"(Ref<[^>]*>::steal\(|(case .*:\s*)?(if \(.*\)\s*)?return .*steal\(|while \(Ref|if \(Ref"
     r"|.*\bset\(\")",

@@ -15,8 +15,8 @@ from differential import compare, observe
 
 _testcapi = pytest.importorskip("_testcapi")
 
-# Whether torch and NumPy themselves survive is not for us to say. CPython 3.11 does not, where there
-# is no memory for a cell that a function starts with (closures, generators).
+# Whether torch and NumPy themselves survive is not for us to say. CPython 3.11 does not, where
+# there is no memory for a cell that a function starts with (closures, generators).
 NAMES = {"global_effects", "containers", "raises", "formatting", "classes", "cycles", "sorting"}
 PROGRAMS = [p for p in fault_injection.PROGRAMS if p.function.__name__ in NAMES]
 # The call has ended before, where nothing comes of so many allocations, one after the other.

@@ -65,7 +65,7 @@ Value issubclass(Translator& translator, const Value&, CallArguments& arguments)
 Value callable(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "callable", arguments, 1, 1)) return Value();
   PyTypeObject* type = typeOf(translator.realized(arguments.values[0]));
-  return Value::boolean(translator.heap.hasSpecial(type, "__call__", type->tp_call));
+  return Value::boolean(translator.heap.hasSpecial(type, cpython::SpecialSlot::Call));
 }
 
 void registerAll() {

@@ -24,8 +24,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   requireOneArgument("int", arguments);
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
-  PyNumberMethods* methods = typeOf(value)->tp_as_number;
-  bool hasInt = translator.heap.hasSpecial(typeOf(value), "__int__", methods && methods->nb_int);
+  bool hasInt = translator.heap.hasSpecial(typeOf(value), cpython::SpecialSlot::Int);
   if (hasInt && slots.nb_int) return slots.nb_int(translator, value);
   if (hasIndex(translator, value)) return toIndex(translator, value);
   static PyObject* const trunc = staticName("__trunc__");
@@ -49,8 +48,7 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.empty()) return Value::steal(checked(PyFloat_FromDouble(0.0)).release());
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
-  PyNumberMethods* methods = typeOf(value)->tp_as_number;
-  if (translator.heap.hasSpecial(typeOf(value), "__float__", methods && methods->nb_float)) {
+  if (translator.heap.hasSpecial(typeOf(value), cpython::SpecialSlot::Float)) {
     return slots.nb_float ? slots.nb_float(translator, value)
                           : unimplemented::unary(translator, value);
   }

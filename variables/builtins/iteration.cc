@@ -143,8 +143,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   }
   if (translator.exceptionPending()) return Value();
   PyTypeObject* type = typeOf(sequence);
-  PySequenceMethods* methods = type->tp_as_sequence;
-  if (!translator.heap.hasSpecial(type, "__getitem__", methods && methods->sq_item) ||
+  if (!translator.heap.hasSpecial(type, cpython::SpecialSlot::Item) ||
       PyType_IsSubtype(type, &PyDict_Type)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
                             typeOf(sequence)->tp_name);

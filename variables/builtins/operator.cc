@@ -95,11 +95,10 @@ Value concat(Translator& translator, const Value&, CallArguments& arguments) {
   if (!cpython::isImmutable(typeOf(left))) {
     throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(left));
   }
-  PySequenceMethods* methods = typeOf(left)->tp_as_sequence;
-  if (methods && methods->sq_concat) {
+  if (cpython::fillsSlot(typeOf(left), cpython::SpecialSlot::Concat)) {
     return binaryOperation(translator, slot, std::move(left), arguments.values[1]);
   }
-  if (!methods || !methods->sq_item) {
+  if (!cpython::fillsSlot(typeOf(left), cpython::SpecialSlot::Item)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object can't be concatenated",
                             typeOf(left)->tp_name);
   }

@@ -39,6 +39,13 @@ bool isConstantObject(PyObject* object) {
   return libraryFunctionTypes().contains(type);
 }
 
+bool isComposite(BorrowedRef<> constant) {
+  PyObject* object = constant;
+  if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object) > 0;
+  if (PyFrozenSet_CheckExact(object)) return PySet_GET_SIZE(object) > 0;
+  return PySlice_Check(object) || PyRange_Check(object);
+}
+
 // Composite constants among Values have been looked through when they were made.
 bool isConstantData(const Value& value) {
   return value.isConstant() && isConstantType(Py_TYPE(value.object()));

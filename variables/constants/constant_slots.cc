@@ -118,6 +118,7 @@ Value constantConcat(Translator& translator, NumberSlot, const Value& left, cons
     if (PyTuple_CheckExact(left.object())) {
       ValueVector items;
       iterateInto(translator, left, items);
+      if (items.empty() && typeOf(right) == &PyTuple_Type) return right;
       items.append(added.begin(), added.end());
       return makeTuple(translator, std::move(items));
     }
@@ -313,16 +314,14 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
 bool constantSetAttribute(Translator& translator, const Value& self, PyObject* name,
                           const Value& value) {
   if (PyModule_CheckExact(self.object())) {
+    Found found = translator.heap.lookup(typeOf(self), name);
+    if (found && translator.heap.isDataDescriptor(found.object)) {
+      throw GraphBreak(GraphBreakKind::AssignmentToClassOrDict, describe(self));
+    }
     DictVariable* dict = translator.moduleDict(PyModule_GetDict(self.object()));
     if (value) return dict->set(translator, Value::constant(name), value);
     if (dict->remove(translator, Value::constant(name))) return true;
     translator.raise(PyExc_AttributeError, "%U", name);
-    return false;
-  }
-  // Immutable: Python refuses, and says how.
-  Ref<> none = Ref<>::create(Py_None);
-  if (isConstant(self.object()) && PyObject_SetAttr(self.object(), name, none.get()) < 0) {
-    translator.raiseFromPython();
     return false;
   }
   throw GraphBreak(GraphBreakKind::AssignmentToCObject, describe(self));
@@ -368,6 +367,14 @@ Value callWithData(Translator& translator, PyObject* callable, const CallArgumen
 
 namespace {
 
+bool isInheritedClassMethod(PyObject* callable) {
+  if (Py_TYPE(callable) != &PyCFunction_Type) return false;
+  PyObject* self = PyCFunction_GET_SELF(callable);
+  return self && PyType_Check(self) &&
+         !cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(self),
+                                cpython::methodDefinition(callable)->ml_name);
+}
+
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
   for (Value& value : arguments.values) translator.realize(value);
@@ -396,9 +403,13 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
           object && object->container && owner != &PyBaseObject_Type) {
         self = object->container;
       }
-      if (trackerOf<OpaqueVariable>(self) && typeOf(self) != owner && owner != &PyBaseObject_Type) {
+      if (trackerOf<OpaqueVariable>(self) && owner != &PyBaseObject_Type) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
+    }
+    // A class method makes an instance of the class by which it is called.
+    if (isInheritedClassMethod(object)) {
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
     }
     return handler(translator, self, arguments);
   }

@@ -23,9 +23,7 @@ class PercentFormatter {
       iterateInto(translator, argument, arguments_);
     } else {
       arguments_.push_back(argument);
-      PyMappingMethods* methods = typeOf(argument)->tp_as_mapping;
-      isMapping_ = translator.heap.hasSpecial(typeOf(argument), "__getitem__",
-                                              methods && methods->mp_subscript);
+      isMapping_ = translator.heap.hasSpecial(typeOf(argument), cpython::SpecialSlot::Subscript);
     }
   }
 

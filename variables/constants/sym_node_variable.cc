@@ -56,7 +56,7 @@ const SymNode* nodeOf(Translator& translator, Value value) {
     return symbolic->node;
   }
   if (isSymbolic(translator, value)) {
-    auto* lazy = llvm::cast<LazyVariable>(value.tracker());
+    auto* lazy = requireKind<LazyVariable>(value);
     PyObject* object = lazy->existing();
     translator.addGuard(lazy->source(), GuardType::TYPE_MATCH,
                         reinterpret_cast<PyObject*>(Py_TYPE(object)));

@@ -44,7 +44,7 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
     factory = translator.realized(arguments.values[0]);
     rest.values.erase(rest.values.begin());
     if (!factory.is(Py_None) &&
-        !translator.heap.hasSpecial(typeOf(factory), "__call__", typeOf(factory)->tp_call)) {
+        !translator.heap.hasSpecial(typeOf(factory), cpython::SpecialSlot::Call)) {
       return translator.raise(PyExc_TypeError, "first argument must be callable or None");
     }
   }

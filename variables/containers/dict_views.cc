@@ -12,9 +12,7 @@ namespace armature {
 
 namespace {
 
-DictViewVariable* viewOf(const Value& value) {
-  return llvm::cast<DictViewVariable>(value.tracker());
-}
+DictViewVariable* viewOf(const Value& value) { return requireKind<DictViewVariable>(value); }
 
 // Views of keys and items behave as sets; views of values do not.
 bool isSetLike(const Value& value) {

@@ -36,11 +36,6 @@ SequenceIteratorVariable::SequenceIteratorVariable(PyTypeObject* type, Value seq
 
 namespace {
 
-template <class Kind>
-Kind* as(const Value& value) {
-  return llvm::cast<Kind>(value.tracker());
-}
-
 Value self(Translator&, const Value& iterator) { return iterator; }
 
 // --- Sequences.
@@ -80,7 +75,7 @@ Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator)
 }
 
 Value sequenceNext(Translator& translator, const Value& value) {
-  auto* iterator = as<SequenceIteratorVariable>(value);
+  auto* iterator = requireKind<SequenceIteratorVariable>(value);
   if (!iterator->sequence) return Value();
   Value item = itemOfSequence(translator, iterator);
   if (item) {
@@ -93,7 +88,7 @@ Value sequenceNext(Translator& translator, const Value& value) {
 
 Value sequenceLengthHint(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__length_hint__", arguments, 0, 0)) return Value();
-  auto* iterator = as<SequenceIteratorVariable>(self);
+  auto* iterator = requireKind<SequenceIteratorVariable>(self);
   if (!iterator->sequence) return Value::integer(0);
   if (iterator->step < 0) return Value::integer(iterator->index + 1);
   int64_t length = armature::length(translator, iterator->sequence);
@@ -105,7 +100,7 @@ Value sequenceLengthHint(Translator& translator, const Value& self, CallArgument
 
 size_t sizeNow(Translator& translator, VariableTracker* container) {
   if (auto* dict = llvm::dyn_cast<DictVariable>(container)) return dict->size(translator);
-  return llvm::cast<SetVariable>(container)->size();
+  return requireKind<SetVariable>(container)->size();
 }
 
 Value changedSize(Translator& translator, DictIteratorVariable* iterator) {
@@ -131,7 +126,7 @@ Value itemOfEntry(Translator& translator, DictViewKind view, const OrderedValueM
 }
 
 Value dictNext(Translator& translator, const Value& value) {
-  auto* iterator = as<DictIteratorVariable>(value);
+  auto* iterator = requireKind<DictIteratorVariable>(value);
   if (iterator->exhausted) return Value();
   if (sizeNow(translator, iterator->container) != iterator->expectedSize) {
     return changedSize(translator, iterator);
@@ -173,7 +168,7 @@ Value dictNext(Translator& translator, const Value& value) {
 // --- enumerate, zip, map, filter.
 
 Value enumerateNext(Translator& translator, const Value& value) {
-  auto* iterator = as<EnumerateVariable>(value);
+  auto* iterator = requireKind<EnumerateVariable>(value);
   Value item = iteratorNext(translator, iterator->iterator);
   if (!item) return item;
   Value count = iterator->count;
@@ -202,7 +197,7 @@ Value checkZipEnd(Translator& translator, ZipVariable* zip, size_t shorter) {
 }
 
 Value zipNext(Translator& translator, const Value& value) {
-  auto* zip = as<ZipVariable>(value);
+  auto* zip = requireKind<ZipVariable>(value);
   if (zip->iterators.empty()) return Value();
   ValueVector items;
   for (size_t i = 0; i < zip->iterators.size(); ++i) {
@@ -217,7 +212,7 @@ Value zipNext(Translator& translator, const Value& value) {
 }
 
 Value mapNext(Translator& translator, const Value& value) {
-  auto* map = as<MapVariable>(value);
+  auto* map = requireKind<MapVariable>(value);
   CallArguments arguments;
   for (const Value& iterator : map->iterators) {
     Value item = iteratorNext(translator, iterator);
@@ -228,7 +223,7 @@ Value mapNext(Translator& translator, const Value& value) {
 }
 
 Value filterNext(Translator& translator, const Value& value) {
-  auto* filter = as<FilterVariable>(value);
+  auto* filter = requireKind<FilterVariable>(value);
   bool byTruth = filter->function.is(Py_None) ||
                  filter->function.is(reinterpret_cast<PyObject*>(&PyBool_Type));
   while (Value item = iteratorNext(translator, filter->iterator)) {

@@ -12,7 +12,7 @@ namespace armature {
 
 namespace {
 
-ListVariable* listOf(const Value& value) { return llvm::cast<ListVariable>(value.tracker()); }
+ListVariable* listOf(const Value& value) { return requireKind<ListVariable>(value); }
 
 Value concatenate(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   ListVariable* list = listOf(left);

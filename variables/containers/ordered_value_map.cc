@@ -1,6 +1,7 @@
 #include "variables/containers/ordered_value_map.h"
 
 #include "core/tuple_hash.h"
+#include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
 #include "guards/key.h"
 #include "variables/constants/sym_node_variable.h"
@@ -85,7 +86,7 @@ KeyHash hashKey(const Value& key) {
   }
   // A class of the program may be given a __hash__.
   bool unhashable = cpython::isImmutable(tracker->type()) &&
-                    tracker->type()->tp_hash == PyObject_HashNotImplemented;
+                    !cpython::fillsSlot(tracker->type(), cpython::SpecialSlot::Hash);
   return {unhashable ? KeyHash::Status::Unhashable : KeyHash::Status::Unmodelled, 0};
 }
 

@@ -19,7 +19,7 @@ void ListVariable::guardLength(Translator& translator) const {
 
 void SequenceVariable::readAll() const {
   // Tuples are made with their items.
-  const auto* list = llvm::cast<ListVariable>(this);
+  const auto* list = static_cast<const ListVariable*>(this);
   Translator& translator = *unread_;
   list->guardLength(translator);
   auto count = static_cast<size_t>(PyList_GET_SIZE(existing()));
@@ -158,7 +158,10 @@ Value makeTuple(Translator& translator, ValueVector items) {
 }
 
 Value makeSlice(Translator& translator, Value start, Value stop, Value step) {
-  if (isConstantData(start) && isConstantData(stop) && isConstantData(step)) {
+  auto isPlain = [](const Value& part) {
+    return isConstantData(part) && !isComposite(part.object());
+  };
+  if (isPlain(start) && isPlain(stop) && isPlain(step)) {
     Ref<> slice = checked(PySlice_New(start.object(), stop.object(), step.object()));
     if (isConstant(slice.get())) return Value::steal(slice.release());
   }

@@ -19,14 +19,14 @@ Value itemAt(const Value& sequence, int64_t index) {
   if (auto* list = trackerOf<ListVariable>(sequence)) {
     return index < static_cast<int64_t>(list->size()) ? list->item(index) : Value();
   }
-  const ValueVector& items = trackerOf<SequenceVariable>(sequence)->items();
+  const ValueVector& items = requireKind<SequenceVariable>(sequence)->items();
   return index < static_cast<int64_t>(items.size()) ? items[index] : Value();
 }
 
 int64_t sizeOf(const Value& sequence) {
   if (PyObject* tuple = sequence.objectOrNull()) return PyTuple_GET_SIZE(tuple);
   if (auto* list = trackerOf<ListVariable>(sequence)) return static_cast<int64_t>(list->size());
-  return static_cast<int64_t>(trackerOf<SequenceVariable>(sequence)->items().size());
+  return static_cast<int64_t>(requireKind<SequenceVariable>(sequence)->items().size());
 }
 
 bool isTupleLike(const Value& value) {

@@ -11,7 +11,7 @@ namespace armature {
 
 namespace {
 
-SetVariable* setOf(const Value& value) { return llvm::cast<SetVariable>(value.tracker()); }
+SetVariable* setOf(const Value& value) { return requireKind<SetVariable>(value); }
 
 Value inPlace(Translator& translator, NumberSlot slot, SetVariable* set,
               const SetOperand& operand) {

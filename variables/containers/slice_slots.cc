@@ -8,7 +8,7 @@ namespace armature {
 
 namespace {
 
-SliceVariable* sliceOf(const Value& value) { return llvm::cast<SliceVariable>(value.tracker()); }
+SliceVariable* sliceOf(const Value& value) { return requireKind<SliceVariable>(value); }
 
 Value asTuple(Translator& translator, const Value& value) {
   if (auto* slice = trackerOf<SliceVariable>(value)) {

@@ -21,7 +21,7 @@ namespace armature {
 namespace {
 
 const ValueVector& tupleItems(const Value& self) {
-  return llvm::cast<SequenceVariable>(self.tracker())->items();
+  return requireKind<SequenceVariable>(self)->items();
 }
 
 Value concatenate(Translator& translator, NumberSlot, const Value& left, const Value& right) {
@@ -31,6 +31,9 @@ Value concatenate(Translator& translator, NumberSlot, const Value& left, const V
     return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
                             typeOf(right)->tp_name);
   }
+  // A sum with nothing is the tuple itself.
+  if (others.empty() && typeOf(left) == &PyTuple_Type) return left;
+  if (items.empty() && typeOf(right) == &PyTuple_Type) return right;
   items.append(others.begin(), others.end());
   return makeTuple(translator, std::move(items));
 }
@@ -38,6 +41,7 @@ Value concatenate(Translator& translator, NumberSlot, const Value& left, const V
 Value repeat(Translator& translator, NumberSlot, const Value& self, const Value& count) {
   int64_t times;
   if (!readRepeatCount(translator, count, tupleItems(self).size(), times)) return Value();
+  if (times == 1 && typeOf(self) == &PyTuple_Type) return self;
   return makeTuple(translator, repeatItems(tupleItems(self), times));
 }
 
@@ -46,6 +50,8 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
   if (isSlice(key)) {
     SliceRange range;
     if (!readSlice(translator, key, items.size(), range)) return Value();
+    bool isWhole = range.step == 1 && range.count == static_cast<int64_t>(items.size());
+    if (isWhole && typeOf(self) == &PyTuple_Type) return self;
     return makeTuple(translator, sliceItems(items, range));
   }
   if (!hasIndex(translator, key)) {

@@ -30,7 +30,7 @@ Value selfIterator(Translator&, const Value& self) { return self; }
 // --- Python functions.
 
 Value callFunction(Translator& translator, const Value& callable, CallArguments& arguments) {
-  auto* function = llvm::cast<UserFunctionVariable>(callable.tracker());
+  auto* function = requireKind<UserFunctionVariable>(callable);
   if (PyObject* real = function->existing()) {
     if (BuiltinHandler handler = findHandler(real)) {
       arguments.tail = false;
@@ -99,7 +99,7 @@ DictVariable* existingFunctionDict(Translator& translator, UserFunctionVariable*
 }
 
 Value functionAttribute(Translator& translator, const Value& self, PyObject* name) {
-  auto* function = llvm::cast<UserFunctionVariable>(self.tracker());
+  auto* function = requireKind<UserFunctionVariable>(self);
   if (function->attributes) {
     if (Value value = function->attributes->get(translator, name)) return value;
   }
@@ -124,7 +124,7 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
 
 bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* name,
                           const Value& value) {
-  auto* function = llvm::cast<UserFunctionVariable>(self.tracker());
+  auto* function = requireKind<UserFunctionVariable>(self);
   bool plain = !cpython::lookup(&PyFunction_Type, name);
   bool settable = plain || PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ||
@@ -142,7 +142,7 @@ bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* n
 // --- Bound methods.
 
 Value callBound(Translator& translator, const Value& callable, CallArguments& arguments) {
-  auto* method = llvm::cast<BoundMethodVariable>(callable.tracker());
+  auto* method = requireKind<BoundMethodVariable>(callable);
   if (trackerOf<TensorVariable>(method->self) && method->function.isConstant() &&
       PyUnicode_CheckExact(method->function.object())) {
     return callTensorMethod(translator, method->self, method->function.object(), arguments);
@@ -152,7 +152,7 @@ Value callBound(Translator& translator, const Value& callable, CallArguments& ar
 }
 
 Value boundAttribute(Translator& translator, const Value& self, PyObject* name) {
-  auto* method = llvm::cast<BoundMethodVariable>(self.tracker());
+  auto* method = requireKind<BoundMethodVariable>(self);
   if (PyUnicode_CompareWithASCIIString(name, "__self__") == 0) return method->self;
   if (PyUnicode_CompareWithASCIIString(name, "__func__") == 0 && method->type() == &PyMethod_Type) {
     return method->function;
@@ -178,7 +178,7 @@ Value compareBound(Translator& translator, const Value& left, const Value& right
 // --- Generators.
 
 Value nextOfGenerator(Translator& translator, const Value& self) {
-  return translator.resumeGenerator(llvm::cast<GeneratorVariable>(self.tracker()), Value());
+  return translator.resumeGenerator(requireKind<GeneratorVariable>(self), Value());
 }
 
 // generator.send(value)
@@ -193,7 +193,7 @@ Value sendToGenerator(Translator& translator, const Value& self, CallArguments& 
 // --- super objects.
 
 Value superAttribute(Translator& translator, const Value& self, PyObject* name) {
-  auto* super = llvm::cast<SuperVariable>(self.tracker());
+  auto* super = requireKind<SuperVariable>(self);
   Value startClass = translator.realized(super->startClass);
   auto* user = trackerOf<UserClassVariable>(startClass);
   PyTypeObject* after =

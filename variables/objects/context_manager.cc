@@ -8,7 +8,7 @@ namespace armature {
 namespace {
 
 Value callExit(Translator& translator, const Value& self, CallArguments&) {
-  ContextManagerVariable* manager = llvm::cast<ContextExitVariable>(self.tracker())->manager;
+  ContextManagerVariable* manager = requireKind<ContextExitVariable>(self)->manager;
   manager->model.exit(translator, *manager);
   return Value::none();
 }

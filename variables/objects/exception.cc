@@ -13,7 +13,7 @@ namespace armature {
 namespace {
 
 DictVariable* exceptionDict(Translator& translator, const Value& self) {
-  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  auto* exception = requireKind<ExceptionVariable>(self);
   if (!exception->dict) {
     assignTrailed(translator.trail, exception->dict, translator.make<DictVariable>(exception));
   }
@@ -22,9 +22,7 @@ DictVariable* exceptionDict(Translator& translator, const Value& self) {
 
 Value orNone(const Value& value) { return value ? value : Value::none(); }
 
-ExceptionVariable* exceptionOf(const Value& self) {
-  return llvm::cast<ExceptionVariable>(self.tracker());
-}
+ExceptionVariable* exceptionOf(const Value& self) { return requireKind<ExceptionVariable>(self); }
 
 bool isInstance(Translator& translator, const Value& value, PyObject* exceptionClass) {
   return translator.heap.isSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(exceptionClass));
@@ -102,7 +100,7 @@ bool inheritsSpecial(Translator& translator, PyTypeObject* type, PyTypeObject* b
 }
 
 Value exceptionStr(Translator& translator, const Value& self) {
-  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  auto* exception = requireKind<ExceptionVariable>(self);
   // BaseException.__str__: nothing, the one argument, or the tuple of them.
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
   if (!inheritsSpecial(translator, exception->type(), base, "__str__")) {
@@ -128,7 +126,7 @@ Value exceptionStr(Translator& translator, const Value& self) {
 }
 
 Value exceptionRepr(Translator& translator, const Value& self) {
-  auto* exception = llvm::cast<ExceptionVariable>(self.tracker());
+  auto* exception = requireKind<ExceptionVariable>(self);
   auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
   if (!inheritsSpecial(translator, exception->type(), base, "__repr__")) {
     throw GraphBreak(GraphBreakKind::TextOfException, describe(self));

@@ -80,7 +80,7 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
 
 // type_getattro: data descriptors of the metaclass, then the class's MRO, then the metaclass.
 Value classAttribute(Translator& translator, const Value& self, PyObject* attribute) {
-  auto* variable = llvm::cast<UserClassVariable>(self.tracker());
+  auto* variable = requireKind<UserClassVariable>(self);
   PyTypeObject* type = variable->value();
   PyTypeObject* metaclass = Py_TYPE(type);
   Heap& heap = translator.heap;
@@ -157,7 +157,7 @@ void refuseFinalizer(Translator& translator, PyTypeObject* type) {
 Value makeTupleOfClass(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const newName = name("__new__");
   static PyObject* const initName = name("__init__");
-  auto* type = llvm::cast<UserClassVariable>(callable.tracker())->value();
+  auto* type = requireKind<UserClassVariable>(callable)->value();
   Found found = translator.heap.lookup(type, newName);
   bool isStatic = found && found.source && Py_TYPE(found.object) == &PyStaticMethod_Type;
   Value function;
@@ -178,7 +178,7 @@ Value makeTupleOfClass(Translator& translator, const Value& callable, CallArgume
 
 // type_call: __new__, then __init__ of the result.
 Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
-  auto* variable = llvm::cast<UserClassVariable>(callable.tracker());
+  auto* variable = requireKind<UserClassVariable>(callable);
   PyTypeObject* type = variable->value();
   PyObject* real = variable->existing();
   if (BuiltinHandler handler = findHandler(real)) {
@@ -234,7 +234,7 @@ Value classHash(Translator& translator, const Value& self) {
 
 Value classRepr(Translator& translator, const Value& self) {
   static PyObject* const special = name("__repr__");
-  auto* type = llvm::cast<UserClassVariable>(self.tracker())->value();
+  auto* type = requireKind<UserClassVariable>(self)->value();
   Heap& heap = translator.heap;
   if (!heap.inherits(Py_TYPE(type), &PyType_Type, special)) {
     throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));

@@ -18,7 +18,7 @@ namespace {
 PyObject* name(const char* text) { return staticName(text); }
 
 DictVariable* instanceDict(Translator& translator, const Value& self) {
-  auto* object = llvm::cast<UserObjectVariable>(self.tracker());
+  auto* object = requireKind<UserObjectVariable>(self);
   if (object->dict) return object->dict;
   DictVariable* dict = nullptr;
   if (object->existing()) {
@@ -289,10 +289,7 @@ Value objectHash(Translator& translator, const Value& self) {
 Value objectText(Translator& translator, const Value& self, PyObject* special) {
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found && PyFunction_Check(found.object)) {
-    static PyObject* const str = name("__str__");
-    return requireType(translator, callSpecial(translator, self, special, {}), &PyUnicode_Type,
-                       special == str ? "__str__ returned non-string (type %.200s)"
-                                      : "__repr__ returned non-string (type %.200s)");
+    return callSpecial(translator, self, special, {});
   }
   static PyObject* const repr = name("__repr__");
   if (special != repr) {

@@ -29,9 +29,7 @@ bool readSlicePart(Translator& translator, Value part, Ref<>& result) {
 }  // namespace
 
 bool hasIndex(Translator& translator, const Value& value) {
-  PyTypeObject* type = typeOf(value);
-  bool slot = type->tp_as_number && type->tp_as_number->nb_index;
-  return translator.heap.hasSpecial(type, "__index__", slot);
+  return translator.heap.hasSpecial(typeOf(value), cpython::SpecialSlot::Index);
 }
 
 bool isSlice(const Value& value) {

@@ -382,13 +382,9 @@ Value toIndex(Translator& translator, Value value) {
 
 namespace {
 
-// PyIter_Check. A class may get or lose __next__ before the next call.
+// PyIter_Check.
 bool isIterator(Translator& translator, const Value& value) {
-  static PyObject* const next = staticName("__next__");
-  if (trackerOf<UserObjectVariable>(value)) {
-    return static_cast<bool>(lookupSpecial(translator, value, next));
-  }
-  return typeOf(value)->tp_iternext != nullptr;
+  return translator.heap.hasSpecial(typeOf(value), cpython::SpecialSlot::Next);
 }
 
 }  // namespace
@@ -437,9 +433,16 @@ bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<V
   }
   if (iterable.isTracker() && (llvm::isa<ListVariable>(iterable.tracker()) ||
                                llvm::isa<TupleVariable>(iterable.tracker()))) {
-    const ValueVector& source = llvm::cast<SequenceVariable>(iterable.tracker())->items();
+    const ValueVector& source = requireKind<SequenceVariable>(iterable)->items();
     items.append(source.begin(), source.end());
     return true;
+  }
+  if (PyObject* object = iterable.objectOrNull(); object && PyRange_Check(object)) {
+    Py_ssize_t length = PyObject_Size(object);
+    PyErr_Clear();  // too long for a number of C
+    if (length < 0 || length > kMostItems) {
+      throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterable));
+    }
   }
   Value iterator = getIterator(translator, iterable);
   if (!iterator) return false;
@@ -485,19 +488,40 @@ Value callMethod(Translator& translator, Value object, const char* name,
 
 // --- Text.
 
+namespace {
+
+// What a slot for text returned, which the program may have written.
+Value requireText(Translator& translator, Value text, const char* message) {
+  if (!text) return text;
+  translator.realize(text);
+  if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
+    return translator.raise(PyExc_TypeError, message, typeOf(text)->tp_name);
+  }
+  if (!text.isConstant()) throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(text));
+  return text;
+}
+
+Value callRepr(Translator& translator, const Value& value) {
+  if (UnaryFunction function = slotsOf(value).tp_repr) return function(translator, value);
+  throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
+}
+
+}  // namespace
+
 Value toStr(Translator& translator, Value value) {
   RecursionGuard guard(translator);
   translator.realize(value);
-  const TypeSlots& slots = slotsOf(value);
-  if (slots.tp_str) return slots.tp_str(translator, value);
-  return toRepr(translator, value);
+  UnaryFunction function = slotsOf(value).tp_str;
+  return requireText(translator,
+                     function ? function(translator, value) : callRepr(translator, value),
+                     "__str__ returned non-string (type %.200s)");
 }
 
 Value toRepr(Translator& translator, Value value) {
   RecursionGuard guard(translator);
   translator.realize(value);
-  if (UnaryFunction function = slotsOf(value).tp_repr) return function(translator, value);
-  throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
+  return requireText(translator, callRepr(translator, value),
+                     "__repr__ returned non-string (type %.200s)");
 }
 
 Value formatValue(Translator& translator, Value value, Value specification) {

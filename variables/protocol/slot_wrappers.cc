@@ -5,6 +5,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -74,9 +75,16 @@ Value slotResult(const Value& self, const Value& other, Value result) {
   auto* object = trackerOf<UserObjectVariable>(other);
   bool isUnknown = trackerOf<OpaqueVariable>(other) || (object && object->container);
   if (isUnknown && result.is(Py_NotImplemented)) {
-    throw GraphBreak(GraphBreakKind::SpecialMethodArguments, describe(self));
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
   }
   return result;
+}
+
+// The slots of constants do the whole operation where both operands are some.
+void requireTraced(const Value& self, const Value& other) {
+  if (self.isConstant() && other.isConstant()) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
+  }
 }
 
 template <int op>
@@ -85,6 +93,7 @@ Value compare(Translator& translator, const Value& self, CallArguments& argument
   CompareFunction function = slotsOf(self).tp_richcompare;
   if (!function) return unimplemented::compare(translator, self, self, op);
   Value other = translator.realized(arguments.values[0]);
+  requireTraced(self, other);
   return slotResult(self, other, function(translator, self, other, op));
 }
 
@@ -92,6 +101,19 @@ template <NumberSlot slot, bool reflected>
 Value binary(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 1);
   Value other = translator.realized(arguments.values[0]);
+  requireTraced(self, other);
+  NumberSlot plain = slot >= nb_inplace_add ? static_cast<NumberSlot>(slot - nb_inplace_add) : slot;
+  auto fills = [&](cpython::SpecialSlot special) {
+    return cpython::fillsSlot(typeOf(self), special);
+  };
+  if (plain == nb_multiply && fills(cpython::SpecialSlot::Repeat) && !hasIndex(translator, other)) {
+    return translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
+                            typeOf(other)->tp_name);
+  }
+  // Of a sequence it raises the sequence's own TypeError.
+  if (self.isConstant() && plain == nb_add && fills(cpython::SpecialSlot::Concat)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
+  }
   BinaryFunction function = slotsOf(self).nb[slot];
   if (function) {
     // The union of dicts knows the special kinds' own __or__ and __ror__, as `|` asks for them.
@@ -100,14 +122,13 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
       return !dict || dict->type() == &PyDict_Type;
     };
     if (slot == nb_or && !(isPlain(self) && isPlain(other))) {
-      throw GraphBreak(GraphBreakKind::SpecialMethodArguments, describe(self));
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
     }
     return slotResult(self, other,
                       reflected ? function(translator, slot, other, self)
                                 : function(translator, slot, self, other));
   }
   // Sequences have these under other slots.
-  NumberSlot plain = slot >= nb_inplace_add ? static_cast<NumberSlot>(slot - nb_inplace_add) : slot;
   const TypeSlots& slots = slotsOf(self);
   if (plain == nb_add && slots.sq_concat) return slots.sq_concat(translator, slot, self, other);
   if (plain == nb_multiply && slots.sq_repeat)

@@ -77,7 +77,7 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
 Value tensorAttribute(Translator& translator, const Value& self, PyObject* name) {
   static PyObject* const getattribute = PyUnicode_InternFromString("__getattribute__");
   static PyObject* const getattr = PyUnicode_InternFromString("__getattr__");
-  auto* tensor = trackerOf<TensorVariable>(self);
+  auto* tensor = requireKind<TensorVariable>(self);
   const Library& library = tensor->library();
   PyTypeObject* type = tensor->type();
   Heap& heap = translator.heap;

@@ -1,0 +1,62 @@
+#include "cpython/special_slots.h"
+
+namespace armature::cpython {
+
+const char* nameOf(SpecialSlot slot) {
+  switch (slot) {
+    case SpecialSlot::Index:
+      return "__index__";
+    case SpecialSlot::Int:
+      return "__int__";
+    case SpecialSlot::Float:
+      return "__float__";
+    case SpecialSlot::Hash:
+      return "__hash__";
+    case SpecialSlot::Iter:
+      return "__iter__";
+    case SpecialSlot::Next:
+      return "__next__";
+    case SpecialSlot::Call:
+      return "__call__";
+    case SpecialSlot::Subscript:
+    case SpecialSlot::Item:
+      return "__getitem__";
+    case SpecialSlot::Concat:
+      return "__add__";
+    case SpecialSlot::Repeat:
+      return "__mul__";
+  }
+  Py_UNREACHABLE();
+}
+
+bool fillsSlot(const PyTypeObject* type, SpecialSlot slot) {
+  const PyNumberMethods* number = type->tp_as_number;
+  const PySequenceMethods* sequence = type->tp_as_sequence;
+  switch (slot) {
+    case SpecialSlot::Index:
+      return number && number->nb_index;
+    case SpecialSlot::Int:
+      return number && number->nb_int;
+    case SpecialSlot::Float:
+      return number && number->nb_float;
+    case SpecialSlot::Hash:
+      return type->tp_hash && type->tp_hash != PyObject_HashNotImplemented;
+    case SpecialSlot::Iter:
+      return type->tp_iter;
+    case SpecialSlot::Next:
+      return type->tp_iternext;
+    case SpecialSlot::Call:
+      return type->tp_call;
+    case SpecialSlot::Subscript:
+      return type->tp_as_mapping && type->tp_as_mapping->mp_subscript;
+    case SpecialSlot::Item:
+      return sequence && sequence->sq_item;
+    case SpecialSlot::Concat:
+      return sequence && sequence->sq_concat;
+    case SpecialSlot::Repeat:
+      return sequence && sequence->sq_repeat;
+  }
+  Py_UNREACHABLE();
+}
+
+}  // namespace armature::cpython

@@ -1,0 +1,32 @@
+// The slots of C types by the special methods that they stand for.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+namespace armature::cpython {
+
+enum class SpecialSlot : uint8_t {
+  Index,      // __index__
+  Int,        // __int__
+  Float,      // __float__
+  Hash,       // __hash__, where it is not None
+  Iter,       // __iter__
+  Next,       // __next__
+  Call,       // __call__
+  Subscript,  // __getitem__ of mappings and sequences: mp_subscript
+  Item,       // __getitem__ by position: sq_item
+  Concat,     // __add__ of sequences: sq_concat
+  Repeat,     // __mul__ of sequences: sq_repeat
+};
+
+// The name of the special method.
+const char* nameOf(SpecialSlot slot);
+
+// Does the type have a function in the slot? A slot may be filled without a name for it. Of types
+// that nothing can change: for others, Heap::hasSpecial asks for the name, and keeps the answer
+// true.
+bool fillsSlot(const PyTypeObject* type, SpecialSlot slot);
+
+}  // namespace armature::cpython
