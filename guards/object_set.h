@@ -13,7 +13,7 @@ namespace armature {
 class ObjectSet {
  public:
   explicit ObjectSet(size_t capacity)
-      : cells_(std::bit_ceil(2 * capacity + 1)), shift_(64 - std::countr_zero(cells_.size())) {}
+      : cells_(std::bit_ceil(2 * capacity + 2)), shift_(64 - std::countr_zero(cells_.size())) {}
 
   void clear() { ++generation_; }
 

@@ -37,7 +37,8 @@ class CodeCache {
               size_t& captureCount);
   size_t captureCapacity() const { return captureCapacity_; }
   // Goes on with a call whose graph failed after it had changed something: what the function
-  // returns. `inputs` has all arguments of the entry in its slots. Null with an exception set, which is the failure's own if it cannot be gone on.
+  // returns. `inputs` has all arguments of the entry in its slots. Null with an exception set,
+  // which is the failure's own if it cannot be gone on.
   PyObject* goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure);
 
   const EntryPoint& entry() const { return entry_; }

@@ -265,7 +265,7 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
     }
     ResultStructure result = evaluateNode(torch_, useRules, *unknown, structures);
     // Whether autograd allows a change in place depends on what is a leaf.
-    if (isFailure(result) || changesArgument(*unknown)) observeLeaf(*unknown, observer);
+    if (changesArgument(*unknown)) observeLeaf(*unknown, observer);
     if (isFailure(result) || unknown == node) return result;
     structures[unknown] = std::move(result);
   }

@@ -19,10 +19,15 @@ Ref<> evaluate(const char* expression) {
 class RecordingObserver : public Observer {
  public:
   void observe(Node* placeholder, uint32_t observed) override {
+    if (observed == ObservedIsLeaf) {
+      leaves.insert(placeholder);
+      return;
+    }
     EXPECT_EQ(observed, uint32_t{ObservedEverything});
     inputs.insert(placeholder);
   }
   std::set<Node*> inputs;
+  std::set<Node*> leaves;  // of which it matters whether they are leaves
 };
 
 class TorchLibraryTest : public testing::Test {
@@ -72,6 +77,18 @@ TEST_F(TorchLibraryTest, ObservesOnlyWhatTheAnswerDependsOn) {
   Node* y = addMethod("relu", {x});
   ASSERT_TRUE(library().metadata(y, observer));
   EXPECT_EQ(observer.inputs, std::set<Node*>{x});
+}
+
+TEST_F(TorchLibraryTest, AsksWhatAChangeInPlaceDependsOn) {
+  Node* x = addInput("torch.ones(2, 3)");
+  Node* y = addInput("torch.ones(2, 3)");
+  Node* view = addMethod("t", {x});
+  Node* sum = addMethod("add", {view, view});
+  ASSERT_TRUE(library().metadata(sum, observer));
+  EXPECT_TRUE(observer.leaves.empty());
+  Node* changed = addMethod("mul_", {view, addMethod("t", {y})});
+  ASSERT_TRUE(library().metadata(changed, observer));
+  EXPECT_EQ(observer.leaves, std::set<Node*>{x});
 }
 
 TEST_F(TorchLibraryTest, RaisesTheOperationsException) {
