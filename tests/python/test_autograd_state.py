@@ -1,4 +1,4 @@
-"""What tensors have besides their metadata: gradients through shared memory, leaves, views, offsets."""
+"""What tensors have besides metadata: gradients through shared memory, leaves, views, offsets."""
 
 import armature
 import pytest
