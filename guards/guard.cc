@@ -106,6 +106,9 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       return "no class was registered with an abstract base class";
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
       return "not " + name;
+    case GuardType::ENDS_SILENTLY:
+      return std::string(guard.number < 0 ? "somebody" : "nobody") + " hears if " + name +
+             (guard.number == 1 ? " is emptied" : " is let go of");
     case GuardType::TENSOR_MATCH:
       return name + " is like " + toString(*guard.metadata) + " in " + observedNames(guard.number);
     case GuardType::DUPLICATE_INPUT:

@@ -45,6 +45,7 @@ struct Guard {
   // SEQUENCE_LENGTH, TUPLE_ITERATOR_LEN: the length. BOOL_MATCH: 0 or 1. HASATTR,
   // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. ABC_CACHE_TOKEN: abc's
   // counter of registrations (no source).
+  // ENDS_SILENTLY: a LettingGo (guards/silent_end.h). -1: nobody could let go of it silently.
   // SMALL_INT_MATCH: an int below 2 ** 60 in magnitude.
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united. GLOBAL_STATE: what
   // the program asked for (ArrayLibrary::captureGlobalState).

@@ -13,6 +13,7 @@
 #include "cpython/instance_attributes.h"
 #include "guards/instruction_writer.h"
 #include "guards/object_access.h"
+#include "guards/silent_end.h"
 
 namespace armature {
 namespace {
@@ -443,6 +444,13 @@ class Compiler {
       case GuardType::ABC_CACHE_TOKEN:
         check(Operation::CheckAbcToken).number = guard.number;
         break;
+      case GuardType::ENDS_SILENTLY: {
+        Instruction& instruction = check(Operation::CheckSilentEnd);
+        instruction.negated = guard.number < 0;
+        instruction.number =
+            guard.number < 0 ? static_cast<int64_t>(LettingGo::Last) : guard.number;
+        break;
+      }
       case GuardType::TENSOR_MATCH: {
         const ArrayLibrary* library = arrayLibrary(guard.metadata->library);
         if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");

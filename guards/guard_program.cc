@@ -13,6 +13,7 @@
 #include "cpython/type_lookup.h"
 #include "cpython/version_tags.h"
 #include "guards/object_access.h"
+#include "guards/silent_end.h"
 
 namespace armature {
 namespace {
@@ -324,6 +325,10 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         break;
       case Operation::CheckAbcToken:
         holds = cpython::abcCacheToken() == instruction.number;
+        break;
+      case Operation::CheckSilentEnd:
+        holds = endsSilently(input, static_cast<LettingGo>(instruction.number), locals) !=
+                instruction.negated;
         break;
       case Operation::CheckTensor: {
         const TensorExpectation& tensor = *instruction.tensor;

@@ -32,6 +32,8 @@ bool isImmortal(PyObject* object) {
 
 }  // namespace
 
+bool isDeathNotice(BorrowedRef<> callback) { return Py_TYPE(callback.get()) == &deathNoticeType; }
+
 IdentityWatch::IdentityWatch() {
   if (PyType_Ready(&deathNoticeType) < 0)
     throw std::runtime_error("cannot make the type of death notices");

@@ -14,6 +14,9 @@
 
 namespace armature {
 
+// Is it the callback by which an IdentityWatch hears of a death?
+bool isDeathNotice(BorrowedRef<> callback);
+
 class IdentityWatch {
  public:
   IdentityWatch();

@@ -69,6 +69,8 @@ class Heap {
   // type.__name__ and type.__qualname__, str; for a static type the name has no path.
   Found nameOf(PyTypeObject* type);
   Found qualifiedNameOf(PyTypeObject* type);
+  // The name that errors call the type by, which is that of nameOf for a heap type.
+  const char* nameInTexts(PyTypeObject* type);
   // type.__mro__ and type.__bases__, tuples, each class of which keeps its place.
   PyObject* mro(PyTypeObject* type);
   PyObject* bases(PyTypeObject* type);

@@ -146,6 +146,16 @@ Found Heap::qualifiedNameOf(PyTypeObject* type) {
   return {name.get(), nullptr};
 }
 
+const char* Heap::nameInTexts(PyTypeObject* type) {
+  if (!cpython::isImmutable(type)) {
+    Found name = nameOf(type);
+    if (isNew(type, GuardType::EQUALS_MATCH, nullptr)) {
+      depend(name.source, GuardType::EQUALS_MATCH, name.object);
+    }
+  }
+  return type->tp_name;
+}
+
 PyObject* Heap::mro(PyTypeObject* type) {
   PyObject* mro = cpython::mro(type);
   if (!cpython::isImmutable(type) && isNew(type, GuardType::ID_MATCH, mro)) {

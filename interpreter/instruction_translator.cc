@@ -231,6 +231,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
 
 Outcome InstructionTranslator::translate() {
   try {
+    leaveEndsToPython();
     Outcome outcome;
     outcome.result = run(frame_);
     clearUnlessInterrupted();

@@ -98,6 +98,7 @@ class InstructionTranslator : public Translator {
 
   explicit InstructionTranslator(const EntryPoint& entry) : entry_(entry) {}
   void bindInputs(const FrameLocalsMapping& inputs);
+  void leaveEndsToPython();
   Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);
   void popFrame();
 

@@ -163,7 +163,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
         // CPython names the construct where the iterable has no __iter__ at all.
         if (raisedBecauseNotIterable(realized(frame.peek(1)))) {
           raise(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
-                typeOf(frame.peek(1))->tp_name);
+                nameOf(*this, typeOf(frame.peek(1))));
         }
         return false;
       }
@@ -276,7 +276,7 @@ bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction)
     if (!iterator) {
       if (raisedBecauseNotIterable(sequence)) {
         raise(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
-              typeOf(sequence)->tp_name);
+              nameOf(*this, typeOf(sequence)));
       }
       return false;
     }
@@ -305,7 +305,13 @@ bool InstructionTranslator::unpackExtended(Frame& frame, const Instruction& inst
   size_t before = instruction.argument & 0xff;
   size_t after = instruction.argument >> 8;
   ValueVector items;
-  if (!iterateInto(*this, frame.peek(1), items)) return false;
+  if (!iterateInto(*this, frame.peek(1), items)) {
+    if (const Value& sequence = frame.peek(1); raisedBecauseNotIterable(realized(sequence))) {
+      raise(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
+            nameOf(*this, typeOf(realized(sequence))));
+    }
+    return false;
+  }
   if (items.size() < before + after) {
     raise(PyExc_ValueError, "not enough values to unpack (expected at least %zu, got %zu)",
           before + after, items.size());

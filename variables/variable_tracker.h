@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/Support/Allocator.h>
 #include <llvm/Support/Casting.h>
 
@@ -82,6 +83,8 @@ class VariableArena {
     trackers_.back() = tracker;
     return tracker;
   }
+  // All that were made, and null for those that could not be.
+  llvm::ArrayRef<VariableTracker*> trackers() const { return trackers_; }
 
  private:
   llvm::BumpPtrAllocator allocator_;

@@ -45,3 +45,41 @@ def test_a_suspended_generator_is_closed_when_it_is_dropped():
         """,
         "entry()",
     )
+
+
+@pytest.mark.parametrize(
+    "operation", ["OBJ.y", "1 - OBJ", "-OBJ", "OBJ[1]", "len(OBJ)", "for v in OBJ: pass", "OBJ()"]
+)
+def test_texts_name_a_class_as_it_is_called_now(operation):
+    check_world(
+        f"""
+        class A:
+            pass
+        OBJ = A()
+        def entry():
+            try:
+                {operation}
+            except (TypeError, AttributeError) as error:
+                return str(error)
+        """,
+        "entry()",
+        "A.__name__ = 'Z'",
+        "entry()",
+        "A.__name__ = 'A'",
+        "entry()",
+    )
+
+
+def test_an_unpacking_with_a_star_of_what_is_not_iterable():
+    check_world(
+        """
+        def entry(x):
+            try:
+                *l, = x
+            except TypeError as error:
+                return str(error)
+            return l
+        """,
+        "entry(1)",
+        "entry([1, 2])",
+    )

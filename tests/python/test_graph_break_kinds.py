@@ -177,6 +177,14 @@ def finalizer():
     return 1
 
 
+HELD = [Final()]
+
+
+@example("EndOfObject")
+def end_of_object():
+    HELD[0] = HELD[0]
+
+
 class Items:
     def __getitem__(self, index):
         if index > 2:

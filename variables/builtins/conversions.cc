@@ -34,7 +34,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   return translator.raise(PyExc_TypeError,
                           "int() argument must be a string, a bytes-like object or a real number, "
                           "not '%.200s'",
-                          typeOf(value)->tp_name);
+                          nameOf(translator, typeOf(value)));
 }
 
 Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
@@ -58,7 +58,7 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   }
   return translator.raise(PyExc_TypeError,
                           "float() argument must be a string or a real number, not '%.200s'",
-                          typeOf(value)->tp_name);
+                          nameOf(translator, typeOf(value)));
 }
 
 Value toBool(Translator& translator, const Value&, CallArguments& arguments) {
@@ -92,7 +92,7 @@ Value format(Translator& translator, const Value&, CallArguments& arguments) {
   PyObject* text = specification.objectOrNull();
   if (!text || !PyUnicode_Check(text)) {
     return translator.raise(PyExc_TypeError, "format() argument 2 must be str, not %.200s",
-                            typeOf(specification)->tp_name);
+                            nameOf(translator, typeOf(specification)));
   }
   return formatValue(translator, arguments.values[0], std::move(specification));
 }
@@ -136,7 +136,7 @@ Value round(Translator& translator, const Value&, CallArguments& arguments) {
   Value result = callSpecial(translator, number, "__round__", digits, found);
   if (found) return result;
   return translator.raise(PyExc_TypeError, "type %.100s doesn't define __round__ method",
-                          typeOf(number)->tp_name);
+                          nameOf(translator, typeOf(number)));
 }
 
 Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
@@ -154,7 +154,7 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
   }
   return translator.raise(PyExc_TypeError,
                           "unsupported operand type(s) for divmod(): '%.100s' and '%.100s'",
-                          typeOf(left)->tp_name, typeOf(right)->tp_name);
+                          nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
 }
 
 // bin, oct, hex: of one integer, which an object may say by __index__.

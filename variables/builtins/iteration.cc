@@ -137,7 +137,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   if (Value method = lookupSpecial(translator, sequence, name)) {
     if (method.is(Py_None)) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
-                              typeOf(sequence)->tp_name);
+                              nameOf(translator, typeOf(sequence)));
     }
     return call(translator, method, llvm::ArrayRef<Value>());
   }
@@ -146,7 +146,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   if (!translator.heap.hasSpecial(type, cpython::SpecialSlot::Item) ||
       PyType_IsSubtype(type, &PyDict_Type)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
-                            typeOf(sequence)->tp_name);
+                            nameOf(translator, typeOf(sequence)));
   }
   int64_t size = length(translator, sequence);
   if (size < 0) return Value();

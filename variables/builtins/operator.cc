@@ -100,7 +100,7 @@ Value concat(Translator& translator, const Value&, CallArguments& arguments) {
   }
   if (!cpython::fillsSlot(typeOf(left), cpython::SpecialSlot::Item)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object can't be concatenated",
-                            typeOf(left)->tp_name);
+                            nameOf(translator, typeOf(left)));
   }
   throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(left));
 }

@@ -125,8 +125,9 @@ Value constantConcat(Translator& translator, NumberSlot, const Value& left, cons
   }
   if (left.isConstant() && PySequence_Check(left.object())) {
     return translator.raise(PyExc_TypeError, "can only concatenate %s (not \"%.200s\") to %s",
-                            Py_TYPE(left.object())->tp_name, typeOf(right)->tp_name,
-                            Py_TYPE(left.object())->tp_name);
+                            nameOf(translator, Py_TYPE(left.object())),
+                            nameOf(translator, typeOf(right)),
+                            nameOf(translator, Py_TYPE(left.object())));
   }
   return Value::constant(Py_NotImplemented);
 }
@@ -193,7 +194,7 @@ Value constantSubscript(Translator& translator, const Value& self, const Value& 
     return translator.fromPython(PyObject_GetItem(self.object(), index.object()));
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
-                          typeOf(self)->tp_name);
+                          nameOf(translator, typeOf(self)));
 }
 
 // A range asks what is no int of every item (Objects/rangeobject.c, range_contains).
@@ -241,7 +242,7 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
   if (PyRange_Check(object)) return rangeContains(translator, self, item);
   return translator.raise(PyExc_TypeError,
                           "argument of type '%.200s' is not a container of '%.200s'",
-                          typeOf(self)->tp_name, typeOf(item)->tp_name);
+                          nameOf(translator, typeOf(self)), nameOf(translator, typeOf(item)));
 }
 
 Value constantIterator(Translator& translator, const Value& self) {
@@ -268,7 +269,7 @@ Value constantIterator(Translator& translator, const Value& self) {
     return translator.raise(PyExc_TypeError, "'type' object is not iterable");
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                          Py_TYPE(object)->tp_name);
+                          nameOf(translator, Py_TYPE(object)));
 }
 
 // --- Attributes.
@@ -387,7 +388,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       auto* owner = reinterpret_cast<PyDescrObject*>(object)->d_type;
       if (arguments.positionalCount() == 0) {
         return translator.raise(PyExc_TypeError, "unbound method %.200s.%U() needs an argument",
-                                owner->tp_name, reinterpret_cast<PyDescrObject*>(object)->d_name);
+                                nameOf(translator, owner),
+                                reinterpret_cast<PyDescrObject*>(object)->d_name);
       }
       self = std::move(arguments.values.front());
       arguments.values.erase(arguments.values.begin());
@@ -395,8 +397,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         return translator.raise(
             PyExc_TypeError,
             "descriptor '%U' for '%.100s' objects doesn't apply to a '%.100s' object",
-            reinterpret_cast<PyDescrObject*>(object)->d_name, owner->tp_name,
-            typeOf(self)->tp_name);
+            reinterpret_cast<PyDescrObject*>(object)->d_name, nameOf(translator, owner),
+            nameOf(translator, typeOf(self)));
       }
       // What a builtin base's method works on is the builtin part of the object.
       if (auto* object = trackerOf<UserObjectVariable>(self);
@@ -421,7 +423,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   if (isExceptionClass(object)) {
     if (arguments.keywordCount()) {
       return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
-                              reinterpret_cast<PyTypeObject*>(object)->tp_name);
+                              nameOf(translator, reinterpret_cast<PyTypeObject*>(object)));
     }
     return translator.make<ExceptionVariable>(
         reinterpret_cast<PyTypeObject*>(object), callable,
@@ -429,7 +431,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   }
   if (!PyCallable_Check(object)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
-                            Py_TYPE(object)->tp_name);
+                            nameOf(translator, Py_TYPE(object)));
   }
   throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(callable));
 }

@@ -22,7 +22,7 @@ Value join(Translator& translator, const Value& self, CallArguments& arguments) 
     if (!text || !PyUnicode_Check(text)) {
       return translator.raise(PyExc_TypeError,
                               "sequence item %zu: expected str instance, %.80s found", i,
-                              typeOf(items[i])->tp_name);
+                              nameOf(translator, typeOf(items[i])));
     }
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref<>::create(text).release());
   }

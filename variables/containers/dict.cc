@@ -13,6 +13,7 @@
 #include "core/constant.h"
 #include "guards/object_access.h"
 #include "variables/containers/sequence.h"
+#include "variables/ends_of_objects.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
@@ -220,8 +221,10 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
     // By index: entries move in memory.
     recordUndo(translator.trail,
                [this, index, old = map_[index]]() mutable { map_[index] = std::move(old); });
+    bool isFirst = map_[index].effect < 0;
+    if (isFirst && map_[index].existed) letGo(translator, map_[index].value);
     map_[index].value = std::move(value);
-    if (map_[index].effect < 0) {
+    if (isFirst) {
       map_[index].effect = recordEffect(translator, EffectKind::DictSet, map_[index].key);
     }
     return true;
@@ -248,7 +251,11 @@ Value DictVariable::remove(Translator& translator, const Value& key) {
   int32_t index = find(translator, realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return Value();
   // What the trace has set itself, it only has to leave unset.
-  if (map_[index].existed) recordEffect(translator, EffectKind::DictDelete, map_[index].key);
+  if (map_[index].existed) {
+    letGo(translator, map_[index].key);
+    if (map_[index].effect < 0) letGo(translator, map_[index].value);
+    recordEffect(translator, EffectKind::DictDelete, map_[index].key);
+  }
   return removeEntry(translator, index);
 }
 
@@ -273,7 +280,9 @@ void DictVariable::clear(Translator& translator) {
     emptiesReal |= map_[index].existed;
     removeEntry(translator, index);
   }
-  if (emptiesReal) recordEffect(translator, EffectKind::DictClear);
+  if (!emptiesReal) return;
+  letGoOfContents(translator, this);
+  recordEffect(translator, EffectKind::DictClear);
 }
 
 void DictVariable::changeSize(Translator& translator, int64_t difference) {

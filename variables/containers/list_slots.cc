@@ -20,7 +20,7 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
   auto* other = trackerOf<ListVariable>(right);
   if (!other) {
     return translator.raise(PyExc_TypeError, "can only concatenate list (not \"%.200s\") to list",
-                            typeOf(right)->tp_name);
+                            nameOf(translator, typeOf(right)));
   }
   ValueVector items;
   items.reserve(list->items().size() + other->items().size());
@@ -44,7 +44,7 @@ bool readListIndex(Translator& translator, const Value& key, const ListVariable*
                    const char* rangeError, int64_t& index) {
   if (!hasIndex(translator, key)) {
     translator.raise(PyExc_TypeError, "list indices must be integers or slices, not %.200s",
-                     typeOf(key)->tp_name);
+                     nameOf(translator, typeOf(key)));
     return false;
   }
   if (!readSize(translator, key, PyExc_IndexError, index)) return false;

@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "variables/constants/constant.h"
+#include "variables/ends_of_objects.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
 
@@ -89,6 +90,7 @@ void ListVariable::append(Translator& translator, Value item) {
 
 void ListVariable::setItem(Translator& translator, size_t index, Value item) {
   items();
+  if (existing()) letGo(translator, items_[index]);
   // By index: the items may have moved in memory by the time of a rewind.
   recordUndo(translator.trail, [this, index, old = std::move(items_[index])]() mutable {
     items_[index] = std::move(old);
@@ -122,6 +124,7 @@ Value ListVariable::pop(Translator& translator, size_t index) {
   items();
   bool isLast = index + 1 == items_.size();
   Value item = items_[index];
+  if (existing()) letGo(translator, item);
   items_.erase(items_.begin() + static_cast<ptrdiff_t>(index));
   recordUndo(translator.trail, [this, index, item] {
     items_.insert(items_.begin() + static_cast<ptrdiff_t>(index), item);
@@ -136,6 +139,7 @@ Value ListVariable::pop(Translator& translator, size_t index) {
 }
 
 void ListVariable::replace(Translator& translator, ValueVector items) {
+  letGoOfContents(translator, this);
   // What an existing list held is of no interest any more, but an undo has to know it.
   recordUndo(translator.trail,
              [this, old = std::move(items_)]() mutable { items_ = std::move(old); });

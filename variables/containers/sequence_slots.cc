@@ -66,7 +66,7 @@ bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& it
 bool readRepeatCount(Translator& translator, const Value& count, size_t size, int64_t& result) {
   if (!hasIndex(translator, count)) {
     translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
-                     typeOf(count)->tp_name);
+                     nameOf(translator, typeOf(count)));
     return false;
   }
   if (!readSize(translator, count, PyExc_OverflowError, result)) return false;

@@ -6,6 +6,7 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/ends_of_objects.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
@@ -111,13 +112,17 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   } else {
     recordEffect(translator, EffectKind::SetDiscard, realized);
   }
+  if (existing()) letGo(translator, map_[index].key);
   removeEntry(translator, index);
   return true;
 }
 
 void SetVariable::clear(Translator& translator) {
   record(translator, {"clear", nullptr, checked(PyTuple_New(0))});
-  if (live_ > 0) recordEffect(translator, EffectKind::SetRewrite);
+  if (live_ > 0) {
+    letGoOfContents(translator, this);
+    recordEffect(translator, EffectKind::SetRewrite);
+  }
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
     if (map_[index].live()) removeEntry(translator, index);
   }

@@ -17,7 +17,7 @@ SetVariable* mutableSet(const Value& self) {
 // Checks the arguments of a method that set and frozenset both have: errors name the type.
 bool checkMethod(Translator& translator, const Value& self, const char* method,
                  const CallArguments& arguments, size_t minimum = 0, size_t maximum = SIZE_MAX) {
-  std::string function = std::string(typeOf(self)->tp_name) + "." + method;
+  std::string function = std::string(nameOf(translator, typeOf(self))) + "." + method;
   return checkArgumentCount(translator, function.c_str(), arguments, minimum, maximum);
 }
 

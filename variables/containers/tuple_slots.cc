@@ -29,7 +29,7 @@ Value concatenate(Translator& translator, NumberSlot, const Value& left, const V
   llvm::ArrayRef<Value> others;
   if (trackerOf<ListVariable>(right) || !itemsOf(right, storage, others)) {
     return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
-                            typeOf(right)->tp_name);
+                            nameOf(translator, typeOf(right)));
   }
   // A sum with nothing is the tuple itself.
   if (others.empty() && typeOf(left) == &PyTuple_Type) return left;
@@ -56,7 +56,7 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
   }
   if (!hasIndex(translator, key)) {
     return translator.raise(PyExc_TypeError, "tuple indices must be integers or slices, not %.200s",
-                            typeOf(key)->tp_name);
+                            nameOf(translator, typeOf(key)));
   }
   int64_t index;
   if (!readSize(translator, key, PyExc_IndexError, index)) return Value();

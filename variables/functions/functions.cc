@@ -4,6 +4,7 @@
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
+#include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
@@ -18,6 +19,7 @@ namespace armature {
 
 void NewCellVariable::store(Translator& translator, Value contents) {
   if (SideEffects::concerns(this) && translator.effects.last(this) == SideEffects::kNone) {
+    letGo(translator, contents_);
     translator.effects.append({EffectKind::CellStore, this, {}, {}});
   }
   assignTrailed(translator.trail, contents_, std::move(contents));

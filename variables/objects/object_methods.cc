@@ -22,7 +22,8 @@ Value objectInitMethod(Translator& translator, const Value& self, CallArguments&
         "object.__init__() takes exactly one argument (the instance to initialize)");
   }
   if (translator.heap.inherits(type, &PyBaseObject_Type, newName)) {
-    return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
+    return translator.raise(PyExc_TypeError, "%.200s() takes no arguments",
+                            nameOf(translator, type));
   }
   return Value::none();
 }

@@ -108,7 +108,7 @@ Value classAttribute(Translator& translator, const Value& self, PyObject* attrib
     throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
   }
   return translator.raise(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'",
-                          type->tp_name, attribute);
+                          nameOf(translator, type), attribute);
 }
 
 bool runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
@@ -120,7 +120,7 @@ bool runInit(Translator& translator, const Value& instance, CallArguments& argum
   if (!result) return false;
   if (!translator.realized(result).is(Py_None)) {
     translator.raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
-                     typeOf(result)->tp_name);
+                     nameOf(translator, typeOf(result)));
     return false;
   }
   return true;
@@ -140,7 +140,8 @@ Value makeException(Translator& translator, const Value& callable, PyTypeObject*
   if (initFunction && PyFunction_Check(initFunction.object)) {
     if (!runInit(translator, exception, arguments)) return Value();
   } else if (arguments.keywordCount()) {
-    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments", type->tp_name);
+    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
+                            nameOf(translator, type));
   }
   return exception;
 }
@@ -216,7 +217,8 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   Value instance = object;
   if (translator.heap.inherits(type, &PyBaseObject_Type, initName)) {
     if (!arguments.values.empty()) {
-      return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
+      return translator.raise(PyExc_TypeError, "%.200s() takes no arguments",
+                              nameOf(translator, type));
     }
     return instance;
   }

@@ -85,7 +85,7 @@ Value objectUnary(Translator& translator, UnarySlot slot, const Value& self) {
   Value result = callSpecial(translator, self, unaryMethod(slot), {});
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "bad operand type for %s: '%.200s'",
-                            kSymbols[static_cast<int>(slot)], typeOf(self)->tp_name);
+                            kSymbols[static_cast<int>(slot)], nameOf(translator, typeOf(self)));
   }
   return result;
 }
@@ -96,7 +96,7 @@ Value objectLength(Translator& translator, const Value& self) {
   if (!result) {
     if (translator.exceptionPending()) return result;
     return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
-                            typeOf(self)->tp_name);
+                            nameOf(translator, typeOf(self)));
   }
   result = toIndex(translator, result);
   if (!result) return result;
@@ -115,7 +115,7 @@ Value objectBool(Translator& translator, const Value& self) {
     translator.realize(result);
     if (result.isConstant() && PyBool_Check(result.object())) return result;
     return translator.raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
-                            typeOf(result)->tp_name);
+                            nameOf(translator, typeOf(result)));
   }
   if (translator.exceptionPending()) return result;
   if (!translator.heap.lookup(typeOf(self), len)) return Value::boolean(true);
@@ -128,7 +128,7 @@ Value objectBool(Translator& translator, const Value& self) {
 Value requireType(Translator& translator, Value result, PyTypeObject* type, const char* message) {
   if (!result || typeOf(result) == type) return result;
   if (!PyType_IsSubtype(typeOf(result), type)) {
-    return translator.raise(PyExc_TypeError, message, typeOf(result)->tp_name);
+    return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(result)));
   }
   throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(result));
 }
@@ -137,7 +137,7 @@ Value objectConversion(Translator& translator, const Value& self, PyObject* spec
                        const char* message) {
   Value result = callSpecial(translator, self, special, {});
   if (!result && !translator.exceptionPending()) {
-    return translator.raise(PyExc_TypeError, message, typeOf(self)->tp_name);
+    return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(self)));
   }
   return result;
 }
@@ -162,7 +162,7 @@ Value objectFloat(Translator& translator, const Value& self) {
   Value result =
       objectConversion(translator, self, special,
                        "float() argument must be a string or a real number, not '%.200s'");
-  std::string message = std::string(typeOf(self)->tp_name).substr(0, 50) +
+  std::string message = std::string(nameOf(translator, typeOf(self))).substr(0, 50) +
                         ".__float__ returned non-float (type %.50s)";
   return requireType(translator, std::move(result), &PyFloat_Type, message.c_str());
 }
@@ -172,7 +172,7 @@ Value objectSubscript(Translator& translator, const Value& self, const Value& ke
   Value result = callSpecial(translator, self, special, {key});
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
-                            typeOf(self)->tp_name);
+                            nameOf(translator, typeOf(self)));
   }
   return result;
 }
@@ -185,7 +185,7 @@ bool objectAssignSubscript(Translator& translator, const Value& self, const Valu
                        : callSpecial(translator, self, del, {key});
   if (!result && !translator.exceptionPending()) {
     translator.raise(PyExc_TypeError, "'%.200s' object does not support item %s",
-                     typeOf(self)->tp_name, value ? "assignment" : "deletion");
+                     nameOf(translator, typeOf(self)), value ? "assignment" : "deletion");
   }
   return static_cast<bool>(result);
 }
@@ -195,7 +195,7 @@ Value objectContains(Translator& translator, const Value& self, const Value& ite
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found && found.object == Py_None) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not a container",
-                            typeOf(self)->tp_name);
+                            nameOf(translator, typeOf(self)));
   }
   if (found) {
     Value result = callSpecial(translator, self, special, {item});
@@ -218,7 +218,7 @@ Value objectIterator(Translator& translator, const Value& self) {
       throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                            typeOf(self)->tp_name);
+                            nameOf(translator, typeOf(self)));
   }
   return result;
 }
@@ -229,7 +229,7 @@ Value objectNext(Translator& translator, const Value& self) {
   if (result) return result;
   if (!translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
-                            typeOf(self)->tp_name);
+                            nameOf(translator, typeOf(self)));
   }
   if (translator.heap.isSubtype(typeOf(translator.exception()),
                                 reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
@@ -243,7 +243,7 @@ Value callObject(Translator& translator, const Value& callable, CallArguments& a
   Value method = lookupSpecial(translator, callable, special);
   if (!method) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
-                            typeOf(callable)->tp_name);
+                            nameOf(translator, typeOf(callable)));
   }
   return call(translator, method, arguments);
 }
@@ -269,7 +269,8 @@ Value objectHash(Translator& translator, const Value& self) {
   static PyObject* const special = name("__hash__");
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found.object == Py_None) {
-    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", typeOf(self)->tp_name);
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
+                            nameOf(translator, typeOf(self)));
   }
   if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
     throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));

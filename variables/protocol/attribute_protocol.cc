@@ -12,6 +12,7 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/objects/user_defined.h"
@@ -43,7 +44,7 @@ Value wrapMember(Translator& translator, const Source* base, PyObject* object, c
 
 Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
   return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-                          typeOf(object)->tp_name, name);
+                          nameOf(translator, typeOf(object)), name);
 }
 
 // Whether the trace has written the slot, be it only to delete its value.
@@ -191,7 +192,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     if (getter.is(Py_None)) {
       return translator.raise(PyExc_AttributeError,
                               "property '%U' of '%.100s' object has no getter", name,
-                              type->tp_name);
+                              nameOf(translator, type));
     }
     return call(translator, getter, {instance});
   }
@@ -292,6 +293,9 @@ bool setMember(Translator& translator, UserObjectVariable* object, const Found& 
   }
   Value key = Value::constant(found.object);
   if (!isWritten(object, key) && SideEffects::concerns(object)) {
+    if (cpython::memberValue(object->existing(), found.object)) {
+      letGo(translator, memberOf(translator, found, object, name));
+    }
     translator.effects.append({EffectKind::SlotSet, object, key, {}});
   }
   bool ok = object->memberValues->set(translator, key, value ? value : Value::none());
@@ -313,7 +317,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
           translator.realized(wrapMember(translator, found.source, found.object, accessor));
       if (setter.is(Py_None)) {
         translator.raise(PyExc_AttributeError, "property '%U' of '%.100s' object has no %s", name,
-                         type->tp_name, value ? "setter" : "deleter");
+                         nameOf(translator, type), value ? "setter" : "deleter");
         return false;
       }
       Value result =
@@ -354,7 +358,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
   }
   if (found.object) {
     translator.raise(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only",
-                     type->tp_name, name);
+                     nameOf(translator, type), name);
   } else {
     noAttribute(translator, object, name);
   }
@@ -391,7 +395,7 @@ Value readAttributeName(Translator& translator, Value name) {
     throw GraphBreak(GraphBreakKind::AttributeNameSubclass, describe(name));
   }
   return translator.raise(PyExc_TypeError, "attribute name must be string, not '%.200s'",
-                          typeOf(name)->tp_name);
+                          nameOf(translator, typeOf(name)));
 }
 
 Value getOptionalAttribute(Translator& translator, Value object, PyObject* name) {

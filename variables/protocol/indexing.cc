@@ -45,7 +45,7 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
   // The message names the type of the value, not of what its __index__ gave.
   PyErr_Clear();
   translator.raise(overflow, "cannot fit '%.200s' into an index-sized integer",
-                   typeOf(value)->tp_name);
+                   nameOf(translator, typeOf(value)));
   return false;
 }
 

@@ -26,6 +26,10 @@ PyTypeObject* typeOf(const Value& value) {
   return value.isConstant() ? Py_TYPE(value.object()) : value.tracker()->type();
 }
 
+const char* nameOf(Translator& translator, PyTypeObject* type) {
+  return translator.heap.nameInTexts(type);
+}
+
 std::string describe(const Value& value) {
   if (value.isNull()) return "NULL";
   if (PyObject* object = value.objectOrNull()) {
@@ -111,7 +115,7 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
   if (UnaryOperation function = slotsOf(operand).nb_unary) {
     return function(translator, slot, operand);
   }
-  const char* name = typeOf(operand)->tp_name;
+  const char* name = nameOf(translator, typeOf(operand));
   if (slot == UnarySlot::nb_absolute) {
     return translator.raise(PyExc_TypeError, "bad operand type for abs(): '%.200s'", name);
   }
@@ -134,9 +138,9 @@ Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value
   if (!isNotImplemented(result)) return result;
   result = trySequence(translator, slot, left, right);
   if (!isNotImplemented(result)) return result;
-  return translator.raise(PyExc_TypeError,
-                          "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
-                          kBinarySymbols[slot], typeOf(left)->tp_name, typeOf(right)->tp_name);
+  return translator.raise(
+      PyExc_TypeError, "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
+      kBinarySymbols[slot], nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
 }
 
 // --- Comparison, truth, identity.
@@ -167,9 +171,9 @@ Value richCompare(Translator& translator, Value left, Value right, int op) {
   }
   if (op == Py_EQ) return Value::boolean(isSame(translator, left, right));
   if (op == Py_NE) return Value::boolean(!isSame(translator, left, right));
-  return translator.raise(PyExc_TypeError,
-                          "'%s' not supported between instances of '%.100s' and '%.100s'",
-                          kSymbols[op], leftType->tp_name, rightType->tp_name);
+  return translator.raise(
+      PyExc_TypeError, "'%s' not supported between instances of '%.100s' and '%.100s'",
+      kSymbols[op], nameOf(translator, leftType), nameOf(translator, rightType));
 }
 
 int isTrue(Translator& translator, Value value) {
@@ -298,7 +302,7 @@ int searchIterable(Translator& translator, const Value& iterable, const Value& i
     if (translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
       translator.takeException();
       translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
-                       typeOf(iterable)->tp_name);
+                       nameOf(translator, typeOf(iterable)));
     }
     return -1;
   }
@@ -330,7 +334,7 @@ Value getItem(Translator& translator, Value container, Value key) {
     return function(translator, container, key);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
-                          typeOf(container)->tp_name);
+                          nameOf(translator, typeOf(container)));
 }
 
 bool setItem(Translator& translator, Value container, Value key, Value value) {
@@ -341,7 +345,7 @@ bool setItem(Translator& translator, Value container, Value key, Value value) {
     return function(translator, container, key, value);
   }
   translator.raise(PyExc_TypeError, "'%.200s' object does not support item assignment",
-                   typeOf(container)->tp_name);
+                   nameOf(translator, typeOf(container)));
   return false;
 }
 
@@ -353,7 +357,7 @@ bool deleteItem(Translator& translator, Value container, Value key) {
     return function(translator, container, key, Value());
   }
   translator.raise(PyExc_TypeError, "'%.200s' object does not support item deletion",
-                   typeOf(container)->tp_name);
+                   nameOf(translator, typeOf(container)));
   return false;
 }
 
@@ -363,7 +367,7 @@ int64_t length(Translator& translator, Value container) {
   UnaryFunction function = slotsOf(container).mp_length;
   if (!function) {
     translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
-                     typeOf(container)->tp_name);
+                     nameOf(translator, typeOf(container)));
     return -1;
   }
   Value result = function(translator, container);
@@ -375,7 +379,7 @@ Value toIndex(Translator& translator, Value value) {
   if (PyObject* object = value.objectOrNull(); object && PyLong_CheckExact(object)) return value;
   if (UnaryFunction function = slotsOf(value).nb_index) return function(translator, value);
   return translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
-                          typeOf(value)->tp_name);
+                          nameOf(translator, typeOf(value)));
 }
 
 // --- Iteration.
@@ -395,13 +399,13 @@ Value getIterator(Translator& translator, Value iterable) {
   UnaryFunction function = slotsOf(iterable).tp_iter;
   if (!function) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                            typeOf(iterable)->tp_name);
+                            nameOf(translator, typeOf(iterable)));
   }
   Value iterator = translator.realized(function(translator, iterable));
   if (!iterator || isIterator(translator, iterator)) return iterator;
   if (translator.exceptionPending()) return Value();
   return translator.raise(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'",
-                          typeOf(iterator)->tp_name);
+                          nameOf(translator, typeOf(iterator)));
 }
 
 Value iteratorNext(Translator& translator, const Value& iterator) {
@@ -410,7 +414,7 @@ Value iteratorNext(Translator& translator, const Value& iterator) {
     return function(translator, iterator);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
-                          typeOf(iterator)->tp_name);
+                          nameOf(translator, typeOf(iterator)));
 }
 
 Value raiseStopIteration(Translator& translator, const Value& iterator) {
@@ -465,7 +469,7 @@ Value call(Translator& translator, const Value& callable, CallArguments& argumen
     return function(translator, realized, arguments);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
-                          typeOf(realized)->tp_name);
+                          nameOf(translator, typeOf(realized)));
 }
 
 Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments) {
@@ -495,7 +499,7 @@ Value requireText(Translator& translator, Value text, const char* message) {
   if (!text) return text;
   translator.realize(text);
   if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
-    return translator.raise(PyExc_TypeError, message, typeOf(text)->tp_name);
+    return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(text)));
   }
   if (!text.isConstant()) throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(text));
   return text;
@@ -551,7 +555,7 @@ Value formatValue(Translator& translator, Value value, Value specification) {
   if (!text || typeOf(text) == &PyUnicode_Type) return text;
   if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
     return translator.raise(PyExc_TypeError, "__format__ must return a str, not %.200s",
-                            typeOf(text)->tp_name);
+                            nameOf(translator, typeOf(text)));
   }
   throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(text));
 }

@@ -15,6 +15,8 @@ namespace armature {
 const TypeSlots& slotsOf(const Value& value);
 // Py_TYPE of what the value stands for.
 PyTypeObject* typeOf(const Value& value);
+// type->tp_name, for a text that the program may read: of a class that can be renamed, guarded.
+const char* nameOf(Translator& translator, PyTypeObject* type);
 // type(value) as a value: a constant for static types, the class's variable otherwise.
 Value typeValue(Translator& translator, const Value& value);
 

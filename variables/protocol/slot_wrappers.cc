@@ -108,7 +108,7 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
   };
   if (plain == nb_multiply && fills(cpython::SpecialSlot::Repeat) && !hasIndex(translator, other)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
-                            typeOf(other)->tp_name);
+                            nameOf(translator, typeOf(other)));
   }
   // Of a sequence it raises the sequence's own TypeError.
   if (self.isConstant() && plain == nb_add && fills(cpython::SpecialSlot::Concat)) {

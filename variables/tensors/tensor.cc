@@ -170,7 +170,7 @@ Value tensorLength(Translator& translator, const Value& self) {
   if (!metadata) return Value();
   if (metadata->isScalar) {
     return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
-                            tensorOf(self)->type()->tp_name);
+                            nameOf(translator, tensorOf(self)->type()));
   }
   if (metadata->sizes.empty()) {
     return translator.raise(PyExc_TypeError, "%s",
@@ -217,7 +217,7 @@ Value tensorIterator(Translator& translator, const Value& self) {
     translator.takeException();
     if (tensorOf(self)->library().isImmutable(tensorOf(self)->type())) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                              tensorOf(self)->type()->tp_name);
+                              nameOf(translator, tensorOf(self)->type()));
     }
     return translator.raise(PyExc_TypeError, "iteration over a 0-d %s",
                             tensorOf(self)->library().conventions().word);

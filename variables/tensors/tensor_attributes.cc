@@ -95,7 +95,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
       return method ? call(translator, method, {Value::constant(name)}) : method;
     }
     return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-                            type->tp_name, name);
+                            nameOf(translator, type), name);
   }
   if (!cpython::isImmutable(type) && !library.owns(type, name, found.object)) {
     return bindTypeAttribute(translator, found, self, type, name);

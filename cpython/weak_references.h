@@ -1,0 +1,12 @@
+// The weak references to an object.
+#pragma once
+
+#include "core/ref.h"
+
+namespace armature::cpython {
+
+// Calls `visit` with the callback of each weak reference to the object that has one, until it
+// returns true; whether it did. Runs no code of the program.
+bool anyWeakReferenceCallback(BorrowedRef<> object, bool (*visit)(BorrowedRef<> callback));
+
+}  // namespace armature::cpython

@@ -1,0 +1,84 @@
+#include "variables/ends_of_objects.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
+
+#include "core/describe.h"
+#include "guards/silent_end.h"
+#include "variables/lazy.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+namespace {
+
+// How many references the trace itself has to existing objects, which are the program's otherwise.
+class OwnReferences {
+ public:
+  explicit OwnReferences(const Translator& translator) : translator_(translator) {}
+
+  Py_ssize_t ofProgram(PyObject* object) {
+    if (counts_.empty()) count();
+    return Py_REFCNT(object) - counts_.lookup(object);
+  }
+
+ private:
+  void count() {
+    counts_[nullptr] = 0;
+    for (const VariableTracker* tracker : translator_.arena.trackers()) {
+      if (tracker && tracker->existing()) ++counts_[tracker->existing()];
+    }
+    for (const Guard& guard : translator_.guards()) ++counts_[guard.operand.get()];
+  }
+
+  const Translator& translator_;
+  llvm::DenseMap<PyObject*, Py_ssize_t> counts_;
+};
+
+void requireSilence(Translator& translator, const VariableTracker* tracker, LettingGo by) {
+  OwnReferences own(translator);
+  PyObject* object = tracker->existing();
+  bool silent = endsSilently(object, by, 0, [&](PyObject* one) { return own.ofProgram(one); });
+  if (!silent) throw GraphBreak(GraphBreakKind::EndOfObject, describe(object));
+  translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
+                      static_cast<int64_t>(by));
+}
+
+}  // namespace
+
+void letGo(Translator& translator, const Value& value) {
+  if (!value.isTracker()) return;
+  VariableTracker* tracker = value.tracker();
+  if (!tracker->existing() || !tracker->source()) return;
+  // Guarded by its value.
+  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && lazy->realized.isConstant()) {
+    return;
+  }
+  requireSilence(translator, tracker, LettingGo::Object);
+}
+
+void letGoOfContents(Translator& translator, VariableTracker* container) {
+  if (!container->existing() || !container->source()) return;
+  requireSilence(translator, container, LettingGo::Content);
+}
+
+bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
+                       llvm::ArrayRef<Value> inputs) {
+  OwnReferences own(translator);
+  for (const Value& value : values) {
+    VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
+    if (!tracker || !tracker->existing() || !tracker->source()) continue;
+    PyObject* object = tracker->existing();
+    size_t same = llvm::count_if(inputs, [&](const Value& input) {
+      return input.isTracker() && input.tracker()->existing() == object;
+    });
+    bool silent = endsSilently(object, LettingGo::Input, same,
+                               [&](PyObject* one) { return own.ofProgram(one); });
+    translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
+                        silent ? static_cast<int64_t>(LettingGo::Input) : -1);
+    if (!silent) return false;
+  }
+  return true;
+}
+
+}  // namespace armature

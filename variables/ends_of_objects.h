@@ -1,0 +1,25 @@
+// What the trace takes out of objects that existed before it may die in that moment, and so may the
+// inputs of a frame that has the last reference to them.
+#pragma once
+
+#include <llvm/ADT/ArrayRef.h>
+
+#include "variables/value.h"
+
+namespace armature {
+
+class Translator;
+class VariableTracker;
+
+// An existing object lets go of a value that it has held. Guards that no code of the program hears
+// of an end; breaks, so that Python does what the program does here, if some might.
+void letGo(Translator& translator, const Value& value);
+// The same for all that an existing container holds.
+void letGoOfContents(Translator& translator, VariableTracker* container);
+
+// At the start of a trace: are the ends of all of `values`, inputs that the frame may let go of,
+// ones that no code hears of? Guarded, one way or the other. `inputs` are all inputs.
+bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
+                       llvm::ArrayRef<Value> inputs);
+
+}  // namespace armature
