@@ -60,16 +60,17 @@ int isOwn(PyObject* name) {
 // --- Calls.
 
 // Does a call of an object whose class has this __call__ pass it the object first? Of others (a
-// static method, an instance of a callable class) nothing is known, and the call is left to Python.
+// function in C, a static method, an instance of a callable class) nothing is known.
 bool takesSelf(BorrowedRef<> function) {
   return function &&
          (PyFunction_Check(function.get()) || Py_TYPE(function.get()) == &CompiledFunctionType ||
           Py_TYPE(function.get()) == &DisabledFunctionType);
 }
 
-// What runs in place of such a function. Null with an exception set.
-Ref<> callInPlaceOf(BorrowedRef<> borrowed, CompiledCallable* object) {
-  Ref<> function = Ref<>::create(borrowed);
+// What a call of the original runs, with the original first. Null with an exception set.
+Ref<> callOf(CompiledCallable* object) {
+  BorrowedRef<> called = calledFunction(object->original);
+  Ref<> function = Ref<>::create(takesSelf(called) ? called : BorrowedRef<>(Py_None));
   if (PyObject* known = PyDict_GetItemWithError(object->calls, function.get())) {
     return Ref<>::create(known);
   }
@@ -82,11 +83,10 @@ Ref<> callInPlaceOf(BorrowedRef<> borrowed, CompiledCallable* object) {
 PyObject* callOriginal(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {
   CompiledCallable* object = callable(self);
-  BorrowedRef<> function = calledFunction(object->original);
-  if (runsPlain() || isWatched(*packageEngine()) || !takesSelf(function)) {
+  if (runsPlain() || isWatched(*packageEngine())) {
     return PyObject_Vectorcall(object->original, arguments, flags, keywordNames);
   }
-  Ref<> call = callInPlaceOf(function, object);
+  Ref<> call = callOf(object);
   if (!call) return nullptr;
   size_t positional = PyVectorcall_NARGS(flags);
   size_t total = positional + (keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0);
@@ -156,12 +156,19 @@ int setClass(PyObject* self, PyObject* value, void*) {
   return PyObject_SetAttr(operand(self), name, value);
 }
 
-PyObject* getCall(PyObject* self, void*) {
-  BorrowedRef<> function = calledFunction(callable(self)->original);
-  if (takesSelf(function)) return callInPlaceOf(function, callable(self)).release();
-  PyErr_Format(PyExc_TypeError, "calls of a '%.200s' object are not captured",
-               Py_TYPE(callable(self)->original)->tp_name);
-  return nullptr;
+PyObject* getCall(PyObject* self, void*) { return callOf(callable(self)).release(); }
+
+// Found on a class: binds as the original does.
+PyObject* bind(PyObject* self, PyObject* object, PyObject* type) {
+  PyObject* original = callable(self)->original;
+  descrgetfunc get = Py_TYPE(original)->tp_descr_get;
+  if (!get) return Py_NewRef(self);
+  Ref<> bound = Ref<>::steal(get(original, object, type));
+  if (bound.get() == original) return Py_NewRef(self);
+  if (!bound || !PyMethod_Check(bound.get()) || PyMethod_GET_FUNCTION(bound.get()) != original) {
+    return bound.release();
+  }
+  return PyMethod_New(self, PyMethod_GET_SELF(bound.get()));
 }
 
 PyObject* directory(PyObject* self, PyObject*) { return PyObject_Dir(callable(self)->original); }
@@ -272,8 +279,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   object->calls = PyDict_New();
   if (!object->calls) return nullptr;
   // What the transformation refuses, it refuses here and not at the first call.
-  BorrowedRef<> function = calledFunction(original);
-  return !takesSelf(function) || callInPlaceOf(function, object) ? self.release() : nullptr;
+  return callOf(object) ? self.release() : nullptr;
 }
 
 // Every reference can be part of a cycle, but the cycle is broken elsewhere: a stand-in is useless
@@ -380,6 +386,7 @@ PyTypeObject CompiledCallableType = {
     .tp_methods = methods,
     .tp_members = members,
     .tp_getset = callableProperties,
+    .tp_descr_get = bind,
     .tp_new = make,
 };
 

@@ -291,8 +291,9 @@ class ArgumentBuilder {
       std::vector<Argument> elements;
       Ref<> keys = checked(PyList_New(0));
       dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
-        if (!entry.key.isConstant()) unsupported(value);
-        checked(PyList_Append(keys.get(), entry.key.object()));
+        Ref<> key = keyData(translator_, entry.key);
+        if (!key) unsupported(value);
+        checked(PyList_Append(keys.get(), key.get()));
         elements.push_back(build(entry.value));
       });
       return Argument::aggregate(Argument::Kind::Dict, std::move(elements),

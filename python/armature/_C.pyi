@@ -65,7 +65,7 @@ class CompiledFunction:
 
 class CompiledCallable:
     """Stands for an object; ``transform(function)`` runs when it is called, where ``function`` is
-    what a call of the object comes to.
+    what a call of the object comes to, or None where that is no Python function.
 
     ``rebuild(copy_of_original)`` makes another one like it.
     """

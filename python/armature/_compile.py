@@ -131,9 +131,7 @@ def _compile_any(fn: Any, settings: Settings) -> Any:
     inside = _inside(fn, again)
     if inside is not None:
         return inside
-    if _has_python_call(fn):
-        return _compile_object(fn, settings)
-    return again(_caller_of(fn))
+    return _compile_object(fn, settings)
 
 
 def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
@@ -153,20 +151,28 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
 
 
 def _compile_object(original: Any, settings: Settings) -> Any:
-    """What stands for an object whose class has a ``__call__`` in Python."""
+    """What stands for any other callable object."""
     return _C.CompiledCallable(
         original,
-        functools.partial(_compile_any, settings=settings),
+        functools.partial(
+            _transform_call, original, functools.partial(_compile_any, settings=settings)
+        ),
         functools.partial(_compile_object, settings=settings),
     )
 
 
 def _disable_object(original: Any) -> Any:
-    return _C.CompiledCallable(original, _disable_any, _disable_object)
+    return _C.CompiledCallable(
+        original, functools.partial(_transform_call, original, _disable_any), _disable_object
+    )
 
 
-def _has_python_call(fn: Any) -> bool:
-    return isinstance(type(fn).__call__, types.FunctionType | _C.CompiledFunction)
+def _transform_call(
+    original: Any, transform: Callable[[Any], Any], function: types.FunctionType | None
+) -> Any:
+    """What calls of `original` run, with itself first: in place of the function that they come to,
+    or, where that has no bytecode, of one that calls it."""
+    return transform(_caller_of(original) if function is None else function)
 
 
 def _not_captured(fn: types.FunctionType, kind: str) -> dict[str, Any]:
@@ -197,9 +203,13 @@ def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
     if isinstance(fn, types.MethodType):
         return types.MethodType(transform(fn.__func__), fn.__self__)
     if isinstance(fn, staticmethod | classmethod):
-        return type(fn)(transform(fn.__func__))
-    if isinstance(fn, functools.partial):
-        return functools.partial(transform(fn.func), *fn.args, **fn.keywords)
+        wrapper = type(fn)(transform(fn.__func__))
+        wrapper.__dict__.update(fn.__dict__ | {"__wrapped__": wrapper.__func__})
+        return wrapper
+    if type(fn) is functools.partial:
+        partial = functools.partial(transform(fn.func), *fn.args, **fn.keywords)
+        partial.__dict__.update(fn.__dict__)
+        return partial
     if isinstance(fn, type):
         raise TypeError(
             f"{fn.__qualname__} is a class, which is not captured: give one of its instances, or "
@@ -214,12 +224,12 @@ def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
 
 
 def _caller_of(fn: Any) -> types.FunctionType:
-    """A Python function that calls `fn`, which has no bytecode of its own."""
+    """A Python function that calls an object like `fn`, its first argument, by the same name."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return fn(*args, **kwargs)
+    def call(callee: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return callee(*args, **kwargs)
 
-    return functools.update_wrapper(call, fn)
+    return functools.update_wrapper(call, fn, ("__name__", "__qualname__", "__module__"), ())
 
 
 def _functions(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
@@ -278,11 +288,7 @@ def _disable_any(fn: Any) -> Any:
     if isinstance(fn, types.FunctionType):
         return functools.update_wrapper(_C.DisabledFunction(fn), fn)
     inside = _inside(fn, _disable_any)
-    if inside is not None:
-        return inside
-    if is_torch_module(fn) or _has_python_call(fn):
-        return _disable_object(fn)
-    return functools.update_wrapper(_C.DisabledFunction(fn), fn)
+    return inside if inside is not None else _disable_object(fn)
 
 
 def _reduce(function: Any) -> Any:

@@ -1,5 +1,12 @@
-"""In all tests, an error of Armature's own is an error of the test."""
+"""In all tests, an error of Armature's own is an error of the test.
+
+Programs that a test starts find what the test itself finds.
+"""
 
 import os
+import pathlib
 
 os.environ["ARMATURE_STRICT"] = "1"
+_PACKAGE = str(pathlib.Path(__file__).parents[2] / "python")
+_PATHS = [_PACKAGE, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in _PATHS if path))

@@ -4,9 +4,13 @@ import asyncio
 import copy
 import functools
 import inspect
+import math
+import operator
 import pickle
+import types
 
 import armature
+import numpy as np
 import pytest
 import torch
 from armature import _C
@@ -207,6 +211,110 @@ def test_abstract_and_bound():
     assert derived.f.__func__.function.__name__ == "f"
     assert Derived.f.__get__(derived)() is derived
     assert derived.f.__name__ == "f"
+
+
+CALLABLES = {
+    "cached": (functools.lru_cache(lambda x: x), 1),
+    "function in C": (math.sin, 1.0),
+    "method in C": ([3].count, 3),
+    "unbound method in C": (str.upper, "a"),
+    "operation of torch": (torch.relu, torch.ones(2)),
+    "getter": (operator.itemgetter(1), [1, 2]),
+    "dispatcher": (functools.singledispatch(lambda x: [x]), 1),
+    "ufunc": (np.negative, 3.0),
+}
+
+
+@pytest.mark.parametrize("transform", [armature.compile, armature.disable])
+@pytest.mark.parametrize("name", CALLABLES)
+def test_what_stands_for_a_callable_behaves_as_that(transform, name):
+    original, argument = CALLABLES[name]
+    compiled = transform(original)
+    for _ in range(2):
+        assert same(compiled(argument), original(argument))
+    for attribute in dir(original):
+        if attribute.startswith("__") and attribute not in ("__name__", "__doc__", "__module__"):
+            continue
+        assert getattr(compiled, attribute) == getattr(original, attribute)
+    if not isinstance(original, types.FunctionType):
+        assert isinstance(compiled, type(original))
+        assert compiled == original
+        assert repr(compiled) == repr(original)
+        assert hash(compiled) == hash(original)
+
+
+def same(left, right):
+    return torch.equal(left, right) if isinstance(left, torch.Tensor) else left == right
+
+
+def test_a_cached_function():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return x + 1
+
+    compiled = armature.compile(functools.lru_cache(maxsize=2)(f))
+    assert [compiled(1), compiled(1), compiled(2)] == [2, 2, 3]
+    assert calls == [1, 2]
+    assert compiled.cache_info() == (1, 2, 2, 2)
+    assert compiled.__wrapped__ is f
+    compiled.cache_clear()
+    assert compiled(1) == 2
+    assert calls == [1, 2, 1]
+    assert inspect.signature(compiled) == inspect.signature(f)
+
+
+def test_a_cached_method_binds():
+    class C:
+        @armature.compile
+        @functools.lru_cache  # noqa: B019
+        def method(self, x):
+            return self, x
+
+        @armature.compile
+        @functools.partial
+        def partial(x):
+            return x
+
+    c = C()
+    assert c.method(1) == C.method(c, 1) == (c, 1)
+    assert C.method.cache_info().hits == 1
+    assert c.partial(1) == C.partial(1) == 1
+
+
+def test_partials_keep_what_they_have():
+    class Own(functools.partial):
+        extra = 5
+
+    for kind in (functools.partial, Own):
+        partial = kind(double, plus=5)
+        partial.tag = 1
+        compiled = armature.compile(partial)
+        assert compiled.tag == 1
+        assert isinstance(compiled, kind)
+        assert compiled.keywords == {"plus": 5}
+        assert compiled(torch.ones(2)).tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("kind", [staticmethod, classmethod])
+def test_static_and_class_methods_keep_what_they_have(kind):
+    class Own(kind):
+        extra = 5
+
+    def f(*args):
+        return args[-1] + 1
+
+    method = kind(f)
+    method.tag = 1
+    compiled = armature.compile(method)
+    assert type(compiled) is kind
+    assert compiled.tag == 1
+    assert compiled.__wrapped__ is compiled.__func__
+    own = armature.compile(Own(f))
+    assert own.extra == 5
+    holder = type("Holder", (), {"method": compiled, "own": own})
+    assert holder.method(1) == holder().method(1) == holder.own(1) == holder().own(1) == 2
 
 
 def test_partial():

@@ -169,7 +169,7 @@ def in_a_loop(box):
     for key in list(box.dict):
         thing = box.dict.pop(key)
         LOG.append(key)
-        thing = [thing]  # noqa: F841
+        thing = [thing]
     LOG.append(len(LOG))
 
 

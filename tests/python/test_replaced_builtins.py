@@ -25,6 +25,9 @@ def test_replaced_before_the_first_trace():
         for (module, name), original in originals.items():
             setattr(module, name, original)
         assert compiled(-3) == entry(-3) == (3, 1, [-3], zip, 2, 3)
+        assert not armature.explain(entry)(-3).break_reasons
+        setattr(builtins, "abs", len)
+        assert armature.compile(originals[builtins, "abs"], fullgraph=True)(-3) == 3
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(source)], check=True)
 

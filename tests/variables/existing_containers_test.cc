@@ -186,7 +186,8 @@ TEST(ExistingList, GuardsTheItemsThatAreLookedAt) {
   EXPECT_EQ(translator.effects.written().size(), 1u);
   EXPECT_EQ(contains(translator, value, Value::string("x")), 1);
   EXPECT_EQ(translator.guardText(),
-            "TYPE_MATCH L['xs']\nSEQUENCE_LENGTH L['xs']\nEQUALS_MATCH L['xs'][1] 'x'\n");
+            "TYPE_MATCH L['xs']\nSEQUENCE_LENGTH L['xs']\nENDS_SILENTLY L['xs'][0]\n"
+            "EQUALS_MATCH L['xs'][1] 'x'\n");
   EXPECT_EQ(repr(translator.real(value).get()), "['x', 'x', None, None]");
 }
 

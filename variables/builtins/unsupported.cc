@@ -8,6 +8,7 @@ namespace {
 struct Unsupported {
   const char* name;
   const char* explanation;
+  const char* module = "builtins";  // in which C has it
 };
 
 // Where there is more to do than to move the call, the explanation says so.
@@ -31,7 +32,7 @@ constexpr Unsupported kUnsupported[] = {
     {"exec", "The text of a program is not known to be the same at the next call."},
     {"eval", "The text of an expression is not known to be the same at the next call."},
     {"compile", "Compiling a program is not part of a graph."},
-    {"open", "Files are outside of the graph."},
+    {"open", "Files are outside of the graph.", "_io"},
     {"input", "Reading from the terminal is an effect outside of the graph."},
     {"__import__", "Importing a module runs its code; import it before the function is called."},
     {"breakpoint", "The debugger needs a running frame; debug the uncompiled function."},
@@ -55,7 +56,7 @@ Value breakGraph(Translator&, const Value&, CallArguments&) {
 
 template <size_t... i>
 void registerEach(std::index_sequence<i...>) {
-  (registerFunctionHandler("builtins", kUnsupported[i].name, breakGraph<i>), ...);
+  (registerFunctionHandler(kUnsupported[i].module, kUnsupported[i].name, breakGraph<i>), ...);
 }
 
 void registerAll() { registerEach(std::make_index_sequence<kUnsupportedCount>()); }

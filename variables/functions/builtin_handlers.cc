@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
@@ -21,6 +23,13 @@ struct Registry {
   llvm::DenseMap<const void*, BuiltinHandler> handlers;
   llvm::DenseMap<PyTypeObject*, BuiltinHandler> instances;
   llvm::DenseSet<const void*> pure;
+  // Types in whose place a program has put something else.
+  struct Replaced {
+    const char* module;
+    const char* name;
+    BuiltinHandler handler;
+  };
+  std::vector<Replaced> replaced;
 };
 
 Registry& registry() {
@@ -49,25 +58,39 @@ const void* identityOf(PyObject* callable) {
   return definition && !isNew(definition) ? static_cast<const void*>(definition) : callable;
 }
 
-// Is it the module's own function or type in C, not what a program has put in its place?
-bool isGenuine(PyObject* attribute, const char* module, const char* name) {
-  if (PyType_Check(attribute)) {
-    const char* full = reinterpret_cast<PyTypeObject*>(attribute)->tp_name;
-    const char* dot = std::strrchr(full, '.');
-    return std::strcmp(dot ? dot + 1 : full, name) == 0 &&
-           !cpython::isHeapType(reinterpret_cast<PyTypeObject*>(attribute));
+// The function with which the module in C was made, whatever the program has put in its place.
+// Null if it has none of that name.
+const void* ownFunction(PyObject* module, const char* name) {
+  PyModuleDef* definition = PyModule_Check(module) ? PyModule_GetDef(module) : nullptr;
+  if (!definition) return nullptr;
+  for (const PyMethodDef* method = definition->m_methods; method && method->ml_name; ++method) {
+    if (std::strcmp(method->ml_name, name) == 0) return method;
   }
-  return isBuiltinFunction(attribute, module, name);
+  return nullptr;
 }
 
-// Null where a program has replaced the attribute; calls of the original are not traced then.
-PyObject* moduleAttribute(const char* module, const char* name) {
-  Ref<> object = Ref<>::steal(PyImport_ImportModule(module));
-  PyObject* attribute = object ? PyObject_GetAttrString(object.get(), name) : nullptr;
-  // The reference is kept: the registry needs the object to stay where it is.
-  if (attribute && isGenuine(attribute, module, name)) return attribute;
+// Is it the static type of that name?
+bool isOwnType(PyObject* attribute, const char* name) {
+  if (!PyType_Check(attribute)) return false;
+  auto* type = reinterpret_cast<PyTypeObject*>(attribute);
+  const char* dot = std::strrchr(type->tp_name, '.');
+  return std::strcmp(dot ? dot + 1 : type->tp_name, name) == 0 && !cpython::isHeapType(type);
+}
+
+// What identifies the function or type of a module in C. Null where the type is not there now.
+const void* identityOf(const char* moduleName, const char* name) {
+  // To import runs the program's __import__, if it has one.
+  Ref<> text = checked(PyUnicode_FromString(moduleName));
+  Ref<> module = Ref<>::steal(PyImport_GetModule(text.get()));
+  if (!module) module = Ref<>::steal(PyImport_ImportModule(moduleName));
+  const void* identity = module ? ownFunction(module.get(), name) : nullptr;
+  if (!identity && module) {
+    PyObject* attribute = PyObject_GetAttrString(module.get(), name);
+    // The reference is kept: the registry needs the object to stay where it is.
+    if (attribute && isOwnType(attribute, name)) identity = attribute;
+  }
   PyErr_Clear();
-  return nullptr;
+  return identity;
 }
 
 // Builtin types whose instances nothing can change, so that their methods are pure on data.
@@ -106,8 +129,10 @@ void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler 
 }
 
 void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler) {
-  if (PyObject* function = moduleAttribute(module, name)) {
-    registry().handlers[identityOf(function)] = handler;
+  if (const void* identity = identityOf(module, name)) {
+    registry().handlers[identity] = handler;
+  } else {
+    registry().replaced.push_back({module, name, handler});
   }
 }
 
@@ -122,9 +147,7 @@ void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler) {
 BuiltinHandler findInstanceHandler(PyTypeObject* type) { return registry().instances.lookup(type); }
 
 void registerPureFunction(const char* module, const char* name) {
-  if (PyObject* function = moduleAttribute(module, name)) {
-    registry().pure.insert(identityOf(function));
-  }
+  if (const void* identity = identityOf(module, name)) registry().pure.insert(identity);
 }
 
 BuiltinHandler findHandler(PyObject* callable) {
@@ -156,6 +179,10 @@ void runHandlerRegistrations() {
     void (*registerAll)() = functions.front();
     registerAll();
     std::erase(functions, registerAll);
+  }
+  // It may have been put back.
+  for (const Registry::Replaced& type : std::exchange(registry().replaced, {})) {
+    registerFunctionHandler(type.module, type.name, type.handler);
   }
 }
 

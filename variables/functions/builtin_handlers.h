@@ -15,8 +15,9 @@ using BuiltinHandler = Value (*)(Translator&, const Value& self, CallArguments& 
 
 // Registers a method of a static type ("append" of list). Aborts at start-up if there is none.
 void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler);
-// Registers a function of a module in C ("len" of builtins), or a type that is called (int, list);
-// nothing where a program has put something else in its place.
+// Registers a function of a module in C ("len" of builtins), also where a program has put another
+// in its place, or a static type that is called (int, list): as soon as a trace begins with that in
+// its place.
 void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler);
 void registerObjectHandler(PyObject* callable, BuiltinHandler handler);
 // Functions that may be called at once when all their arguments are constant data.
