@@ -129,6 +129,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::LoadConstant:
         loaded = instruction.object;
         goto load;
+      case Operation::LoadHandledException: {
+        // The caller's frames hold it for as long as the call lasts.
+        PyObject* handled = PyErr_GetHandledException();
+        Py_XDECREF(handled);
+        loaded = handled ? handled : Py_None;
+        goto load;
+      }
       case Operation::LoadType:
         loaded = reinterpret_cast<PyObject*>(Py_TYPE(input));
         goto load;

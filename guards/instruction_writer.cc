@@ -129,6 +129,9 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::ModulesDict:
       loadAs(node, Operation::LoadConstant).object = source.object();
       break;
+    case SourceKind::HandledException:
+      loadAs(node, Operation::LoadHandledException);
+      break;
     case SourceKind::Constant:
       loadAs(node, Operation::LoadConstant).object = source.object();
       program_->identities.watch(source.object());

@@ -13,18 +13,6 @@ namespace armature {
 
 namespace {
 
-bool isExceptionClass(const Value& value) {
-  auto* user = trackerOf<UserClassVariable>(value);
-  PyObject* object = user ? user->existing() : value.objectOrNull();
-  return object && PyExceptionClass_Check(object);
-}
-
-// A class of exceptions, or an instance of one.
-bool isException(const Value& value) {
-  return isExceptionClass(value) ||
-         PyType_IsSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-}
-
 // What `except` may name: an exception class, or a tuple of them.
 bool mayCatch(Translator& translator, Value value) {
   translator.realize(value);
@@ -89,16 +77,20 @@ int exceptionMatches(Translator& translator, const Value& exception, Value wante
 
 bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& instruction) {
   if (instruction.opcode == Opcode::RERAISE) {
-    Value exception = frame.peek(1);
-    raiseValue(std::move(exception));
+    setException(frame.peek(1));
+    raisedAgain_ = true;
     return false;
   }
   if (instruction.argument == 0) {
-    if (!handled_) {
+    Value handled = handledException();
+    if (handled.is(Py_None)) {
       raise(PyExc_RuntimeError, "No active exception to reraise");
       return false;
     }
-    raiseValue(handled_);
+    // One of the caller's, whose traceback would grow.
+    if (!handledInTrace()) throw GraphBreak(GraphBreakKind::ExistingException, describe(handled));
+    setException(std::move(handled));
+    raisedAgain_ = true;
     return false;
   }
   bool hasCause = instruction.argument == 2;
@@ -189,8 +181,8 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
     return true;
   }
   Value type = typeValue(*this, exception);
-  if (auto* raised = trackerOf<ExceptionVariable>(exception)) type = raised->classVariable;
-  Value traceback = make<OpaqueVariable>(&PyTraceBack_Type);
+  auto* raised = trackerOf<ExceptionVariable>(exception);
+  Value traceback = raised ? raised->traceback : Value(make<OpaqueVariable>(&PyTraceBack_Type));
   Value result = call(*this, frame.peek(4), {type, exception, std::move(traceback)});
   if (!result) return false;
   frame.push(std::move(result));

@@ -32,6 +32,10 @@ struct Frame {
   // own. A break in any other frame belongs to a caller.
   bool callersResumable = false;
   GeneratorVariable* generator = nullptr;
+  // Of a generator's frame: what it handles itself, while it is suspended; what the frames outside
+  // of it handle, and the generator whose frame they are in, while it runs.
+  Value handled;
+  Frame* outerGenerator = nullptr;
 
   Value* locals() { return slots.data(); }
   Value* stack() { return slots.data() + localCount; }

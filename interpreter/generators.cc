@@ -3,6 +3,7 @@
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/traceback.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -88,6 +89,79 @@ const Code* InstructionTranslator::leavesCleanUp() {
   return nullptr;
 }
 
+namespace {
+
+// Is what is thrown GeneratorExit, by its class or an instance?
+bool isExit(Translator& translator, Value thrown) {
+  translator.realize(thrown);
+  auto* user = trackerOf<UserClassVariable>(thrown);
+  PyObject* object = user ? user->existing() : thrown.objectOrNull();
+  PyTypeObject* type = object && PyExceptionClass_Check(object)
+                           ? reinterpret_cast<PyTypeObject*>(object)
+                           : typeOf(thrown);
+  return translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit));
+}
+
+// What a generator's throw() raises, for its arguments. Null with another exception pending.
+Value thrownException(Translator& translator, llvm::ArrayRef<Value> thrown) {
+  Value type = translator.realized(thrown[0]);
+  Value value = thrown.size() > 1 ? translator.realized(thrown[1]) : Value::none();
+  Value traceback = thrown.size() > 2 ? translator.realized(thrown[2]) : Value::none();
+  if (!traceback.is(Py_None) && typeOf(traceback) != &PyTraceBack_Type) {
+    return translator.raise(PyExc_TypeError, "throw() third argument must be a traceback object");
+  }
+  Value exception;
+  if (isExceptionClass(type)) {
+    // PyErr_NormalizeException
+    auto* user = trackerOf<UserClassVariable>(type);
+    PyObject* object = user ? user->existing() : type.objectOrNull();
+    bool isInstance =
+        translator.heap.isSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(object));
+    ValueVector arguments;
+    bool isTuple = typeOf(value) == &PyTuple_Type;
+    if (isTuple && !iterateInto(translator, value, arguments)) return Value();
+    if (!isTuple && !value.is(Py_None)) arguments.push_back(value);
+    exception = isInstance ? value : translator.realized(call(translator, type, arguments));
+    // Where the class raises, that is thrown.
+    if (!exception) exception = translator.takeException();
+  } else if (isException(type)) {
+    if (!value.is(Py_None)) {
+      return translator.raise(PyExc_TypeError, "instance exception may not have a separate value");
+    }
+    exception = type;
+  } else {
+    return translator.raise(
+        PyExc_TypeError,
+        "exceptions must be classes or instances deriving from BaseException, not %s",
+        nameOf(translator, typeOf(type)));
+  }
+  auto* raised = trackerOf<ExceptionVariable>(exception);
+  if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
+  if (!traceback.is(Py_None) || isExceptionClass(type)) {
+    if (!traceback.is(Py_None) && !trackerOf<TracebackVariable>(traceback)) {
+      throw GraphBreak(GraphBreakKind::ExistingException, describe(traceback));
+    }
+    assignTrailed(translator.trail, raised->traceback,
+                  traceback.is(Py_None) ? Value() : std::move(traceback));
+  }
+  return exception;
+}
+
+// _PyGen_FetchStopIteration: what an iterator returned that is at its end. False: another exception
+// is pending.
+bool takeStopIteration(Translator& translator, Value& returned) {
+  if (!translator.exceptionPending()) {
+    if (!returned) returned = Value::none();
+    return true;
+  }
+  auto* stop = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
+  if (!translator.heap.isSubtype(typeOf(translator.exception()), stop)) return false;
+  returned = stopIterationValue(translator, translator.takeException());
+  return true;
+}
+
+}  // namespace
+
 Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const Value& sent) {
   using State = GeneratorVariable::State;
   if (generator->state == State::Running) {
@@ -102,6 +176,17 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   if (first && sent && !sent.is(Py_None)) {
     return raise(PyExc_TypeError, "can't send non-None value to a just-started generator");
   }
+  return resume(generator, {sent, Value()});
+}
+
+void InstructionTranslator::leaveGenerator(Frame& frame) {
+  Value outside = std::move(frame.handled);
+  frame.handled = std::exchange(handled_, std::move(outside));
+  runningGenerator_ = frame.outerGenerator;
+}
+
+Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption resumption) {
+  using State = GeneratorVariable::State;
   RecursionGuard guard(*this);
   // The frame runs as a copy, so that a rewind finds the suspended one as it was.
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
@@ -110,10 +195,27 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   running->back = frame_;
   running->pushedByInstruction = false;
   running->callersResumable = false;
-  running->push(sent ? sent : Value::none());
+  running->outerGenerator = std::exchange(runningGenerator_, running);
+  std::swap(running->handled, handled_);
   frame_ = running;
   ++frameCount_;
-  Value item = run(running);
+  if (resumption.leavesDelegate) {
+    running->drop(1);
+    running->pc = running->code->instructions[running->pc - 2].argument;  // that of SEND
+  }
+  Value item;
+  if (resumption.thrown) {
+    // At the yield, or at the end of the loop around it.
+    --running->pc;
+    if (auto* thrown = trackerOf<ExceptionVariable>(resumption.thrown); thrown && handled_) {
+      chainContext(*this, *thrown, handled_);
+    }
+    setException(std::move(resumption.thrown));
+    if (unwind(running)) item = run(running);
+  } else {
+    running->push(resumption.sent ? std::move(resumption.sent) : Value::none());
+    item = run(running);
+  }
   if (item) {
     // run() left the frame, suspended again, to us.
     std::unique_ptr<Frame> previous = std::move(suspended->frame);
@@ -126,13 +228,117 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   if (exceptionPending() &&
       heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     Value cause = takeException();
+    if (auto* stop = trackerOf<ExceptionVariable>(cause)) settleContext(*this, *stop);
     raise(PyExc_RuntimeError, "generator raised StopIteration");
     auto* error = requireKind<ExceptionVariable>(exception());
     error->cause = error->context = cause;
+    error->contextIsCallers = false;
     error->suppressContext = true;
     return Value();
   }
   return item;
+}
+
+// _PyGen_yf: it stands at the RESUME that follows the yield of SEND's loop.
+Value InstructionTranslator::delegateOf(const GeneratorVariable* generator) const {
+  if (generator->state != GeneratorVariable::State::Suspended) return Value();
+  Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
+  const std::vector<Instruction>& instructions = frame.code->instructions;
+  bool inLoop = frame.pc >= 2 && instructions[frame.pc - 2].opcode == Opcode::SEND;
+  return inLoop ? frame.peek(1) : Value();
+}
+
+// gen_close_iter
+bool InstructionTranslator::closeDelegate(const Value& delegate) {
+  Value iterator = realized(delegate);
+  if (auto* generator = trackerOf<GeneratorVariable>(iterator)) return closeGenerator(generator);
+  static PyObject* const closeName = staticName("close");
+  Value method = getOptionalAttribute(*this, iterator, closeName);
+  if (!method) return !exceptionPending();
+  return static_cast<bool>(call(*this, method, llvm::ArrayRef<Value>()));
+}
+
+// _gen_throw
+Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) {
+  using State = GeneratorVariable::State;
+  if (generator->state == State::Running) {
+    return raise(PyExc_ValueError, "generator already executing");
+  }
+  if (Value delegate = realized(delegateOf(generator))) {
+    assignTrailed(trail, generator->state, State::Running);
+    Value item, returned;
+    bool isAsked = true;
+    if (isExit(*this, thrown[0])) {
+      bool closed = closeDelegate(delegate);
+      assignTrailed(trail, generator->state, State::Suspended);
+      if (!closed) return resume(generator, {Value(), takeException()});
+      isAsked = false;
+    } else if (auto* inner = trackerOf<GeneratorVariable>(delegate)) {
+      item = throwInto(inner, thrown);
+      if (!item && !exceptionPending()) returned = inner->returned;
+    } else {
+      static PyObject* const throwName = staticName("throw");
+      Value method = getOptionalAttribute(*this, delegate, throwName);
+      isAsked = static_cast<bool>(method);
+      if (method) {
+        CallArguments arguments;
+        arguments.values.append(thrown.begin(), thrown.end());
+        item = call(*this, method, arguments);
+      } else if (exceptionPending()) {
+        assignTrailed(trail, generator->state, State::Suspended);
+        return Value();
+      }
+    }
+    assignTrailed(trail, generator->state, State::Suspended);
+    if (item) return item;
+    if (isAsked) {
+      Resumption onward;
+      onward.leavesDelegate = true;
+      if (!takeStopIteration(*this, returned)) {
+        onward.thrown = takeException();
+      } else {
+        onward.sent = returned;
+      }
+      return resume(generator, std::move(onward));
+    }
+  }
+  Value exception = thrownException(*this, thrown);
+  if (!exception) return Value();
+  if (generator->state == State::Finished) {
+    setException(std::move(exception));
+    return Value();
+  }
+  return resume(generator, {Value(), std::move(exception)});
+}
+
+// gen_close
+bool InstructionTranslator::closeGenerator(GeneratorVariable* generator) {
+  using State = GeneratorVariable::State;
+  if (generator->state == State::Running) {
+    raise(PyExc_ValueError, "generator already executing");
+    return false;
+  }
+  if (generator->state == State::Finished) return true;
+  bool closed = true;
+  if (Value delegate = delegateOf(generator)) {
+    assignTrailed(trail, generator->state, State::Running);
+    closed = closeDelegate(delegate);
+    assignTrailed(trail, generator->state, State::Suspended);
+  }
+  if (closed) raiseWithArguments(PyExc_GeneratorExit, {});
+  if (resume(generator, {Value(), takeException()})) {
+    raise(PyExc_RuntimeError, "generator ignored GeneratorExit");
+    return false;
+  }
+  assignTrailed(trail, generator->returned, Value());
+  if (!exceptionPending()) return true;
+  for (PyObject* type : {PyExc_StopIteration, PyExc_GeneratorExit}) {
+    if (heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(type))) {
+      takeException();
+      return true;
+    }
+  }
+  return false;
 }
 
 // PyIter_Send: what is no generator is asked by __next__ or send(), and says by StopIteration what
@@ -144,7 +350,7 @@ Value InstructionTranslator::send(const Value& receiver, const Value& sent, Valu
     item = resumeGenerator(generator, sent);
   } else if (!sent.is(Py_None)) {
     item = callMethod(*this, receiver, "send", {sent});
-  } else if (trackerOf<UserObjectVariable>(receiver)) {
+  } else if (trackerOf<UserObjectVariable>(receiver) || trackerOf<ExceptionVariable>(receiver)) {
     static PyObject* const next = PyUnicode_InternFromString("__next__");
     Value method = lookupSpecial(*this, receiver, next);
     if (!method) return iteratorNext(*this, receiver);  // Raises.
@@ -153,13 +359,8 @@ Value InstructionTranslator::send(const Value& receiver, const Value& sent, Valu
     item = iteratorNext(*this, receiver);
   }
   if (item) return item;
-  if (!exceptionPending()) {
-    returned = generator && generator->returned ? generator->returned : Value::none();
-  } else if (heap.isSubtype(typeOf(exception()),
-                            reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
-    static PyObject* const value = PyUnicode_InternFromString("value");
-    returned = getAttribute(*this, takeException(), value);
-  }
+  if (generator && !exceptionPending()) returned = generator->returned;
+  takeStopIteration(*this, returned);
   return Value();
 }
 

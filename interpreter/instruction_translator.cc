@@ -8,6 +8,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/traceback.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 
@@ -104,6 +105,7 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->operandCount = 0;
   frame->callersResumable = false;
   frame->generator = nullptr;
+  frame->handled = Value();
   frame_ = frame.release();
   ++frameCount_;
   return frame_;
@@ -115,6 +117,7 @@ void InstructionTranslator::popFrame() {
   --frameCount_;
   frame->slots.clear();
   frame->code.reset();
+  frame->handled = Value();
   frame->back = freeFrames_;
   freeFrames_ = frame.release();
 }
@@ -205,6 +208,8 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   trail.rewind();
   setException(Value());
   handled_ = Value();
+  runningGenerator_ = nullptr;
+  raisedAgain_ = false;
   while (frame_ != mark_.frame) popFrame();
   frame_->pc = mark_.pc;
   if (mark_.hasSnapshot) {
@@ -284,12 +289,30 @@ void InstructionTranslator::noteOrigin(ExceptionVariable& raised, const Frame& f
   assignTrailed(trail, raised.raisedAt, frame.pc);
 }
 
+void InstructionTranslator::addTraceback(ExceptionVariable& raised, const Frame& frame) {
+  auto* entry = make<TracebackVariable>(raised.traceback, frame.code, frame.pc, frame.globals);
+  assignTrailed(trail, raised.traceback, Value(entry));
+}
+
+Value InstructionTranslator::handledInTrace() const {
+  Value handled = handled_;
+  for (const Frame* frame = runningGenerator_; frame && !handled; frame = frame->outerGenerator) {
+    handled = frame->handled;
+  }
+  return handled;
+}
+
+Value InstructionTranslator::handledByCaller() {
+  Ref<> handled = Ref<>::steal(PyErr_GetHandledException());
+  const Source* source = sources->handledException();
+  addGuard(source, handled ? GuardType::NOT_NONE_MATCH : GuardType::NONE_MATCH);
+  return handled ? wrap(source, handled) : Value::none();
+}
+
 bool InstructionTranslator::unwind(Frame* entry) {
   Value pending = exception();
-  if (auto* raised = trackerOf<ExceptionVariable>(pending);
-      raised && handled_ && !raised->context && !pending.sameAs(handled_)) {
-    assignTrailed(trail, raised->context, handled_);
-  }
+  auto* raised = trackerOf<ExceptionVariable>(pending);
+  bool again = std::exchange(raisedAgain_, false);
   bool isRoot = !entry->back && !entry->generator;
   if (isRoot && !anyHandler()) {
     Value text;
@@ -304,16 +327,26 @@ bool InstructionTranslator::unwind(Frame* entry) {
   }
   for (;;) {
     Frame& frame = *frame_;
+    if (raised && !again) addTraceback(*raised, frame);
+    again = false;
     if (const ExceptionRegion* region = handlerOf(frame)) {
-      if (auto* raised = trackerOf<ExceptionVariable>(pending)) noteOrigin(*raised, frame);
+      if (raised) {
+        noteOrigin(*raised, frame);
+        settleContext(*this, *raised);
+      }
       frame.drop(frame.depth - region->depth);
       if (region->pushLasti) frame.push(Value::integer(frame.pc));
       frame.push(takeException());
       frame.pc = region->target;
       return true;
     }
+    // What existed before has a traceback of its own, which would grow.
+    if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(pending));
     bool last = frame_ == entry;
-    if (frame.generator) frame.generator->state = GeneratorVariable::State::Finished;
+    if (frame.generator) {
+      frame.generator->state = GeneratorVariable::State::Finished;
+      leaveGenerator(frame);
+    }
     popFrame();
     if (last) return false;
   }
@@ -558,6 +591,7 @@ Value InstructionTranslator::run(Frame* entry) {
         if (frame.generator) {
           frame.generator->state = GeneratorVariable::State::Finished;
           frame.generator->returned = std::move(result);
+          leaveGenerator(frame);
           result = Value();
         }
         if (returnFrom(entry, result)) return result;
@@ -573,6 +607,7 @@ Value InstructionTranslator::run(Frame* entry) {
         Value result = frame.pop();
         ++frame.pc;
         frame.generator->state = GeneratorVariable::State::Suspended;
+        leaveGenerator(frame);
         frame_ = frame.back;
         --frameCount_;
         return result;

@@ -72,6 +72,10 @@ class InstructionTranslator : public Translator {
   // --- Translator.
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
+  Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) override;
+  bool closeGenerator(GeneratorVariable* generator) override;
+  Value handledInTrace() const override;
+  Value handledByCaller() override;
   // An item; or null with an exception pending, or with what the receiver returned at its end.
   Value send(const Value& receiver, const Value& sent, Value& returned);
   Value runningFirstArgument() override;
@@ -107,6 +111,8 @@ class InstructionTranslator : public Translator {
   // Goes to the handler of the pending exception within the frames above and including `entry`;
   // false if there is none: then `entry` and everything above it is gone.
   void noteOrigin(ExceptionVariable& raised, const Frame& frame);
+  // PyTraceBack_Here.
+  void addTraceback(ExceptionVariable& raised, const Frame& frame);
   bool unwind(Frame* entry);
   const ExceptionRegion* handlerOf(const Frame& frame) const;
   bool anyHandler() const;
@@ -152,6 +158,19 @@ class InstructionTranslator : public Translator {
   bool withInstruction(Frame& frame, const Instruction& instruction);
   bool matchInstruction(Frame& frame, const Instruction& instruction);
   Value makeGenerator(Frame& frame);
+  // How a suspended generator goes on.
+  struct Resumption {
+    Value sent;    // what its yield gives; null: None
+    Value thrown;  // raised instead, if not null
+    // The iterator that `yield from` asks has ended: the loop is left.
+    bool leavesDelegate = false;
+  };
+  Value resume(GeneratorVariable* generator, Resumption resumption);
+  // Back to the frames outside of a generator's, which stops running.
+  void leaveGenerator(Frame& frame);
+  // The iterator that a generator, suspended in `yield from`, asks; null if it is not.
+  Value delegateOf(const GeneratorVariable* generator) const;
+  bool closeDelegate(const Value& delegate);
 
   EntryPoint entry_;
   Frame* frame_ = nullptr;
@@ -160,8 +179,12 @@ class InstructionTranslator : public Translator {
   Frame* freeFrames_ = nullptr;
   int32_t frameCount_ = 0;
   Mark mark_;
-  // The exception being handled (exc_info), null if none.
+  // The exception being handled (exc_info) by the innermost generator that runs, or else by the
+  // frames outside of all of them; null if none. The others' are in the generators' frames.
   Value handled_;
+  Frame* runningGenerator_ = nullptr;  // the innermost one's frame
+  // The pending exception is raised again: its traceback stays as it is in the raising frame.
+  bool raisedAgain_ = false;
   uint64_t instructionCount_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/exception.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -26,6 +27,12 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
   throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value::constant(builtins)));
 }
 
+// format_exc_check_arg: the error knows the name.
+void raiseNameError(Translator& translator, const char* format, PyObject* name) {
+  translator.raise(PyExc_NameError, format, name);
+  requireKind<ExceptionVariable>(translator.exception())->members[0] = Value::constant(name);
+}
+
 }  // namespace
 
 bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) {
@@ -42,7 +49,7 @@ bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) 
     value = moduleDict(builtins)->get(*this, name);
   }
   if (!value) {
-    raise(PyExc_NameError, "name '%U' is not defined", name);
+    raiseNameError(*this, "name '%U' is not defined", name);
     return false;
   }
   if (push) frame.push(std::move(value));
@@ -59,7 +66,7 @@ bool InstructionTranslator::storeName(Frame& frame, const Instruction& instructi
       return true;
     case Opcode::DELETE_GLOBAL:
       if (frame.globals->remove(*this, key)) return true;
-      raise(PyExc_NameError, "name '%U' is not defined", name);
+      raiseNameError(*this, "name '%U' is not defined", name);
       return false;
     default:
       throw GraphBreak(GraphBreakKind::ClassBody, printable(name));
@@ -98,10 +105,11 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
     throw GraphBreak(GraphBreakKind::EmptyCell, printable(variable.name));
   }
   if (variable.kind == LocalKind::Free) {
-    raise(PyExc_NameError,
-          "cannot access free variable '%U' where it is not associated with a value in enclosing "
-          "scope",
-          variable.name.get());
+    raiseNameError(
+        *this,
+        "cannot access free variable '%U' where it is not associated with a value in enclosing "
+        "scope",
+        variable.name.get());
   } else {
     raise(PyExc_UnboundLocalError,
           "cannot access local variable '%U' where it is not associated with a value",

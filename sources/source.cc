@@ -31,6 +31,8 @@ std::string rootName(const Source& source, const std::string& text) {
       return "__builtins__";
     case SourceKind::ModulesDict:
       return "sys.modules";
+    case SourceKind::HandledException:
+      return "sys.exception()";
     case SourceKind::Constant:
       return describe(source.object());
     default:
@@ -207,6 +209,10 @@ const Source* SourceTable::builtinsDict() {
 
 const Source* SourceTable::modulesDict() {
   return intern(SourceKind::ModulesDict, nullptr, 0, PyImport_GetModuleDict(), "");
+}
+
+const Source* SourceTable::handledException() {
+  return intern(SourceKind::HandledException, nullptr, 0, nullptr, "");
 }
 
 int SourceTable::traverse(visitproc visit, void* arg) const {

@@ -22,7 +22,9 @@ enum class SourceKind : uint8_t {
   GlobalsDict,   // the globals of a traced function (G[…] for the root's); `object` is the dict
   BuiltinsDict,  // builtins.__dict__
   ModulesDict,   // sys.modules
-  Constant,      // `object` itself, known by identity: classes above all, whose facts hang on it
+  // What the caller of the traced function handles (sys.exc_info()[1] at entry), None if nothing.
+  HandledException,
+  Constant,  // `object` itself, known by identity: classes above all, whose facts hang on it
   // Paths from `base`. None of them runs Python code.
   Type,                // type(base)
   InstanceDict,        // base.__dict__, by _PyObject_GetDictPtr
@@ -106,6 +108,7 @@ class SourceTable {
   const Source* globalsDict(BorrowedRef<> dict, bool isRoot);
   const Source* builtinsDict();
   const Source* modulesDict();
+  const Source* handledException();
   const Source* constant(BorrowedRef<> object);
   // What super(after, …) finds under `name` in the MRO of the type `base`.
   const Source* superAttribute(const Source* base, BorrowedRef<> name, BorrowedRef<> after);

@@ -54,6 +54,9 @@ Translator::~Translator() = default;
 // --- Exceptions.
 
 Value Translator::raiseValue(Value exception) {
+  if (auto* raised = trackerOf<ExceptionVariable>(exception)) {
+    chainContext(*this, *raised, handledInTrace());
+  }
   exception_ = std::move(exception);
   return Value();
 }
@@ -90,19 +93,7 @@ Value Translator::raiseFromPython() {
       PyErr_GivenExceptionMatches(type, PyExc_RecursionError)) {
     throw GraphBreak(GraphBreakKind::OutOfMemory);
   }
-  PyException_SetTraceback(real.get(), Py_None);
-  ValueVector arguments;
-  Ref<> args = Ref<>::steal(PyObject_GetAttrString(real.get(), "args"));
-  if (args && PyTuple_Check(args.get())) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
-      arguments.push_back(Value::constant(PyTuple_GET_ITEM(args.get(), i)));
-    }
-  }
-  PyErr_Clear();
-  auto* exception = make<ExceptionVariable>(Py_TYPE(real.get()), Value::constant(ownedType.get()),
-                                            std::move(arguments));
-  exception->real = std::move(real);
-  return raiseValue(exception);
+  return raiseValue(tracedException(*this, real.get()));
 }
 
 // --- Inputs.

@@ -76,7 +76,8 @@ class Translator : public Observer, public Heap::Dependencies {
   bool exceptionPending() const { return !exception_.isNull(); }
   const Value& exception() const { return exception_; }
   Value takeException() { return std::move(exception_); }
-  // Raises an instance. Returns null, so that `return translator.raise(...)` reads as in CPython.
+  // Raises an instance, which gets what is handled for its context (_PyErr_SetObject). Returns
+  // null, so that `return translator.raise(...)` reads as in CPython.
   Value raiseValue(Value exception);
   Value raise(PyObject* type, const char* format, ...);  // PyErr_Format's language
   Value raiseWithArguments(PyObject* type, std::vector<Value> arguments);
@@ -183,6 +184,19 @@ class Translator : public Observer, public Heap::Dependencies {
   virtual Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) = 0;
   // Resumes a suspended generator with a value sent (null Value: next()). As tp_iternext.
   virtual Value resumeGenerator(GeneratorVariable* generator, const Value& sent) = 0;
+  // Resumes it by raising what generator.throw(type, value, traceback) says. As tp_iternext.
+  virtual Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) = 0;
+  // generator.close(). False with the exception pending.
+  virtual bool closeGenerator(GeneratorVariable* generator) = 0;
+  // The exception that the trace is handling (_PyErr_GetTopmostException); null if none is.
+  virtual Value handledInTrace() const = 0;
+  // What the caller of the traced function handles, which is guarded: None if nothing.
+  virtual Value handledByCaller() = 0;
+  // What sys.exception() says here.
+  Value handledException() {
+    Value handled = handledInTrace();
+    return handled ? handled : handledByCaller();
+  }
   // The local named `name` of the running frame's cell or first argument, for zero-argument super.
   virtual Value runningFirstArgument() = 0;
   virtual NewCellVariable* runningClassCell() = 0;

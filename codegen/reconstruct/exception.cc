@@ -11,12 +11,15 @@ class ExceptionReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
   void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
-    ExceptionVariable* exception = exceptionOf(tracker);
-    visit(exception->classVariable);
-    for (const Value& argument : exception->arguments) visit(argument);
+    visit(exceptionOf(tracker)->classVariable);
   }
   void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
+    for (const Value& argument : exception->arguments) visit(argument);
+    for (const Value& member : exception->members) {
+      if (member) visit(member);
+    }
+    visit(exception->traceback);
     visit(exception->context);
     visit(exception->cause);
     if (!exception->dict) return;
@@ -31,8 +34,7 @@ class ExceptionReconstructor : public Reconstructor {
     ExceptionVariable* exception = exceptionOf(tracker);
     codegen.prepareCall(builtinAttribute(exception->type(), "__new__"));
     codegen.load(exception->classVariable);
-    for (const Value& argument : exception->arguments) codegen.load(argument);
-    codegen.call(1 + static_cast<int32_t>(exception->arguments.size()));
+    codegen.call(1);
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
 
@@ -42,6 +44,14 @@ class ExceptionReconstructor : public Reconstructor {
     auto set = [&](const char* name, const Value& value) {
       if (value) setThroughDescriptor(codegen, builtinAttribute(base, name), tracker, value);
     };
+    fillArguments(codegen, exception);
+    ExceptionFields fields = fieldsOf(exception->type());
+    for (size_t i = 0; i < fields.names.size(); ++i) {
+      if (!exception->members[i]) continue;
+      setThroughDescriptor(codegen, builtinAttribute(fields.owner, fields.names[i]), tracker,
+                           exception->members[i]);
+    }
+    set("__traceback__", exception->traceback);
     set("__context__", exception->context);
     set("__cause__", exception->cause);
     // Setting the cause sets this as well.
@@ -54,6 +64,20 @@ class ExceptionReconstructor : public Reconstructor {
  private:
   static ExceptionVariable* exceptionOf(VariableTracker* tracker) {
     return llvm::cast<ExceptionVariable>(tracker);
+  }
+
+  static void fillArguments(PyCodegen& codegen, ExceptionVariable* exception) {
+    if (exception->arguments.empty()) return;
+    auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
+    PyObject* descriptor = builtinAttribute(base, "args");
+    codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));
+    codegen.loadConstant(descriptor);
+    codegen.load(exception);
+    for (const Value& argument : exception->arguments) codegen.load(argument);
+    codegen.assembler().emit(Opcode::BUILD_TUPLE,
+                             static_cast<int32_t>(exception->arguments.size()));
+    codegen.call(3);
+    codegen.assembler().emit(Opcode::POP_TOP);
   }
 };
 

@@ -111,6 +111,7 @@ const Source* parseSource(const World& world, PyObject* description, int depth =
   }
   if (name == "BuiltinsDict") return table.builtinsDict();
   if (name == "ModulesDict") return table.modulesDict();
+  if (name == "HandledException") return table.handledException();
   SourceKind kind = pathKind(name);
   const Source* base = parseSource(world, field(1), depth + 1);
   switch (kind) {

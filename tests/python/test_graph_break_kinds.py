@@ -313,6 +313,8 @@ async def coroutine():
     return 1
 
 
+example("ExceptionGroup")(lambda: str(ExceptionGroup("several", [ValueError(1)])))
+example("ArgumentOfException", torch.ones(1))(lambda x: OSError(x, "text").strerror)
 example("Coroutine")(lambda: coroutine().close())
 
 
@@ -460,7 +462,7 @@ example("UnusualSuper")(lambda: isinstance(super(Node), super))
 
 # --- variables/objects/
 
-example("TextOfException")(lambda: str(OSError(1, "a")))
+example("TextOfException", torch.ones(1))(lambda x: str(ImportError(x)))
 Point = collections.namedtuple("Point", "x y")
 NODE = Node()
 NODE.__dict__ = Ordered(a=1)

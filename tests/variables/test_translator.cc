@@ -127,6 +127,10 @@ Value TestTranslator::callUserFunction(UserFunctionVariable*, CallArguments&) {
 Value TestTranslator::resumeGenerator(GeneratorVariable*, const Value&) {
   unsupported("generator");
 }
+Value TestTranslator::throwInto(GeneratorVariable*, llvm::ArrayRef<Value>) {
+  unsupported("generator");
+}
+bool TestTranslator::closeGenerator(GeneratorVariable*) { unsupported("generator"); }
 Value TestTranslator::runningFirstArgument() { unsupported("super()"); }
 NewCellVariable* TestTranslator::runningClassCell() { unsupported("super()"); }
 DictVariable* TestTranslator::runningGlobals() { unsupported("globals"); }

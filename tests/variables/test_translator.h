@@ -27,6 +27,10 @@ class TestTranslator : public Translator {
 
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
+  Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) override;
+  bool closeGenerator(GeneratorVariable* generator) override;
+  Value handledInTrace() const override { return Value(); }
+  Value handledByCaller() override { return Value::none(); }
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
   ProgramLocation location() const override { return {}; }

@@ -330,12 +330,6 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
 
 // --- Calls.
 
-bool isExceptionClass(PyObject* object) {
-  return PyType_Check(object) &&
-         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object),
-                          reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-}
-
 }  // namespace
 
 bool allData(const CallArguments& arguments) {
@@ -420,14 +414,9 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   }
   Value result;
   if (callLibrary(translator, callable, arguments, result)) return result;
-  if (isExceptionClass(object)) {
-    if (arguments.keywordCount()) {
-      return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
-                              nameOf(translator, reinterpret_cast<PyTypeObject*>(object)));
-    }
-    return translator.make<ExceptionVariable>(
-        reinterpret_cast<PyTypeObject*>(object), callable,
-        ValueVector(arguments.values.begin(), arguments.values.end()));
+  if (isExceptionClass(callable)) {
+    auto* type = reinterpret_cast<PyTypeObject*>(object);
+    return constructException(translator, callable, type, type, type, arguments);
   }
   if (!PyCallable_Check(object)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",

@@ -192,6 +192,22 @@ Value sendToGenerator(Translator& translator, const Value& self, CallArguments& 
   return item ? item : raiseStopIteration(translator, self);
 }
 
+// generator.throw(type[, value[, traceback]])
+Value throwIntoGenerator(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* generator = trackerOf<GeneratorVariable>(self);
+  if (!generator) return unimplemented::unary(translator, self);
+  if (!checkArgumentCount(translator, "throw", arguments, 1, 3)) return Value();
+  Value item = translator.throwInto(generator, arguments.values);
+  return item ? item : raiseStopIteration(translator, self);
+}
+
+Value closeGenerator(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* generator = trackerOf<GeneratorVariable>(self);
+  if (!generator) return unimplemented::unary(translator, self);
+  if (!checkArgumentCount(translator, "generator.close", arguments, 0, 0)) return Value();
+  return translator.closeGenerator(generator) ? Value::none() : Value();
+}
+
 // --- super objects.
 
 Value superAttribute(Translator& translator, const Value& self, PyObject* name) {
@@ -259,6 +275,8 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
 void registerFunctionHandlers() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PySuper_Type), callSuper);
   registerMethodHandler(&PyGen_Type, "send", sendToGenerator);
+  registerMethodHandler(&PyGen_Type, "throw", throwIntoGenerator);
+  registerMethodHandler(&PyGen_Type, "close", closeGenerator);
   registerSlotWrappers(&PyGen_Type);
 }
 ARMATURE_REGISTER_HANDLERS(registerFunctionHandlers);

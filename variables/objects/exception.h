@@ -1,6 +1,10 @@
 // An exception instance that the trace made, or that a constant operation raised.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
+
+#include <vector>
+
 #include "bytecode/code.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -8,30 +12,67 @@
 
 namespace armature {
 
+struct CallArguments;
+
+// The fields that a builtin class of exceptions adds to BaseException's, in the order in which
+// ExceptionVariable::members has them.
+struct ExceptionFields {
+  PyTypeObject* owner = nullptr;  // whose member descriptors they are; null: there are none
+  llvm::ArrayRef<const char*> names;
+};
+ExceptionFields fieldsOf(PyTypeObject* type);
+
 class ExceptionVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Exception)
   // `classVariable`: the class as the program reached it (a constant for builtin exceptions).
-  ExceptionVariable(PyTypeObject* type, Value classVariable, ValueVector arguments)
-      : VariableTracker(VariableKind::Exception, type),
-        classVariable(std::move(classVariable)),
-        arguments(std::move(arguments)) {}
+  ExceptionVariable(PyTypeObject* type, Value classVariable, ValueVector arguments);
 
   const Value classVariable;
   ValueVector arguments;  // args
   // All trailed. Null: not set.
+  std::vector<Value> members;  // OSError.errno, StopIteration.value, …: see fieldsOf
   Value cause;
   Value context;
+  Value traceback;
   bool suppressContext = false;
+  // It was raised where the trace handled nothing: what the caller of the traced function handles
+  // becomes its context once somebody can see that. See settleContext.
+  bool contextIsCallers = false;
   // Attributes set by the program or by a Python __init__; made on demand.
   DictVariable* dict = nullptr;
-  // The real exception, where a CPython call raised it: it has attributes of its own
-  // (StopIteration.value, KeyError's key, OSError.errno …).
-  Ref<> real;
   // The instruction that raised it, or that called what did, in the outermost frame that it has
   // reached so far. Trailed. Null: it was not raised yet.
   const Code* raisedIn = nullptr;
   int32_t raisedAt = 0;
 };
+
+// A class of exceptions; that, or an instance of one.
+bool isExceptionClass(const Value& value);
+bool isException(const Value& value);
+
+// _PyErr_SetObject's part: what is `handled` becomes the context of the exception raised. Null:
+// the trace handles nothing.
+void chainContext(Translator& translator, ExceptionVariable& raised, const Value& handled);
+// Before the context can be seen: see contextIsCallers.
+void settleContext(Translator& translator, ExceptionVariable& raised);
+
+// StopIteration.value of an exception that is one.
+Value stopIterationValue(Translator& translator, const Value& exception);
+
+// What a call of a class of exceptions makes whose __new__ is `newOwner`'s and whose __init__
+// `initOwner`'s, both builtin classes; a null `initOwner` leaves __init__ to the caller. The real
+// functions do it, on stand-ins for what is no constant. Null with the exception pending.
+Value constructException(Translator& translator, const Value& classVariable, PyTypeObject* type,
+                         PyTypeObject* newOwner, PyTypeObject* initOwner,
+                         const CallArguments& arguments);
+// initOwner.__init__(exception, …). False with an exception pending.
+bool initializeException(Translator& translator, ExceptionVariable& exception,
+                         PyTypeObject* initOwner, const CallArguments& arguments);
+// A real exception of the builtin class below the exception's own, with the same args and fields.
+// Null where they are not all data.
+Ref<> realException(Translator& translator, const ExceptionVariable& exception);
+// What the trace knows of a real exception that is not the program's.
+ExceptionVariable* tracedException(Translator& translator, PyObject* real);
 
 }  // namespace armature

@@ -126,24 +126,44 @@ bool runInit(Translator& translator, const Value& instance, CallArguments& argum
   return true;
 }
 
+// type_call for a class of exceptions. What is found under the names is a Python function, or one
+// of a builtin class.
 Value makeException(Translator& translator, const Value& callable, PyTypeObject* type,
                     CallArguments& arguments) {
   static PyObject* const init = name("__init__");
   static PyObject* const newName = name("__new__");
   Found newFunction = translator.heap.lookup(type, newName);
-  if (newFunction && Py_TYPE(newFunction.object) == &PyStaticMethod_Type) {
-    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
-  }
-  auto* exception = translator.make<ExceptionVariable>(
-      type, callable, ValueVector(arguments.positional().begin(), arguments.positional().end()));
   Found initFunction = translator.heap.lookup(type, init);
-  if (initFunction && PyFunction_Check(initFunction.object)) {
-    if (!runInit(translator, exception, arguments)) return Value();
-  } else if (arguments.keywordCount()) {
-    return translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
-                            nameOf(translator, type));
+  bool isBuiltinInit = initFunction && Py_TYPE(initFunction.object) == &PyWrapperDescr_Type;
+  PyTypeObject* initOwner =
+      isBuiltinInit ? reinterpret_cast<PyDescrObject*>(initFunction.object)->d_type : nullptr;
+  Value instance;
+  if (newFunction && Py_TYPE(newFunction.object) == &PyStaticMethod_Type) {
+    Value function =
+        translator.realized(bindTypeAttribute(translator, newFunction, Value(), type, newName));
+    if (!trackerOf<UserFunctionVariable>(function)) {
+      throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+    }
+    CallArguments all = arguments;
+    all.values.insert(all.values.begin(), callable);
+    all.tail = false;
+    instance = translator.realized(call(translator, function, all));
+    if (!instance || !translator.heap.isSubtype(typeOf(instance), type)) return instance;
+    if (isBuiltinInit) {
+      return initializeException(translator, *requireKind<ExceptionVariable>(instance), initOwner,
+                                 arguments)
+                 ? instance
+                 : Value();
+    }
+  } else {
+    if (!newFunction || !PyCFunction_Check(newFunction.object)) {
+      throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+    }
+    auto* newOwner = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(newFunction.object));
+    instance = constructException(translator, callable, type, newOwner, initOwner, arguments);
+    if (!instance || isBuiltinInit) return instance;
   }
-  return exception;
+  return runInit(translator, instance, arguments) ? instance : Value();
 }
 
 // When an object dies depends on Python running the program, so one that notices its end is made

@@ -5,6 +5,7 @@
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/exception.h"
 #include "variables/objects/instance_dict.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -44,7 +45,8 @@ Value callSpecial(Translator& translator, const Value& self, PyObject* special,
 // What answers operators by the methods of its class, which is written in Python: an instance, or a
 // class by its metaclass.
 bool hasSpecialMethods(const Value& value) {
-  return trackerOf<UserObjectVariable>(value) || trackerOf<UserClassVariable>(value);
+  return trackerOf<UserObjectVariable>(value) || trackerOf<UserClassVariable>(value) ||
+         trackerOf<ExceptionVariable>(value);
 }
 
 // slot_nb_add and its like of typeobject.c.

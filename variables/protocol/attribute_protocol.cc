@@ -15,6 +15,7 @@
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
+#include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -237,6 +238,14 @@ bool attributeErrorPending(Translator& translator) {
                                    reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
 }
 
+// set_attribute_error_context: the error names the attribute, unless it names one already.
+void tellAttribute(Translator& translator, const Value& object, PyObject* name) {
+  auto* error = trackerOf<ExceptionVariable>(translator.exception());
+  if (!error || error->members[0] || error->members[1]) return;
+  assignTrailed(translator.trail, error->members[0], Value::constant(name));
+  assignTrailed(translator.trail, error->members[1], Value(object));
+}
+
 // The __getattribute__ of a class that has one of its own; nothing where it is object's.
 Found ownGetattribute(Translator& translator, PyTypeObject* type) {
   static PyObject* const getattribute = interned("__getattribute__");
@@ -367,10 +376,11 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
 
 Value getAttribute(Translator& translator, Value object, PyObject* name) {
   translator.realize(object);
-  if (GetAttributeFunction function = slotsOf(object).tp_getattro) {
-    return function(translator, object, name);
-  }
-  return hookedGetAttribute(translator, object, name);
+  GetAttributeFunction function = slotsOf(object).tp_getattro;
+  Value value =
+      function ? function(translator, object, name) : hookedGetAttribute(translator, object, name);
+  if (!value && attributeErrorPending(translator)) tellAttribute(translator, object, name);
+  return value;
 }
 
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value) {
@@ -451,6 +461,7 @@ Value typeValue(Translator& translator, const Value& object) {
   if (auto* user = trackerOf<UserObjectVariable>(object)) {
     if (user->classVariable) return user->classVariable;
   }
+  if (auto* exception = trackerOf<ExceptionVariable>(object)) return exception->classVariable;
   return translator.knownClass(type);
 }
 

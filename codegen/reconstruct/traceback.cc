@@ -1,0 +1,62 @@
+#include "variables/objects/traceback.h"
+
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "core/checked.h"
+#include "core/text.h"
+#include "cpython/tracebacks.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+// The place of an instruction in the code object it was lifted from: that of the first one with its
+// position, which is all that a traceback shows of it.
+Py_ssize_t originalOffset(PyCodeObject* code, const Position& wanted) {
+  Py_ssize_t size = PyObject_Length(checked(PyCode_GetCode(code)).get());
+  for (Py_ssize_t offset = 0; offset < size;
+       offset += static_cast<Py_ssize_t>(sizeof(_Py_CODEUNIT))) {
+    Position position;
+    int line, column, endLine, endColumn;
+    if (!PyCode_Addr2Location(code, static_cast<int>(offset), &line, &column, &endLine,
+                              &endColumn)) {
+      continue;
+    }
+    if (Position{line, endLine, column, endColumn} == wanted) return offset;
+  }
+  return 0;
+}
+
+class TracebackReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    visit(tracebackOf(tracker)->next);
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    TracebackVariable* traceback = tracebackOf(tracker);
+    PyCodeObject* code = traceback->code->original;
+    PyObject* globals = traceback->globals->existing();
+    if (!code || !globals) throw UnsupportedReconstruction(describe(Value(tracker)));
+    const Position& position = traceback->code->positions[traceback->pc];
+    codegen.prepareCall(cpython::makeTracebackFunction());
+    codegen.load(traceback->next ? traceback->next : Value::none());
+    codegen.loadConstant(reinterpret_cast<PyObject*>(code));
+    codegen.loadConstant(globals);
+    codegen.load(Value::integer(originalOffset(code, position)));
+    codegen.load(Value::integer(position.line));
+    codegen.call(5);
+  }
+
+ private:
+  static TracebackVariable* tracebackOf(VariableTracker* tracker) {
+    return llvm::cast<TracebackVariable>(tracker);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(Traceback)
+
+}  // namespace armature

@@ -1,0 +1,295 @@
+// Makes exceptions by the rules of the builtin classes, which are asked themselves.
+#include <llvm/ADT/SmallVector.h>
+
+#include "core/checked.h"
+#include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
+#include "variables/objects/exception.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+PyTypeObject* typeObject(PyObject* type) { return reinterpret_cast<PyTypeObject*>(type); }
+
+bool isA(PyTypeObject* type, PyObject* base) { return PyType_IsSubtype(type, typeObject(base)); }
+
+// Real objects in place of values: constants as they are, and for each other one an object of its
+// own, which the constructors store and hand back without looking at it.
+class StandIns {
+ public:
+  explicit StandIns(Translator& translator) : translator_(translator) {}
+
+  PyObject* of(const Value& value) {
+    if (value.isConstant()) return value.object();
+    return add(checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))),
+               value);
+  }
+  PyObject* add(Ref<> object, const Value& value) {
+    objects_.push_back({std::move(object), value});
+    return objects_.back().first.get();
+  }
+  // What stands behind an object that a constructor has stored.
+  Value valueOf(PyObject* object) const {
+    for (const auto& [standIn, value] : objects_) {
+      if (standIn.get() == object) return value;
+    }
+    if (!isConstantObject(object)) {
+      throw GraphBreak(GraphBreakKind::UnsupportedCResult, Py_TYPE(object)->tp_name);
+    }
+    return Value::constant(object);
+  }
+
+ private:
+  Translator& translator_;
+  llvm::SmallVector<std::pair<Ref<>, Value>, 4> objects_;
+};
+
+// A call's arguments with what the class looks at as it is.
+class RealArguments {
+ public:
+  RealArguments(Translator& translator, StandIns& standIns, PyTypeObject* type,
+                const CallArguments& arguments) {
+    size_t count = arguments.positionalCount();
+    positional_ = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    for (size_t i = 0; i < count; ++i) {
+      Value value = arguments.values[i];
+      PyObject* object;
+      if (isLookedAt(type, i, count)) {
+        Ref<> data = toRealData(translator, value);
+        if (!data) throw GraphBreak(GraphBreakKind::ArgumentOfException, describe(value));
+        object = value.isConstant() ? value.object() : standIns.add(std::move(data), value);
+      } else {
+        object = standIns.of(value);
+      }
+      Py_INCREF(object);
+      PyTuple_SET_ITEM(positional_.get(), static_cast<Py_ssize_t>(i), object);
+    }
+    if (!arguments.keywordCount()) return;
+    keywords_ = checked(PyDict_New());
+    for (size_t i = 0; i < arguments.keywordCount(); ++i) {
+      checked(PyDict_SetItem(keywords_.get(), arguments.keywordName(i),
+                             standIns.of(arguments.keywordValue(i))));
+    }
+  }
+  PyObject* positional() const { return positional_.get(); }
+  PyObject* keywords() const { return keywords_.get(); }
+
+ private:
+  // Does the class do anything with the argument but keep it?
+  static bool isLookedAt(PyTypeObject* type, size_t index, size_t count) {
+    if (isA(type, PyExc_UnicodeError)) return true;
+    if (isA(type, PyExc_SyntaxError)) return count == 2 && index == 1;
+    if (!isA(type, PyExc_OSError) || count < 2 || count > 5) return false;
+    return index == 0 || (index == 2 && isA(type, PyExc_BlockingIOError));
+  }
+
+  Ref<> positional_;
+  Ref<> keywords_;
+};
+
+PyObject* descriptorOf(const ExceptionFields& fields, size_t index) {
+  PyObject* descriptor = cpython::ownAttribute(fields.owner, fields.names[index]);
+  if (!descriptor) throw GraphBreak(GraphBreakKind::AttributeOfCObject, fields.names[index]);
+  return descriptor;
+}
+
+Ref<> readField(const ExceptionFields& fields, size_t index, PyObject* real) {
+  PyObject* descriptor = descriptorOf(fields, index);
+  PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(real));
+  return checked(Py_TYPE(descriptor)->tp_descr_get(descriptor, real, type));
+}
+
+// args and the fields, as a real exception has them.
+void readState(Translator& translator, const StandIns& standIns, PyObject* real,
+               ExceptionVariable& exception) {
+  Ref<> arguments = checked(PyObject_GetAttrString(real, "args"));
+  ValueVector values;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.get()); ++i) {
+    values.push_back(standIns.valueOf(PyTuple_GET_ITEM(arguments.get(), i)));
+  }
+  std::vector<Value> members;
+  ExceptionFields fields = fieldsOf(exception.type());
+  for (size_t i = 0; i < fields.names.size(); ++i) {
+    Ref<> value = readField(fields, i, real);
+    members.push_back(value.get() == Py_None ? Value() : standIns.valueOf(value.get()));
+  }
+  recordUndo(translator.trail,
+             [&exception, arguments = exception.arguments, members = exception.members] {
+               exception.arguments = arguments;
+               exception.members = members;
+             });
+  exception.arguments = std::move(values);
+  exception.members = std::move(members);
+}
+
+bool isPlain(PyTypeObject* owner) {
+  PyTypeObject* base = typeObject(PyExc_BaseException);
+  return owner->tp_new == base->tp_new && owner->tp_init == base->tp_init;
+}
+
+void refuseUnmodelled(PyTypeObject* type) {
+  if (isA(type, PyExc_BaseExceptionGroup)) {
+    throw GraphBreak(GraphBreakKind::ExceptionGroup, cpython::nameOf(type));
+  }
+}
+
+}  // namespace
+
+ExceptionFields fieldsOf(PyTypeObject* type) {
+  static constexpr const char* kValue[] = {"value"};
+  static constexpr const char* kCode[] = {"code"};
+  static constexpr const char* kOsError[] = {"errno", "strerror", "filename", "filename2"};
+  static constexpr const char* kImportError[] = {"msg", "name", "path"};
+  static constexpr const char* kNameError[] = {"name"};
+  static constexpr const char* kAttributeError[] = {"name", "obj"};
+  static constexpr const char* kSyntaxError[] = {
+      "msg",  "filename",   "lineno",     "offset",
+      "text", "end_lineno", "end_offset", "print_file_and_line"};
+  static constexpr const char* kUnicodeError[] = {"encoding", "object", "start", "end", "reason"};
+  struct Row {
+    PyObject* const* owner;
+    llvm::ArrayRef<const char*> names;
+  };
+  static const Row kRows[] = {
+      {&PyExc_StopIteration, kValue},
+      {&PyExc_SystemExit, kCode},
+      {&PyExc_OSError, kOsError},
+      {&PyExc_ImportError, kImportError},
+      {&PyExc_NameError, kNameError},
+      {&PyExc_AttributeError, kAttributeError},
+      {&PyExc_SyntaxError, kSyntaxError},
+      {&PyExc_UnicodeEncodeError, kUnicodeError},
+      {&PyExc_UnicodeDecodeError, kUnicodeError},
+      {&PyExc_UnicodeTranslateError, kUnicodeError},
+  };
+  for (const Row& row : kRows) {
+    if (isA(type, *row.owner)) return {typeObject(*row.owner), row.names};
+  }
+  return {};
+}
+
+ExceptionVariable::ExceptionVariable(PyTypeObject* type, Value classVariable, ValueVector arguments)
+    : VariableTracker(VariableKind::Exception, type),
+      classVariable(std::move(classVariable)),
+      arguments(std::move(arguments)),
+      members(fieldsOf(type).names.size()) {
+  // Of what iteration raises itself.
+  bool isStop = isA(type, PyExc_StopIteration);
+  if (isStop && !this->arguments.empty()) members[0] = this->arguments[0];
+}
+
+Value constructException(Translator& translator, const Value& classVariable, PyTypeObject* type,
+                         PyTypeObject* newOwner, PyTypeObject* initOwner,
+                         const CallArguments& arguments) {
+  refuseUnmodelled(type);
+  bool plainNew = newOwner->tp_new == typeObject(PyExc_BaseException)->tp_new;
+  bool plainInit = !initOwner || isPlain(initOwner);
+  if (plainNew && plainInit && (!initOwner || !arguments.keywordCount())) {
+    // BaseException_new keeps the arguments and looks at no keywords.
+    llvm::ArrayRef<Value> positional = arguments.positional();
+    auto* made = translator.make<ExceptionVariable>(
+        type, classVariable, ValueVector(positional.begin(), positional.end()));
+    // That is __init__'s doing.
+    if (!made->members.empty()) made->members[0] = Value();
+    return made;
+  }
+  if (cpython::staticBase(type)->tp_new != newOwner->tp_new) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, cpython::nameOf(type));
+  }
+  nameOf(translator, type);  // which the words of an error may contain
+  StandIns standIns(translator);
+  RealArguments real(translator, standIns, type, arguments);
+  Ref<> made = Ref<>::steal(newOwner->tp_new(type, real.positional(), real.keywords()));
+  if (!made) return translator.raiseFromPython();
+  if (initOwner && initOwner->tp_init(made.get(), real.positional(), real.keywords()) < 0) {
+    return translator.raiseFromPython();
+  }
+  // OSError chooses a subclass.
+  bool isOther = Py_TYPE(made.get()) != type;
+  Value madeClass =
+      isOther ? Value::constant(reinterpret_cast<PyObject*>(Py_TYPE(made.get()))) : classVariable;
+  auto* exception =
+      translator.make<ExceptionVariable>(Py_TYPE(made.get()), std::move(madeClass), ValueVector());
+  readState(translator, standIns, made.get(), *exception);
+  return exception;
+}
+
+bool initializeException(Translator& translator, ExceptionVariable& exception,
+                         PyTypeObject* initOwner, const CallArguments& arguments) {
+  PyTypeObject* type = exception.type();
+  if (isPlain(initOwner) && !arguments.keywordCount()) {
+    recordUndo(translator.trail,
+               [&exception, before = exception.arguments] { exception.arguments = before; });
+    exception.arguments.assign(arguments.values.begin(), arguments.values.end());
+    return true;
+  }
+  // OSError's __new__ has done it all, unless the class has an __init__ of its own.
+  PyTypeObject* osError = typeObject(PyExc_OSError);
+  if (initOwner->tp_init == osError->tp_init &&
+      (type->tp_init == osError->tp_init || type->tp_new != osError->tp_new)) {
+    return true;
+  }
+  if (isPlain(initOwner)) {
+    translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
+                     nameOf(translator, type));
+    return false;
+  }
+  nameOf(translator, type);
+  StandIns standIns(translator);
+  RealArguments real(translator, standIns, type, arguments);
+  Ref<> nothing = checked(PyTuple_New(0));
+  PyTypeObject* base = cpython::staticBase(type);
+  Ref<> twin = checked(base->tp_new(type, nothing.get(), nullptr));
+  if (initOwner->tp_init(twin.get(), real.positional(), real.keywords()) < 0) {
+    translator.raiseFromPython();
+    return false;
+  }
+  readState(translator, standIns, twin.get(), exception);
+  return true;
+}
+
+Ref<> realException(Translator& translator, const ExceptionVariable& exception) {
+  Ref<> list = checked(PyList_New(0));
+  for (const Value& argument : exception.arguments) {
+    Ref<> data = toRealData(translator, argument);
+    if (!data) return nullptr;
+    checked(PyList_Append(list.get(), data.get()));
+  }
+  Ref<> arguments = checked(PyList_AsTuple(list.get()));
+  Ref<> nothing = checked(PyTuple_New(0));
+  PyTypeObject* base = cpython::staticBase(exception.type());
+  Ref<> real = checked(base->tp_new(base, nothing.get(), nullptr));
+  checked(PyObject_SetAttrString(real.get(), "args", arguments.get()));
+  ExceptionFields fields = fieldsOf(base);
+  for (size_t i = 0; i < fields.names.size(); ++i) {
+    if (!exception.members[i]) continue;
+    Ref<> data = toRealData(translator, exception.members[i]);
+    if (!data) return nullptr;
+    PyObject* descriptor = descriptorOf(fields, i);
+    checked(Py_TYPE(descriptor)->tp_descr_set(descriptor, real.get(), data.get()));
+  }
+  return real;
+}
+
+ExceptionVariable* tracedException(Translator& translator, PyObject* real) {
+  PyTypeObject* type = Py_TYPE(real);
+  refuseUnmodelled(type);
+  Ref<> cause = Ref<>::steal(PyException_GetCause(real));
+  Ref<> context = Ref<>::steal(PyException_GetContext(real));
+  // The interpreter chains what this very process handles; the trace does so itself.
+  Ref<> handled = Ref<>::steal(PyErr_GetHandledException());
+  bool isChained = handled && context.get() == handled.get();
+  if (cause || (context && !isChained)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedCResult, type->tp_name);
+  }
+  auto* exception = translator.make<ExceptionVariable>(
+      type, Value::constant(reinterpret_cast<PyObject*>(type)), ValueVector());
+  readState(translator, StandIns(translator), real, *exception);
+  return exception;
+}
+
+}  // namespace armature
