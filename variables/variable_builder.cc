@@ -3,6 +3,7 @@
 #include "bytecode/code.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/member_descriptors.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
@@ -11,6 +12,7 @@
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
+#include "variables/functions/partial.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -136,6 +138,8 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildMethod();
   } else if (PyCFunction_Check(object)) {
     built = buildBuiltinMethod();
+  } else if (type == partialType()) {
+    built = buildPartial();
   } else if (PyType_Check(object)) {
     built = buildClass();
   } else if (PyCell_Check(object)) {
@@ -284,6 +288,18 @@ Value VariableBuilder::buildBuiltinMethod() {
                                                source_, object_);
 }
 
+Value VariableBuilder::buildPartial() {
+  guardType();
+  auto part = [&](const char* name) {
+    PyObject* member = cpython::ownAttribute(partialType(), name);
+    const Source* source =
+        source_ ? translator_.sources->item(SourceKind::Slot, source_, member) : nullptr;
+    return translator_.wrap(source, cpython::memberValue(object_, member));
+  };
+  return translator_.make<PartialVariable>(partialType(), part("func"), part("args"),
+                                           part("keywords"), source_, object_);
+}
+
 Value VariableBuilder::buildClass() {
   guard(GuardType::CLASS_MATCH, object_);
   translator_.heap.metaclassOf(reinterpret_cast<PyTypeObject*>(object_.get()));
@@ -312,9 +328,10 @@ Value VariableBuilder::buildInstance() {
   PyTypeObject* type = Py_TYPE(object_.get());
   // Subclasses of OrderedDict keep an order of their own, which only their iterator knows.
   PyTypeObject* layout = staticBase(type);
-  bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type;
+  bool isModule = layout == &PyModule_Type;
+  bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type || isModule;
   Found access = translator_.heap.lookup(type, "__getattribute__");
-  bool knownAccess = layout->tp_getattro == PyObject_GenericGetAttr &&
+  bool knownAccess = (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
                      (access.object == translator_.heap.lookup(layout, "__getattribute__").object ||
                       PyFunction_Check(access.object));
   if (!plainLayout || !knownAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {

@@ -29,6 +29,7 @@ class VariableBuilder {
   Value buildMethod();
   Value buildBuiltinMethod();
   Value buildClass();
+  Value buildPartial();
   Value buildArray(const Library& library);
   Value buildInstance();
   Value buildCell();

@@ -147,9 +147,13 @@ CallRule FunctionTable::findMethod(std::string_view name) {
 }
 
 CallRule FunctionTable::graphOperation(std::string_view name) {
+  bool mutates = isInPlaceName(name);
+  // The method of an in-place operator leaves operands that it does not know to Python.
+  bool mayReturnNotImplemented = mutates && name.ends_with("__");
   return {.kind = CallKind::GraphOperation,
-          .returnsOneArray = returnsOneArrayByName(name) || returnsOneTensor(name),
-          .mutates = isInPlaceName(name)};
+          .returnsOneArray =
+              !mayReturnNotImplemented && (returnsOneArrayByName(name) || returnsOneTensor(name)),
+          .mutates = mutates};
 }
 
 bool FunctionTable::returnsOneTensor(std::string_view name) {

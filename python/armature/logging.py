@@ -103,6 +103,7 @@ def _on_compiled(entry: dict[str, Any]) -> None:
 
 
 def _on_recompile_limit(name: str, reason: str, filename: str, line: int, limit: int) -> None:
+    reason = reason or "the objects that they were compiled for are no more"
     message = (
         f"{name} ({filename}:{line}) was compiled {limit} times, which is the limit, and runs as "
         f"plain Python where no translation fits. In this call they don't fit because:\n"

@@ -461,3 +461,17 @@ def test_what_an_operand_turned_out_to_be_is_forgotten_with_its_guards(function)
             except Exception as error:
                 outcomes.append((type(error), str(error)))
         assert outcomes[0] == outcomes[1]
+
+
+def test_the_warning_where_nothing_is_left_to_compare_with():
+    class K:
+        pass
+
+    def f():
+        K.method = lambda self: 1
+        return K().method()
+
+    compiled = armature.compile(f)
+    with pytest.warns(armature.RecompileLimitWarning, match="compiled for are no more"):
+        for _ in range(armature.config.recompile_limit + 2):
+            assert compiled() == 1

@@ -195,3 +195,14 @@ def test_an_operator_written_twice_is_one_guard_per_class():
     compiled(torch.ones(2), torch.ones(2))
     (entry,) = _C.entries(compiled)
     assert str(entry["guards"]).count("Tensor>.__add__ is") == 1
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ior", "ipow", "add"])
+@pytest.mark.parametrize("arguments", [(), ("text",), (2, 3)])
+def test_operator_methods_with_operands_that_they_do_not_know(name, arguments):
+    def program(x):
+        return getattr(x, f"__{name}__")(*arguments)
+
+    x = torch.ones(2)
+    found, expected = (outcome(f, x.clone()) for f in (armature.compile(program), program))
+    assert same(found, expected), (found, expected)

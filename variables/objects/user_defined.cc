@@ -4,6 +4,7 @@
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/instance_dict.h"
@@ -242,6 +243,12 @@ Value objectNext(Translator& translator, const Value& self) {
 
 Value callObject(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const special = name("__call__");
+  auto* object = trackerOf<UserObjectVariable>(callable);
+  if (Value result;
+      object && object->existing() && callLibrary(translator, callable, arguments, result)) {
+    translator.addGuard(object->source(), GuardType::ID_MATCH, object->existing());
+    return result;
+  }
   Value method = lookupSpecial(translator, callable, special);
   if (!method) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",

@@ -44,6 +44,10 @@ Value wrapMember(Translator& translator, const Source* base, PyObject* object, c
 }
 
 Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
+  // A module asks the __getattr__ among its variables, and has a text of its own.
+  if (cpython::staticBase(typeOf(object)) == &PyModule_Type) {
+    throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(object) + "." + printable(name));
+  }
   return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
                           nameOf(translator, typeOf(object)), name);
 }
@@ -251,7 +255,9 @@ Found ownGetattribute(Translator& translator, PyTypeObject* type) {
   static PyObject* const getattribute = interned("__getattribute__");
   if (cpython::isImmutable(type)) return {};
   Found found = translator.heap.lookup(type, getattribute);
-  bool isGeneric = found.object == cpython::lookup(&PyBaseObject_Type, getattribute);
+  bool isGeneric = found.object == cpython::lookup(&PyBaseObject_Type, getattribute) ||
+                   // Where it finds something, it is as object's; see noAttribute().
+                   found.object == cpython::lookup(&PyModule_Type, getattribute);
   return isGeneric ? Found() : found;
 }
 
