@@ -262,3 +262,33 @@ def test_a_literal_is_itself():
     literal = next(c for c in constants if c == 12345)
     for a in (literal, 12346 - 1 + len(""), "some text", literal, int("12345")):
         assert compiled(a) == f(a)
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step, self.seen = 0, []
+
+    def forward(self, x):
+        self.step += 1
+        if isinstance(self.step, (float, torch.Tensor)):
+            return x
+        self.none = self.step is None
+        self.seen.append(self.step)
+        object.__setattr__(self, "last", self.step * 2)
+        setattr(self, "next", self.step + 1)
+        return x + 1
+
+
+def test_a_counter_of_a_module():
+    plain, module = Counting(), Counting()
+    compiled = armature.compile(module, fullgraph=True)
+    for _ in range(20):
+        assert torch.equal(compiled(torch.ones(2)), plain(torch.ones(2)))
+        assert module.__dict__["step"] == plain.step
+        assert (module.seen, module.last, module.next) == (plain.seen, plain.last, plain.next)
+    # New attributes, a number that varies.
+    assert len(armature._C.entries(compiled)) == 2
+    module.step = 0.5
+    compiled(torch.ones(2))
+    assert module.step == 1.5

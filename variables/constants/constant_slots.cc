@@ -1,4 +1,8 @@
 // The behaviour of constants: CPython's own, on the real objects.
+#include <llvm/ADT/STLExtras.h>
+
+#include <array>
+
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
@@ -6,6 +10,7 @@
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/string_formatting.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
@@ -370,9 +375,28 @@ bool isInheritedClassMethod(PyObject* callable) {
                                 cpython::methodDefinition(callable)->ml_name);
 }
 
+// Functions that ask for the types of their arguments alone, or hand them on.
+bool leavesNumbersAlone(PyObject* callable) {
+  static const std::array<PyObject*, 4> methods = {
+      cpython::ownAttribute(&PyType_Type, "__instancecheck__"),
+      cpython::ownAttribute(&PyBaseObject_Type, "__setattr__"),
+      cpython::ownAttribute(&PyList_Type, "append"),
+      cpython::ownAttribute(&PyDict_Type, "__setitem__")};
+  return llvm::is_contained(methods, callable) ||
+         isBuiltinFunction(callable, "builtins", "isinstance") ||
+         isBuiltinFunction(callable, "builtins", "setattr");
+}
+
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
-  for (Value& value : arguments.values) translator.realize(value);
+  bool keepNumbers = leavesNumbersAlone(object);
+  for (Value& value : arguments.values) {
+    if (keepNumbers) {
+      realizeType(translator, value);
+    } else {
+      translator.realize(value);
+    }
+  }
   bool data = allData(arguments);
   if (data && isPure(object)) return callWithData(translator, object, arguments);
   if (BuiltinHandler handler = findHandler(object)) {

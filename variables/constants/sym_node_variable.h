@@ -28,6 +28,13 @@ Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right);
 Value symbolicNegative(Translator& translator, const Value& operand);
 
+// Realizes a value for who asks for its type alone, or hands it on: a number that varied stays
+// symbolic.
+inline void realizeType(Translator& translator, Value& value) {
+  // What a lazy value turns out to be is specialized only when it is realized again.
+  if (!trackerOf<SymNodeVariable>(value)) translator.realize(value);
+}
+
 // Guards the inputs to have the values of this call. The constant.
 Value specialize(Translator& translator, SymNodeVariable* variable);
 

@@ -4,6 +4,7 @@
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
@@ -138,7 +139,8 @@ Value typeInstanceCheck(Translator& translator, const Value& self, CallArguments
   if (!checkArgumentCount(translator, "__instancecheck__", arguments, 1, 1)) return Value();
   Value type = translator.realized(self);
   if (!asClass(type)) notAClass(type);
-  Value object = translator.realized(arguments.values[0]);
+  Value object = arguments.values[0];
+  realizeType(translator, object);
   return asBoolean(isPlainInstance(translator, object, asClass(type)));
 }
 
@@ -188,7 +190,7 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
 
 int isInstance(Translator& translator, Value object, Value classInfo) {
   RecursionGuard guard(translator);
-  translator.realize(object);
+  realizeType(translator, object);
   translator.realize(classInfo);
   PyTypeObject* type = asClass(classInfo);
   if (type && typeOf(object) == type) return 1;

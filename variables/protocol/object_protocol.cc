@@ -250,6 +250,11 @@ bool areSameConstants(Translator& translator, const Value& left, const Source* l
 }  // namespace
 
 bool isSame(Translator& translator, Value left, Value right) {
+  // A number is not None.
+  if ((trackerOf<SymNodeVariable>(left) && right.is(Py_None)) ||
+      (trackerOf<SymNodeVariable>(right) && left.is(Py_None))) {
+    return false;
+  }
   const Source* sources[2] = {nullptr, nullptr};
   for (int i = 0; i < 2; ++i) {
     Value& value = i == 0 ? left : right;
