@@ -12,31 +12,37 @@ namespace armature::cpython {
 
 namespace {
 
-PyObject* makeTraceback(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
-  if (count != 5 || !PyCode_Check(arguments[1]) || !PyDict_Check(arguments[2])) {
+PyObject* makeFrame(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 3 || !PyCode_Check(arguments[0]) || !PyDict_Check(arguments[1])) {
     PyErr_BadInternalCall();
     return nullptr;
   }
-  auto* code = reinterpret_cast<PyCodeObject*>(arguments[1]);
-  Py_ssize_t offset = PyLong_AsSsize_t(arguments[3]);
-  if (offset < 0 || offset >= Py_SIZE(code) * static_cast<Py_ssize_t>(sizeof(_Py_CODEUNIT))) {
+  auto* code = reinterpret_cast<PyCodeObject*>(arguments[0]);
+  constexpr auto kUnit = static_cast<Py_ssize_t>(sizeof(_Py_CODEUNIT));
+  Py_ssize_t offset = PyLong_AsSsize_t(arguments[2]);
+  if (offset < 0 || offset >= Py_SIZE(code) * kUnit) {
     if (!PyErr_Occurred()) PyErr_BadInternalCall();
     return nullptr;
   }
-  PyFrameObject* frame = PyFrame_New(PyThreadState_Get(), code, arguments[2], nullptr);
+  PyFrameObject* frame = PyFrame_New(PyThreadState_Get(), code, arguments[1], nullptr);
   if (!frame) return nullptr;
-  Ref<> owner = Ref<>::steal(reinterpret_cast<PyObject*>(frame));
-  // As where a frame has ended: its line is that of the instruction.
-  frame->f_frame->prev_instr =
-      _PyCode_CODE(code) + offset / static_cast<Py_ssize_t>(sizeof(_Py_CODEUNIT));
-  return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOOO", arguments[0],
-                               owner.get(), arguments[3], arguments[4]);
+  // Behind its beginning, a frame has a cell for each free variable.
+  for (int i = code->co_nlocalsplus - code->co_nfreevars; i < code->co_nlocalsplus; ++i) {
+    PyObject* cell = PyCell_New(nullptr);
+    if (!cell) {
+      Py_DECREF(frame);
+      return nullptr;
+    }
+    frame->f_frame->localsplus[i] = cell;
+  }
+  frame->f_frame->prev_instr = _PyCode_CODE(code) + offset / kUnit;
+  return reinterpret_cast<PyObject*>(frame);
 }
 
 }  // namespace
 
-PyObject* makeTracebackFunction() {
-  static PyMethodDef method = {"make_traceback", asMethod(makeTraceback), METH_FASTCALL, nullptr};
+PyObject* makeFrameFunction() {
+  static PyMethodDef method = {"make_frame", asMethod(makeFrame), METH_FASTCALL, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
   return function;
 }

@@ -1,13 +1,12 @@
-// Traceback objects for frames that did not run.
+// Frame objects for frames that did not run, for tracebacks to show.
 #pragma once
 
 #include "core/ref.h"
 
 namespace armature::cpython {
 
-// The builtin function make_traceback(next, code, globals, lasti, line): a traceback of a frame of
-// its own, without locals, that stands at the instruction at offset `lasti` of the code. `next` is
-// the traceback of the frame that was called, or None. Borrowed; null with an exception set.
-PyObject* makeTracebackFunction();
+// The builtin function make_frame(code, globals, lasti): a frame of its own, without locals, that
+// stands at the instruction at offset `lasti` of the code. Borrowed; null with an exception set.
+PyObject* makeFrameFunction();
 
 }  // namespace armature::cpython

@@ -11,6 +11,7 @@
 namespace armature {
 
 class DictVariable;
+class TracedFrameVariable;
 
 struct Frame {
   CodePtr code;
@@ -36,6 +37,8 @@ struct Frame {
   // of it handle, and the generator whose frame they are in, while it runs.
   Value handled;
   Frame* outerGenerator = nullptr;
+  // What tracebacks show of the frame; null until an exception passes it.
+  TracedFrameVariable* traced = nullptr;
 
   Value* locals() { return slots.data(); }
   Value* stack() { return slots.data() + localCount; }

@@ -106,13 +106,30 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->callersResumable = false;
   frame->generator = nullptr;
   frame->handled = Value();
+  frame->traced = nullptr;
   frame_ = frame.release();
   ++frameCount_;
   return frame_;
 }
 
+namespace {
+
+// Where a frame that ends says it is: to raise again at the end of a handler's clean-up is to be
+// where it was raised.
+int32_t lastInstruction(const Frame& frame) {
+  const Instruction& instruction = frame.instruction();
+  bool restores = instruction.opcode == Opcode::RERAISE && instruction.argument > 0;
+  if (!restores) return frame.pc;
+  size_t index = frame.localCount + frame.depth - (instruction.argument + 1);
+  PyObject* lasti = frame.slots[index].objectOrNull();
+  return lasti && PyLong_Check(lasti) ? static_cast<int32_t>(PyLong_AsLong(lasti)) : frame.pc;
+}
+
+}  // namespace
+
 void InstructionTranslator::popFrame() {
   std::unique_ptr<Frame> frame(frame_);
+  if (frame->traced) assignTrailed(trail, frame->traced->pc, lastInstruction(*frame));
   frame_ = frame->back;
   --frameCount_;
   frame->slots.clear();
@@ -289,8 +306,11 @@ void InstructionTranslator::noteOrigin(ExceptionVariable& raised, const Frame& f
   assignTrailed(trail, raised.raisedAt, frame.pc);
 }
 
-void InstructionTranslator::addTraceback(ExceptionVariable& raised, const Frame& frame) {
-  auto* entry = make<TracebackVariable>(raised.traceback, frame.code, frame.pc, frame.globals);
+void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame) {
+  if (!frame.traced) {
+    frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
+  }
+  auto* entry = make<TracebackVariable>(raised.traceback, frame.traced, frame.pc);
   assignTrailed(trail, raised.traceback, Value(entry));
 }
 

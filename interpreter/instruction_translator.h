@@ -112,7 +112,7 @@ class InstructionTranslator : public Translator {
   // false if there is none: then `entry` and everything above it is gone.
   void noteOrigin(ExceptionVariable& raised, const Frame& frame);
   // PyTraceBack_Here.
-  void addTraceback(ExceptionVariable& raised, const Frame& frame);
+  void addTraceback(ExceptionVariable& raised, Frame& frame);
   bool unwind(Frame* entry);
   const ExceptionRegion* handlerOf(const Frame& frame) const;
   bool anyHandler() const;

@@ -29,34 +29,44 @@ Py_ssize_t originalOffset(PyCodeObject* code, const Position& wanted) {
   return 0;
 }
 
+class TracedFrameReconstructor : public Reconstructor {
+ public:
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* frame = llvm::cast<TracedFrameVariable>(tracker);
+    PyCodeObject* code = frame->code->original;
+    PyObject* globals = frame->globals->existing();
+    if (!code || !globals) throw UnsupportedReconstruction(describe(Value(tracker)));
+    codegen.prepareCall(cpython::makeFrameFunction());
+    codegen.loadConstant(reinterpret_cast<PyObject*>(code));
+    codegen.loadConstant(globals);
+    codegen.load(Value::integer(originalOffset(code, frame->code->positions[frame->pc])));
+    codegen.call(3);
+  }
+};
+
 class TracebackReconstructor : public Reconstructor {
  public:
   void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
-    visit(tracebackOf(tracker)->next);
+    auto* traceback = llvm::cast<TracebackVariable>(tracker);
+    visit(traceback->next);
+    visit(traceback->frame);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    TracebackVariable* traceback = tracebackOf(tracker);
-    PyCodeObject* code = traceback->code->original;
-    PyObject* globals = traceback->globals->existing();
-    if (!code || !globals) throw UnsupportedReconstruction(describe(Value(tracker)));
-    const Position& position = traceback->code->positions[traceback->pc];
-    codegen.prepareCall(cpython::makeTracebackFunction());
+    auto* traceback = llvm::cast<TracebackVariable>(tracker);
+    PyCodeObject* code = traceback->frame->code->original;
+    if (!code) throw UnsupportedReconstruction(describe(Value(tracker)));
+    codegen.prepareCall(reinterpret_cast<PyObject*>(&PyTraceBack_Type));
     codegen.load(traceback->next ? traceback->next : Value::none());
-    codegen.loadConstant(reinterpret_cast<PyObject*>(code));
-    codegen.loadConstant(globals);
-    codegen.load(Value::integer(originalOffset(code, position)));
-    codegen.load(Value::integer(position.line));
-    codegen.call(5);
-  }
-
- private:
-  static TracebackVariable* tracebackOf(VariableTracker* tracker) {
-    return llvm::cast<TracebackVariable>(tracker);
+    codegen.load(traceback->frame);
+    codegen.load(Value::integer(originalOffset(code, traceback->position())));
+    codegen.load(Value::integer(traceback->position().line));
+    codegen.call(4);
   }
 };
 
 }  // namespace
 
+ARMATURE_RECONSTRUCTOR(TracedFrame)
 ARMATURE_RECONSTRUCTOR(Traceback)
 
 }  // namespace armature

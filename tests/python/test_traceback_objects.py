@@ -226,6 +226,27 @@ def notes(x: Any) -> Any:
     return e.__notes__, t, e
 
 
+def use_locals_of_frames(f: Any, x: Any) -> Any:
+    error = f(x)
+    free = error.__traceback__.tb_next.tb_frame
+    return free.f_code.co_name, free.f_code.co_freevars, free.f_locals is not None
+
+
+@programs.used_by(use_locals_of_frames)
+def frames_with_free_variables(x: Any) -> Any:
+    def inner() -> None:
+        raise ValueError(outer)
+
+    def outer() -> None:
+        inner()
+
+    try:
+        outer()
+    except ValueError as error:
+        error.args = ()
+        return error
+
+
 @pytest.mark.parametrize("name", list(programs))
 def test_program(name: str) -> None:
     programs.compare(name)

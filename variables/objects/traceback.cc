@@ -11,7 +11,7 @@ TracebackVariable* tracebackOf(const Value& self) { return requireKind<Traceback
 
 PyObject* const kTracebackType = reinterpret_cast<PyObject*>(&PyTraceBack_Type);
 
-// tb_frame and tb_lasti are not known: there was no frame.
+// tb_lasti is one of the original code's.
 constexpr BuiltinAttribute kTracebackAttributes[] = {
     {&kTracebackType, "tb_next",
      [](Translator&, const Value& self) {
@@ -19,10 +19,11 @@ constexpr BuiltinAttribute kTracebackAttributes[] = {
        return next ? next : Value::none();
      },
      nullptr},
+    {&kTracebackType, "tb_frame",
+     [](Translator&, const Value& self) { return Value(tracebackOf(self)->frame); }, nullptr},
     {&kTracebackType, "tb_lineno",
      [](Translator&, const Value& self) {
-       TracebackVariable* traceback = tracebackOf(self);
-       return Value::integer(traceback->code->positions[traceback->pc].line);
+       return Value::integer(tracebackOf(self)->position().line);
      },
      nullptr},
 };
@@ -34,8 +35,18 @@ TypeSlots makeTracebackSlots() {
   return slots;
 }
 
+// Nobody looks into one: it has no locals and no caller.
+TypeSlots makeTracedFrameSlots() {
+  TypeSlots slots;
+  slots.tp_hash = unimplemented::unary;
+  slots.tp_getattro = unimplemented::getAttribute;
+  slots.tp_setattro = unimplemented::setAttribute;
+  return slots;
+}
+
 }  // namespace
 
 const TypeSlots kTracebackSlots = makeTracebackSlots();
+const TypeSlots kTracedFrameSlots = makeTracedFrameSlots();
 
 }  // namespace armature

@@ -7,21 +7,37 @@
 
 namespace armature {
 
+// A frame as the tracebacks of the exceptions that passed it show it. Whether the frame still runs
+// does not matter: it never was a real one.
+class TracedFrameVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(TracedFrame)
+  TracedFrameVariable(CodePtr code, int32_t pc, DictVariable* globals)
+      : VariableTracker(VariableKind::TracedFrame, &PyFrame_Type),
+        code(std::move(code)),
+        globals(globals),
+        pc(pc) {}
+
+  const CodePtr code;
+  DictVariable* const globals;
+  int32_t pc;  // the instruction that it has come to, at its end the last one. Trailed.
+};
+
 // One frame that an exception has passed. Nothing of it changes.
 class TracebackVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Traceback)
-  TracebackVariable(Value next, CodePtr code, int32_t pc, DictVariable* globals)
+  TracebackVariable(Value next, TracedFrameVariable* frame, int32_t pc)
       : VariableTracker(VariableKind::Traceback, &PyTraceBack_Type),
         next(std::move(next)),
-        code(std::move(code)),
-        pc(pc),
-        globals(globals) {}
+        frame(frame),
+        pc(pc) {}
+
+  const Position& position() const { return frame->code->positions[pc]; }
 
   const Value next;  // tb_next: the frame that was called; null if there is none
-  const CodePtr code;
+  TracedFrameVariable* const frame;
   const int32_t pc;  // the instruction that raised, or called what did
-  DictVariable* const globals;
 };
 
 }  // namespace armature
