@@ -39,7 +39,31 @@ PyObject* makeFrame(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return reinterpret_cast<PyObject*>(frame);
 }
 
+PyObject* setFrameLocal(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 3 || !PyFrame_Check(arguments[0])) {
+    PyErr_BadInternalCall();
+    return nullptr;
+  }
+  _PyInterpreterFrame* frame = reinterpret_cast<PyFrameObject*>(arguments[0])->f_frame;
+  Py_ssize_t index = PyLong_AsSsize_t(arguments[1]);
+  if (frame->owner != FRAME_OWNED_BY_FRAME_OBJECT || index < 0 ||
+      index >= frame->f_code->co_nlocalsplus) {
+    if (!PyErr_Occurred()) PyErr_BadInternalCall();
+    return nullptr;
+  }
+  PyObject* before = frame->localsplus[index];
+  frame->localsplus[index] = Py_NewRef(arguments[2]);
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
+}
+
 }  // namespace
+
+PyObject* setFrameLocalFunction() {
+  static PyMethodDef method = {"set_frame_local", asMethod(setFrameLocal), METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
 
 PyObject* makeFrameFunction() {
   static PyMethodDef method = {"make_frame", asMethod(makeFrame), METH_FASTCALL, nullptr};

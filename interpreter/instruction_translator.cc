@@ -129,7 +129,11 @@ int32_t lastInstruction(const Frame& frame) {
 
 void InstructionTranslator::popFrame() {
   std::unique_ptr<Frame> frame(frame_);
-  if (frame->traced) assignTrailed(trail, frame->traced->pc, lastInstruction(*frame));
+  if (TracedFrameVariable* traced = frame->traced) {
+    assignTrailed(trail, traced->pc, lastInstruction(*frame));
+    recordUndo(trail, [traced] { traced->locals.clear(); });
+    traced->locals.assign(frame->slots.begin(), frame->slots.begin() + frame->localCount);
+  }
   frame_ = frame->back;
   --frameCount_;
   frame->slots.clear();
@@ -354,8 +358,9 @@ bool InstructionTranslator::unwind(Frame* entry) {
         noteOrigin(*raised, frame);
         settleContext(*this, *raised);
       }
+      int32_t lasti = lastInstruction(frame);
       frame.drop(frame.depth - region->depth);
-      if (region->pushLasti) frame.push(Value::integer(frame.pc));
+      if (region->pushLasti) frame.push(Value::integer(lasti));
       frame.push(takeException());
       frame.pc = region->target;
       return true;

@@ -29,10 +29,17 @@ Py_ssize_t originalOffset(PyCodeObject* code, const Position& wanted) {
   return 0;
 }
 
+// Made first: its locals may hold the traceback that shows it.
 class TracedFrameReconstructor : public Reconstructor {
  public:
-  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    auto* frame = llvm::cast<TracedFrameVariable>(tracker);
+  Steps steps(VariableTracker*) const override { return Steps::Two; }
+  void holds(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    for (const Value& local : frameOf(tracker)->locals) {
+      if (local) visit(local);
+    }
+  }
+  void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
+    const TracedFrameVariable* frame = frameOf(tracker);
     PyCodeObject* code = frame->code->original;
     PyObject* globals = frame->globals->existing();
     if (!code || !globals) throw UnsupportedReconstruction(describe(Value(tracker)));
@@ -41,6 +48,24 @@ class TracedFrameReconstructor : public Reconstructor {
     codegen.loadConstant(globals);
     codegen.load(Value::integer(originalOffset(code, frame->code->positions[frame->pc])));
     codegen.call(3);
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+  void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
+    const std::vector<Value>& locals = frameOf(tracker)->locals;
+    for (size_t i = 0; i < locals.size(); ++i) {
+      if (!locals[i]) continue;
+      codegen.prepareCall(cpython::setFrameLocalFunction());
+      codegen.load(tracker);
+      codegen.load(Value::integer(static_cast<int64_t>(i)));
+      codegen.load(locals[i]);
+      codegen.call(3);
+      codegen.assembler().emit(Opcode::POP_TOP);
+    }
+  }
+
+ private:
+  static TracedFrameVariable* frameOf(VariableTracker* tracker) {
+    return llvm::cast<TracedFrameVariable>(tracker);
   }
 };
 

@@ -247,6 +247,145 @@ def frames_with_free_variables(x: Any) -> Any:
         return error
 
 
+class Watched:
+    pass
+
+
+WATCHED: list[Any] = []
+
+
+def use_locals_of_frames(f: Any, x: Any) -> Any:
+    e = f(x)
+    out = []
+    tb = e.__traceback__.tb_next
+    while tb:
+        out.append(sorted((k, repr(v)) for k, v in tb.tb_frame.f_locals.items() if k != "a"))
+        tb = tb.tb_next
+    return out
+
+
+@programs.used_by(use_locals_of_frames)
+def locals_of_frames(x: Any) -> Any:
+    def a(n, *args, k=3):
+        y = [n]
+        z = x + n
+        if n == 0:
+            raise KeyError("bottom")
+        return a(n - 1, n, k=n)
+
+    try:
+        a(2)
+    except KeyError as e:
+        return e
+
+
+def use_objects_in_frames_live_as_long(f: Any, x: Any) -> Any:
+    e = f(x)
+    r = WATCHED[-1]
+    out = [r() is not None]
+    e.__traceback__ = None
+    out.append(r() is None)
+    return out
+
+
+@programs.used_by(use_objects_in_frames_live_as_long)
+def objects_in_frames_live_as_long(x: Any) -> Any:
+    def a():
+        o = Watched()
+        WATCHED.append(weakref.ref(o))
+        raise KeyError(1)
+
+    try:
+        a()
+    except KeyError as e:
+        return e
+
+
+def use_traceback_in_its_own_frame(f: Any, x: Any) -> Any:
+    e = f(x)
+    fr = e.__traceback__.tb_next.tb_frame
+    return (
+        fr.f_locals["tb"] is e.__cause__.__traceback__,
+        fr.f_locals["err"] is e.__cause__,
+        fr is e.__cause__.__traceback__.tb_frame,
+        fr.f_lineno - fr.f_code.co_firstlineno,
+    )
+
+
+@programs.used_by(use_traceback_in_its_own_frame)
+def traceback_in_its_own_frame(x: Any) -> Any:
+    def a():
+        try:
+            raise ValueError(1)
+        except ValueError as e:
+            tb = e.__traceback__
+            err = e
+        raise KeyError(tb.tb_lineno) from err
+
+    try:
+        a()
+    except KeyError as e:
+        return e
+
+
+def use_generator_in_a_frame(f: Any, x: Any) -> Any:
+    e = f(x)
+    return next(e.__traceback__.tb_next.tb_frame.f_locals["g"])
+
+
+@programs.used_by(use_generator_in_a_frame)
+def generator_in_a_frame(x: Any) -> Any:
+    def a():
+        g = (i for i in range(3))
+        next(g)
+        raise KeyError(1)
+
+    try:
+        a()
+    except KeyError as e:
+        return e
+
+
+def use_frames_can_be_cleared(f: Any, x: Any) -> Any:
+    e = f(x)
+    traceback.clear_frames(e.__traceback__)
+    return e.__traceback__.tb_next.tb_frame.f_locals
+
+
+@programs.used_by(use_frames_can_be_cleared)
+def frames_can_be_cleared(x: Any) -> Any:
+    def a():
+        q = [1]
+        raise KeyError(1)
+
+    try:
+        a()
+    except KeyError as e:
+        return e
+
+
+def use_cells_of_frames(f: Any, x: Any) -> Any:
+    e = f(x)
+    d = e.__traceback__.tb_next.tb_frame.f_locals
+    return d["c"], d["b"](), sorted(d)
+
+
+@programs.used_by(use_cells_of_frames)
+def cells_of_frames(x: Any) -> Any:
+    def a():
+        c = 5
+
+        def b():
+            return c
+
+        raise KeyError(b())
+
+    try:
+        a()
+    except KeyError as e:
+        return e
+
+
 @pytest.mark.parametrize("name", list(programs))
 def test_program(name: str) -> None:
     programs.compare(name)

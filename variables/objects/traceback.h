@@ -1,6 +1,8 @@
 // Traceback objects of exceptions that the trace raised.
 #pragma once
 
+#include <vector>
+
 #include "bytecode/code.h"
 #include "variables/containers/dict.h"
 #include "variables/variable_tracker.h"
@@ -21,6 +23,8 @@ class TracedFrameVariable : public VariableTracker {
   const CodePtr code;
   DictVariable* const globals;
   int32_t pc;  // the instruction that it has come to, at its end the last one. Trailed.
+  // Once it has ended: what its local variables were, which it keeps alive. Trailed.
+  std::vector<Value> locals;
 };
 
 // One frame that an exception has passed. Nothing of it changes.
