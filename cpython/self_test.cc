@@ -10,6 +10,7 @@
 #include "cpython/function_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
+#include "cpython/iterators.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/set_entries.h"
@@ -426,6 +427,8 @@ constexpr Check kChecks[] = {
     {{"ranges", "a range holds its start, stop, step and length"}, rangesAreRead},
     {{"method definitions", "a method and its bound form have one definition"}, definitionsAreRead},
     {{"deques", "a deque counts its items as a list does"}, dequesAreCounted},
+    {{"iterators", "builtin iterators keep what they walk over, and where they stand"},
+     [](const Specimens&) { return iteratorsAreRead(); }},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},
     {{"tracing", "the thread's state says whether it is traced"}, tracingIsSeen},
 };

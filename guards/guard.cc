@@ -109,6 +109,11 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::ENDS_SILENTLY:
       return std::string(guard.number < 0 ? "somebody" : "nobody") + " hears if " + name +
              (guard.number == 1 ? " is emptied" : " is let go of");
+    case GuardType::ITERATOR_ITEM:
+      return name + " gives more than " + std::to_string(guard.number) + " items";
+    case GuardType::ITERATOR_END:
+      if (guard.number < 0) return name + " has ended";
+      return name + " gives " + std::to_string(guard.number) + " items";
     case GuardType::TENSOR_MATCH:
       return name + " is like " + toString(*guard.metadata) + " in " + observedNames(guard.number);
     case GuardType::DUPLICATE_INPUT:

@@ -46,6 +46,8 @@ struct Guard {
   // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. ABC_CACHE_TOKEN: abc's
   // counter of registrations (no source).
   // ENDS_SILENTLY: a LettingGo (guards/silent_end.h). -1: nobody could let go of it silently.
+  // ITERATOR_ITEM: how many other items the iterator gives before one. ITERATOR_END: how many it
+  // gives before it ends; -1 if it has been at its end, and has let go of what it walked over.
   // SMALL_INT_MATCH: an int below 2 ** 60 in magnitude.
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united. GLOBAL_STATE: what
   // the program asked for (ArrayLibrary::captureGlobalState).

@@ -451,6 +451,12 @@ class Compiler {
             guard.number < 0 ? static_cast<int64_t>(LettingGo::Last) : guard.number;
         break;
       }
+      case GuardType::ITERATOR_ITEM:
+        check(Operation::CheckIteratorItem).number = guard.number;
+        break;
+      case GuardType::ITERATOR_END:
+        check(Operation::CheckIteratorEnd).number = guard.number;
+        break;
       case GuardType::TENSOR_MATCH: {
         const ArrayLibrary* library = arrayLibrary(guard.metadata->library);
         if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");

@@ -8,6 +8,7 @@
 #include "cpython/dict_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
+#include "cpython/iterators.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/type_lookup.h"
@@ -49,6 +50,21 @@ PyObject* callDescriptor(PyObject* descriptor, PyObject* object) {
   PyObject* value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, type);
   if (!value) PyErr_Clear();
   return value;
+}
+
+// What was made for the run belongs to it.
+PyObject* kept(cpython::Loaded found, GuardProgramState& state) {
+  if (found.isNew && found.object) state.pins.push_back(Ref<>::steal(found.object));
+  return found.object;
+}
+
+bool endsAfter(PyObject* iterator, int64_t items) {
+  using cpython::IteratorField, cpython::Step;
+  if (items < 0) {
+    return cpython::stepAhead(iterator, 0) == Step::End &&
+           !cpython::iteratorField(iterator, IteratorField::Container).object;
+  }
+  return cpython::stepAhead(iterator, items) == Step::End;
 }
 
 bool isEmpty(PyObject* object) {
@@ -199,6 +215,16 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::LoadMethodSelf:
         loaded = methodSelf(input);
         goto load;
+      case Operation::LoadIteratorItem: {
+        auto part = instruction.negated ? cpython::Part::Value : cpython::Part::Item;
+        loaded = kept(cpython::itemAhead(input, instruction.number, part), state);
+        goto load;
+      }
+      case Operation::LoadIteratorField: {
+        auto field = static_cast<cpython::IteratorField>(instruction.number);
+        loaded = kept(cpython::iteratorField(input, field), state);
+        goto load;
+      }
       case Operation::LoadDescriptor:
         loaded = callDescriptor(instruction.object, input);
         if (loaded) state.pins.push_back(Ref<>::steal(loaded));
@@ -336,6 +362,12 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckSilentEnd:
         holds = endsSilently(input, static_cast<LettingGo>(instruction.number), locals) !=
                 instruction.negated;
+        break;
+      case Operation::CheckIteratorItem:
+        holds = cpython::stepAhead(input, instruction.number) == cpython::Step::Item;
+        break;
+      case Operation::CheckIteratorEnd:
+        holds = endsAfter(input, instruction.number);
         break;
       case Operation::CheckTensor: {
         const TensorExpectation& tensor = *instruction.tensor;

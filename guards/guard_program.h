@@ -97,7 +97,8 @@ class GuardProgram {
   }
 
   // The instruction that failed, or `passed`. Sets no exception. Allocates nothing and runs no
-  // Python code, except that LoadDescriptor calls a C function which may do both.
+  // Python code, except that LoadDescriptor calls a C function which may do both, and that the
+  // items of some iterators have to be made (numbers, characters).
   size_t run(const FrameLocalsMapping& locals, GuardProgramState& state) const;
 
   // Where `distinct` does not hold in the state: the first two sources that have met; or one, and

@@ -217,6 +217,16 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::TypeMro:
       loadAs(node, Operation::LoadMro);
       break;
+    case SourceKind::IteratorItem:
+    case SourceKind::IteratorValue: {
+      Instruction& instruction = loadAs(node, Operation::LoadIteratorItem);
+      instruction.number = indexOf(source);
+      instruction.negated = source.kind() == SourceKind::IteratorValue;
+      break;
+    }
+    case SourceKind::IteratorField:
+      loadAs(node, Operation::LoadIteratorField).number = indexOf(source);
+      break;
     case SourceKind::Descriptor:
       loadAs(node, Operation::LoadDescriptor).object = source.object();
       break;

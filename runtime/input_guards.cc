@@ -48,6 +48,11 @@ void guardDistinctObjects(InstructionTranslator& translator) {
     if (family == families.end() || family->second.written.count(object)) continue;
     family->second.read.insert({object, tracker->source()});
   }
+  for (const auto& [object, source] : translator.walkedContainers()) {
+    auto family = families.find(familyOf(object));
+    if (family == families.end() || family->second.written.count(object)) continue;
+    family->second.read.insert({object, source});
+  }
   // A dict that was written may be the one that an array had nothing in.
   if (auto dicts = families.find(&PyDict_Type); dicts != families.end()) {
     for (const Value& value : translator.knownInputs()) {

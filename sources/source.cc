@@ -7,6 +7,7 @@
 #include "core/describe.h"
 #include "core/fault_injection.h"
 #include "core/text.h"
+#include "cpython/iterators.h"
 
 namespace armature {
 namespace {
@@ -38,6 +39,10 @@ std::string rootName(const Source& source, const std::string& text) {
     default:
       return "?";
   }
+}
+
+cpython::IteratorField fieldOf(const Source& source) {
+  return static_cast<cpython::IteratorField>(source.index());
 }
 
 // What a step puts around the name of `base`.
@@ -107,6 +112,12 @@ Step lastStep(const Source& source) {
       return {base, "", ".__self__"};
     case SourceKind::TypeMro:
       return {base, "", ".__mro__"};
+    case SourceKind::IteratorItem:
+      return {base, "ahead(", ")[" + std::to_string(source.index()) + "]"};
+    case SourceKind::IteratorValue:
+      return {base, "ahead(", ")[" + std::to_string(source.index()) + "].value"};
+    case SourceKind::IteratorField:
+      return {base, "", std::string(".<") + cpython::fieldName(fieldOf(source)) + ">"};
     default:
       return {base, "", "?"};
   }

@@ -52,6 +52,9 @@ enum class SourceKind : uint8_t {
   MethodFunction,         // base.__func__ of a bound method
   MethodSelf,             // base.__self__ of a bound method or builtin
   TypeMro,                // base.__mro__
+  IteratorItem,           // what base, an iterator, gives after `index` other items
+  IteratorValue,          // the value of its dict that belongs to that item
+  IteratorField,          // the field `index` (cpython::IteratorField) of base, an iterator
   // A path that calls the getset or member descriptor `object` of a C type (tensor.grad, slice
   // members …): runs C code of that type only. The result is a new reference.
   Descriptor,
@@ -114,7 +117,7 @@ class SourceTable {
   const Source* superAttribute(const Source* base, BorrowedRef<> name, BorrowedRef<> after);
   // Paths without operand.
   const Source* path(SourceKind kind, const Source* base);
-  // Paths with an index (DictKey, ListItem, TupleItem).
+  // Paths with an index (DictKey, ListItem, TupleItem, IteratorItem, …).
   const Source* item(SourceKind kind, const Source* base, int64_t index);
   // Paths with an object (DictItem, Slot, TypeAttribute, Descriptor). DictItem keys are compared by
   // identity, or by type and value where they are str or int.

@@ -1,5 +1,6 @@
 #include "variables/side_effects.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/fault_injection.h"
@@ -48,6 +49,26 @@ void SideEffects::undoAppend(int32_t before) {
   }
   log_.pop_back();
   --standing_;
+}
+
+void SideEffects::advance(VariableTracker* iterator) {
+  static constexpr Trail::Operation kStep = {
+      [](void* effects, uintptr_t number) {
+        --static_cast<SideEffects*>(effects)->log_[number].effect.index;
+      },
+      nullptr};
+  constexpr size_t kFarthest = 16;
+  size_t first = log_.size() - std::min(log_.size(), kFarthest);
+  for (size_t number = log_.size(); number > first; --number) {
+    Effect& effect = log_[number - 1].effect;
+    if (effect.kind == EffectKind::Cancelled) continue;
+    if (effect.kind != EffectKind::IteratorAdvance) break;
+    if (effect.target != iterator) continue;
+    ++effect.index;
+    trail_.record(kStep, this, number - 1);
+    return;
+  }
+  append({EffectKind::IteratorAdvance, iterator, {}, {}, 1});
 }
 
 void SideEffects::cancel(int32_t number) {

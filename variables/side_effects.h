@@ -18,21 +18,23 @@ namespace armature {
 
 enum class EffectKind : uint8_t {
   Cancelled,
-  ListAppend,      // value
-  ListSetItem,     // index, value
-  ListInsert,      // index, value
-  ListDelete,      // index
-  ListRewrite,     // all items, as they are in the end; the list's last record
-  DictSet,         // key; its value of the end
-  DictDelete,      // key
-  DictClear,       //
-  SetAdd,          // key
-  SetDiscard,      // key
-  SetMethod,       // key: the method's name; value: the tuple of its arguments
-  SetRewrite,      // all items, as they are in the end; the set's last record
-  CellStore,       // the contents of the end, or none
-  SlotSet,         // key: the member descriptor; its value of the end, or none
-  TensorMutation,  // done by the graph itself
+  ListAppend,       // value
+  ListSetItem,      // index, value
+  ListInsert,       // index, value
+  ListDelete,       // index
+  ListRewrite,      // all items, as they are in the end; the list's last record
+  DictSet,          // key; its value of the end
+  DictDelete,       // key
+  DictClear,        //
+  SetAdd,           // key
+  SetDiscard,       // key
+  SetMethod,        // key: the method's name; value: the tuple of its arguments
+  SetRewrite,       // all items, as they are in the end; the set's last record
+  CellStore,        // the contents of the end, or none
+  SlotSet,          // key: the member descriptor; its value of the end, or none
+  IteratorAdvance,  // index: how many steps
+  IteratorRewrite,  // what it holds in the end
+  TensorMutation,   // done by the graph itself
 };
 
 struct Effect {
@@ -57,6 +59,10 @@ class SideEffects {
   int32_t append(Effect effect);
   void cancel(int32_t number);
 
+  // One more step of an existing iterator. Steps of several iterators count as one record each
+  // where nothing else is done in between.
+  void advance(VariableTracker* iterator);
+
   // Number of the target's youngest record that stands, or kNone.
   static constexpr int32_t kNone = -1;
   int32_t last(const VariableTracker* target) const;
@@ -67,6 +73,8 @@ class SideEffects {
 
   const Effect& operator[](int32_t number) const { return log_[number].effect; }
   int32_t size() const { return static_cast<int32_t>(log_.size()); }
+  // Was a change of the target recorded, even if it has been cancelled since?
+  bool isWritten(const VariableTracker* target) const { return last_.count(target) > 0; }
   // No record stands.
   bool empty() const { return standing_ == 0; }
   // Every object that was written, once, in the order of the first write, even where the records

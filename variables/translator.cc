@@ -141,6 +141,11 @@ std::vector<Value> Translator::knownInputs() const {
   return inputs;
 }
 
+void Translator::rememberWalked(const Source* source, BorrowedRef<> container) {
+  walked_.emplace_back(container, source);
+  recordUndo(trail, [this] { walked_.pop_back(); });
+}
+
 DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
   if (Value value = known(dict)) {
     if (auto* variable = trackerOf<DictVariable>(value)) return variable;

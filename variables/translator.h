@@ -121,6 +121,9 @@ class Translator : public Observer, public Heap::Dependencies {
   void remember(PyObject* object, Value variable);
   // All of them that are trackers, in the order in which the program looked at them.
   std::vector<Value> knownInputs() const;
+  // A container that an iterator walks over, of which no variable was made.
+  void rememberWalked(const Source* source, BorrowedRef<> container);
+  llvm::ArrayRef<std::pair<PyObject*, const Source*>> walkedContainers() const { return walked_; }
   void addGuard(Guard guard) override;
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
@@ -227,6 +230,7 @@ class Translator : public Observer, public Heap::Dependencies {
   void checkBeforeHandler(const Library& library, Node* node);
 
   Value exception_;
+  std::vector<std::pair<PyObject*, const Source*>> walked_;
   const Profile* profile_ = nullptr;
   // The objects are kept alive by the lazy variables that they were.
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;

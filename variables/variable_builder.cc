@@ -10,6 +10,7 @@
 #include "guards/key.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/existing_iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/partial.h"
@@ -146,6 +147,9 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildCell();
   } else if (const Library* library = libraryOfArrays(type)) {
     built = buildArray(*library);
+  } else if (Value iterator =
+                 source_ ? buildExistingIterator(translator_, source_, object) : Value()) {
+    built = std::move(iterator);
   } else if (isNamedTupleType(translator_.heap, type)) {
     built = buildNamedTuple();
   } else {

@@ -1,8 +1,27 @@
 #include "codegen/reconstruct/builtin_types.h"
 
+#include "cpython/c_functions.h"
+#include "cpython/iterators.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
+
+namespace {
+
+// advance_iterator(iterator, steps)
+PyObject* advanceIterator(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  if (!cpython::advance(arguments[0], PyLong_AsLong(arguments[1]))) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* advanceFunction() {
+  static PyMethodDef method = {"advance_iterator", cpython::asMethod(advanceIterator),
+                               METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+}  // namespace
 
 PyObject* builtinAttribute(PyTypeObject* type, const char* name) {
   Ref<> key = Ref<>::steal(PyUnicode_InternFromString(name));
@@ -28,6 +47,22 @@ void deleteThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableT
   codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__delete__"));
   codegen.loadConstant(descriptor);
   codegen.load(object);
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void replayAdvance(PyCodegen& codegen, const Effect& effect) {
+  codegen.prepareCall(advanceFunction());
+  codegen.load(effect.target);
+  codegen.load(Value::integer(effect.index));
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void advanceTop(PyCodegen& codegen, int64_t steps) {
+  codegen.prepareCall(advanceFunction());
+  codegen.assembler().emit(Opcode::COPY, 3);
+  codegen.load(Value::integer(steps));
   codegen.call(2);
   codegen.assembler().emit(Opcode::POP_TOP);
 }

@@ -21,6 +21,12 @@ void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTrac
                           const Value& value);
 void deleteThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object);
 
+// Makes the steps that the effect (IteratorAdvance) counts.
+void replayAdvance(PyCodegen& codegen, const Effect& effect);
+
+// Makes so many steps of the iterator on the stack, which stays there.
+void advanceTop(PyCodegen& codegen, int64_t steps);
+
 // Puts the attributes of a new object into its __dict__, which is empty.
 void fillInstanceDict(PyCodegen& codegen, VariableTracker* object, DictVariable* dict);
 

@@ -18,22 +18,14 @@ DictIteratorVariable* iteratorOf(VariableTracker* tracker) {
   return llvm::cast<DictIteratorVariable>(tracker);
 }
 
-PyObject* islice() {
-  static PyObject* const function = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("itertools"));
-    return module ? PyObject_GetAttrString(module.get(), "islice") : nullptr;
-  }();
-  return function;
-}
-
-PyObject* builtinFunction(const char* name) {
-  return PyDict_GetItemString(PyEval_GetBuiltins(), name);
-}
-
 bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
-  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
-  if (!dict) return false;  // A set: its copy may have another order.
   if (iterator->exhausted) return true;
+  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+  // A copy of a set, and a set that was changed and changed back, may have another order.
+  if (!dict) {
+    return iterator->container->source() &&
+           !codegen.translator().effects.isWritten(iterator->container);
+  }
   if (codegen.isMadeInTwoSteps(dict) && dict->size(codegen.translator()) > 0) return false;
   if (dict->size(codegen.translator()) != iterator->expectedSize ||
       dict->entries().entryCount() != iterator->entryCount) {
@@ -63,6 +55,12 @@ class DictIteratorReconstructor : public Reconstructor {
       assembler.emit(Opcode::GET_ITER);
       return;
     }
+    if (llvm::isa<SetVariable>(iterator->container)) {
+      codegen.load(iterator->container);
+      assembler.emit(Opcode::GET_ITER);
+      if (iterator->position > 0) advanceTop(codegen, iterator->position);
+      return;
+    }
     static constexpr const char* kMethods[] = {"keys", "values", "items"};
     if (iterator->reversed) {
       codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
@@ -75,17 +73,7 @@ class DictIteratorReconstructor : public Reconstructor {
       assembler.emit(Opcode::GET_ITER);
     }
     if (size_t seen = iterator->expectedSize - iterator->remaining) {
-      // next(islice(iterator, seen, seen), None)
-      codegen.prepareCall(builtinFunction("next"));
-      codegen.prepareCall(islice());
-      assembler.emit(Opcode::COPY, 5);
-      Value count = Value::integer(static_cast<int64_t>(seen));
-      codegen.load(count);
-      codegen.load(count);
-      codegen.call(3);
-      codegen.loadConstant(Py_None);
-      codegen.call(2);
-      assembler.emit(Opcode::POP_TOP);
+      advanceTop(codegen, static_cast<int64_t>(seen));
     }
   }
 };

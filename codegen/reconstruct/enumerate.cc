@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/containers/iterators.h"
 
@@ -17,6 +18,9 @@ class EnumerateReconstructor : public Reconstructor {
     codegen.load(enumerate->iterator);
     codegen.load(enumerate->count);
     codegen.call(2);
+  }
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    replayAdvance(codegen, effect);
   }
 };
 

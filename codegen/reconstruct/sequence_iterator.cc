@@ -14,12 +14,19 @@ SequenceIteratorVariable* iteratorOf(VariableTracker* tracker) {
   return llvm::cast<SequenceIteratorVariable>(tracker);
 }
 
+// At a place that an existing list gets only when the effects are replayed.
+bool isBeyondList(SequenceIteratorVariable* iterator) {
+  auto* list = trackerOf<ListVariable>(iterator->sequence);
+  return list && list->existing() && iterator->index > PyList_GET_SIZE(list->existing());
+}
+
 class SequenceIteratorReconstructor : public Reconstructor {
  public:
   // A position is set when the sequence has its items: CPython bounds it by their number.
   Steps steps(VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    return iterator->sequence && iterator->index > 0 ? Steps::Two : Steps::One;
+    return iterator->sequence && (iterator->index > 0 || iterator->step < 0) ? Steps::Two
+                                                                             : Steps::One;
   }
   void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(iteratorOf(tracker)->sequence);
@@ -29,9 +36,15 @@ class SequenceIteratorReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
     // The iterator of a constant set walks over a tuple.
-    if (iterator->step != 1 || trackerOf<TensorVariable>(iterator->sequence) ||
-        iterator->type() == &PySetIter_Type) {
+    if (trackerOf<TensorVariable>(iterator->sequence) || iterator->type() == &PySetIter_Type ||
+        isBeyondList(iterator)) {
       throw UnsupportedReconstruction(describe(tracker));
+    }
+    if (iterator->sequence && iterator->step < 0) {
+      codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
+      codegen.load(iterator->sequence);
+      codegen.call(1);
+      return;
     }
     if (iterator->sequence) {
       codegen.load(iterator->sequence);

@@ -1,8 +1,6 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "codegen/unsupported.h"
 #include "variables/containers/iterators.h"
-#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -15,10 +13,16 @@ class ZipReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* zip = llvm::cast<ZipVariable>(tracker);
-    if (zip->strict) throw UnsupportedReconstruction(describe(tracker));
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyZip_Type));
     for (const Value& item : zip->iterators) codegen.load(item);
-    codegen.call(static_cast<int32_t>(zip->iterators.size()));
+    auto count = static_cast<int32_t>(zip->iterators.size());
+    if (zip->strict.is(Py_False)) {
+      codegen.call(count);
+      return;
+    }
+    codegen.loadConstant(Py_True);
+    static PyObject* const names = Py_BuildValue("(s)", "strict");
+    codegen.assembler().emitCall(count + 1, names);
   }
 };
 

@@ -67,6 +67,9 @@ constexpr std::pair<std::string_view, SourceKind> pathKinds[] = {
     {"MethodFunction", SourceKind::MethodFunction},
     {"MethodSelf", SourceKind::MethodSelf},
     {"TypeMro", SourceKind::TypeMro},
+    {"IteratorItem", SourceKind::IteratorItem},
+    {"IteratorValue", SourceKind::IteratorValue},
+    {"IteratorField", SourceKind::IteratorField},
     {"Descriptor", SourceKind::Descriptor},
 };
 
@@ -118,6 +121,9 @@ const Source* parseSource(const World& world, PyObject* description, int depth =
     case SourceKind::DictKey:
     case SourceKind::ListItem:
     case SourceKind::TupleItem:
+    case SourceKind::IteratorItem:
+    case SourceKind::IteratorValue:
+    case SourceKind::IteratorField:
       return table.item(kind, base, position(field(2)));
     case SourceKind::DictItem:
       return table.item(kind, base, BorrowedRef<>(field(2)));

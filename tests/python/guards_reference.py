@@ -3,6 +3,7 @@
 Sources and guards are the nested tuples that ``armature._C.GuardManager`` takes.
 """
 
+import copy
 import struct
 import types
 
@@ -78,6 +79,19 @@ def dict_item(base, key):
     raise KeyError
 
 
+def ahead(iterator):
+    """What an iterator over a list, tuple, str or range still gives."""
+    of_type(*(type(iter(each)) for each in ([], (), "a", range(0))))(iterator)
+    return list(copy.copy(iterator))
+
+
+def count_ahead(value):
+    try:
+        return len(ahead(value))
+    except TypeError:
+        return -1
+
+
 LOADERS = {
     "Type": type,
     "InstanceDict": lambda base: base.__dict__,
@@ -96,6 +110,7 @@ LOADERS = {
     "MethodFunction": lambda base: of_type(types.MethodType)(base).__func__,
     "MethodSelf": lambda base: of_type(types.MethodType, types.BuiltinFunctionType)(base).__self__,
     "TypeMro": lambda base: of_type(type)(base).__mro__,
+    "IteratorItem": lambda base, index: ahead(base)[index],
 }
 
 
@@ -206,6 +221,10 @@ CHECKS = {
     "NOT_NONE_MATCH": lambda value, operand, number, other: value is not None,
     "CLOSURE_MATCH": lambda value, operand, number, other: (
         isinstance(value, types.FunctionType) and same(value.__code__, operand)
+    ),
+    "ITERATOR_ITEM": lambda value, operand, number, other: count_ahead(value) > number,
+    "ITERATOR_END": lambda value, operand, number, other: (
+        count_ahead(value) == max(number, 0) and (number >= 0 or value.__reduce__()[1] == ([],))
     ),
     "SEQUENCE_LENGTH": lambda value, operand, number, other: length(value) == number,
     "EMPTY_NN_MODULE_HOOKS_DICT": lambda value, operand, number, other: length(value) == 0,

@@ -96,7 +96,6 @@ example("DisabledFunction", torch.ones(2))(lambda x: disabled(x))
 
 
 example("ClassMadeWhileTracing")(lambda: type("K", (), {}).__name__)
-example("IterWithSentinel", [1, 2])(lambda items: list(iter(items.pop, 1)))
 example("MathOfObjects", torch.ones(2))(lambda x: math.fsum(x))
 
 
@@ -192,6 +191,14 @@ class Items:
         return index
 
 
+@example("ContainerChangedInLoop", [1, 2, 3])
+def removes_in_loop(items):
+    walk = iter(items)
+    torch.ones(1).tolist()
+    items.pop()
+    return next(walk)
+
+
 example("IterationThroughGetitem", Items())(lambda items: list(items))
 
 
@@ -273,7 +280,7 @@ def class_statement():
 example("UnknownCFunction")(lambda: isinstance(time.time(), float))
 example("SetInSet", {1}, {frozenset([1])})(lambda a, b: a in b)
 example("ComputedClassAttribute")(lambda: Node.__basicsize__)
-example("UnsupportedOperation", iter([1]))(lambda items: next(items))
+example("UnsupportedOperation", (item for item in [1]))(lambda items: next(items))
 example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
 example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "attribute", 1))

@@ -42,6 +42,8 @@ def has_run(function):
 
 
 NAN = float("nan")
+ENDED = iter([])
+next(ENDED, None)
 GUARDS = [
     # guard, the example, others that pass, others that fail
     ((X, "TYPE_MATCH", int), 1, [2, -5], [True, 1.0, "1", None]),
@@ -98,6 +100,9 @@ GUARDS = [
     ((X, "BOOL_MATCH", None, 0), False, [], [0, None, True]),
     ((X, "NONE_MATCH"), None, [], [0, False]),
     ((X, "NOT_NONE_MATCH"), 0, [False, "x"], [None]),
+    ((X, "ITERATOR_ITEM", None, 1), iter([1, 2]), [iter("abc")], [iter([1]), [1, 2], iter(())]),
+    ((X, "ITERATOR_END", None, 1), iter([1]), [iter("a")], [iter([]), iter(range(2)), [1]]),
+    ((X, "ITERATOR_END", None, -1), ENDED, [ENDED], [iter([]), iter([1]), []]),
     ((X, "SEQUENCE_LENGTH", None, 2), [1, 2], [(1, 2), "ab", {1: 2, 3: 4}], [[1], "abc", 2]),
     ((X, "SEQUENCE_LENGTH", None, 2), collections.deque("ab"), [], [collections.deque("abc")]),
     ((X, "SEQUENCE_LENGTH", None, 2), range(2), [b"ab", {1, 2}, bytearray(2)], [range(3), b"a"]),
@@ -242,6 +247,7 @@ class Slotted:
 
 METHOD = Point(1)
 METHOD.bound = types.MethodType(function, METHOD)
+ONES = iter([1, 1])
 SOURCES = [
     (("Type", X), Point(1), Point, 5),
     (("InstanceDict", X), METHOD, METHOD.__dict__, Point(1)),
@@ -271,6 +277,10 @@ SOURCES = [
     (("MethodSelf", X), METHOD.bound, METHOD, function),
     (("MethodSelf", X), [].append, None, function),
     (("TypeMro", X), SubPoint, SubPoint.__mro__, Point),
+    (("IteratorItem", X, 1), iter([5, 7]), 7, iter([7])),
+    (("IteratorItem", X, 1), iter("ab"), "b", iter([])),
+    (("IteratorValue", X, 0), iter({"a": 7}.items()), 7, iter([7])),
+    (("IteratorField", X, 1), enumerate(ONES), ONES, zip(ONES, strict=False)),
 ]
 
 

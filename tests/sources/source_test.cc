@@ -95,6 +95,11 @@ TEST_F(SourceTest, NamesReadLikePython) {
   EXPECT_EQ(path(SourceKind::MethodSelf, x), "L['x'].__self__");
   EXPECT_EQ(table.item(SourceKind::Slot, x, evaluate("slice.start"))->name(), "L['x'].start");
   EXPECT_EQ(table.localCell(0, string("x"))->name(), "cell(L['x'])");
+  const Source* iterator = table.item(SourceKind::IteratorField, x, 1);
+  EXPECT_EQ(iterator->name(), "L['x'].<iterator>");
+  EXPECT_EQ(table.item(SourceKind::IteratorItem, iterator, 2)->name(),
+            "ahead(L['x'].<iterator>)[2]");
+  EXPECT_EQ(table.item(SourceKind::IteratorValue, x, 0)->name(), "ahead(L['x'])[0].value");
 }
 
 TEST_F(SourceTest, NamesNestAndMayBeLong) {

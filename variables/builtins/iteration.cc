@@ -20,7 +20,11 @@ Value len(Translator& translator, const Value&, CallArguments& arguments) {
 Value iter(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "iter", arguments, 1, 2)) return Value();
   if (arguments.values.size() == 2) {
-    throw GraphBreak(GraphBreakKind::IterWithSentinel, describe(arguments.values[0]));
+    Value function = translator.realized(arguments.values[0]);
+    if (!translator.heap.hasSpecial(typeOf(function), cpython::SpecialSlot::Call)) {
+      return translator.raise(PyExc_TypeError, "iter(v, w): v must be callable");
+    }
+    return translator.make<CallableIteratorVariable>(std::move(function), arguments.values[1]);
   }
   return getIterator(translator, arguments.values[0]);
 }
@@ -70,7 +74,7 @@ Value enumerate(Translator& translator, const Value&, CallArguments& arguments) 
 }
 
 Value zip(Translator& translator, const Value&, CallArguments& arguments) {
-  bool strict = false;
+  Value strict = Value::boolean(false);
   if (arguments.keywordCount()) {
     const Value* flag = arguments.keyword("strict");
     if (arguments.keywordCount() > 1) {
@@ -83,7 +87,7 @@ Value zip(Translator& translator, const Value&, CallArguments& arguments) {
     }
     int truth = isTrue(translator, *flag);
     if (truth < 0) return Value();
-    strict = truth;
+    strict = Value::boolean(truth);
   }
   ValueVector iterators;
   for (size_t i = 0; i < arguments.positionalCount(); ++i) {
@@ -91,7 +95,7 @@ Value zip(Translator& translator, const Value&, CallArguments& arguments) {
     if (!iterator) return iterator;
     iterators.push_back(std::move(iterator));
   }
-  return translator.make<ZipVariable>(std::move(iterators), strict);
+  return translator.make<ZipVariable>(std::move(iterators), std::move(strict));
 }
 
 Value map(Translator& translator, const Value&, CallArguments& arguments) {

@@ -389,13 +389,16 @@ bool leavesNumbersAlone(PyObject* callable) {
 
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
-  bool keepNumbers = leavesNumbersAlone(object);
+  // Of a method that moves its arguments, only the object is looked at.
+  bool moves = movesArguments(object);
+  bool keepNumbers = !moves && leavesNumbersAlone(object);
   for (Value& value : arguments.values) {
     if (keepNumbers) {
       realizeType(translator, value);
     } else {
       translator.realize(value);
     }
+    if (moves) break;
   }
   bool data = allData(arguments);
   if (data && isPure(object)) return callWithData(translator, object, arguments);

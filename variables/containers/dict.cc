@@ -287,6 +287,7 @@ void DictVariable::clear(Translator& translator) {
 
 void DictVariable::changeSize(Translator& translator, int64_t difference) {
   assignTrailed(translator.trail, live_, live_ + difference);
+  if (!keysChanged_) assignTrailed(translator.trail, keysChanged_, true);
 }
 
 void DictVariable::moveToEnd(Translator& translator, const Value& key) {

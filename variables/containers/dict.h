@@ -54,6 +54,8 @@ class DictVariable : public VariableTracker {
   // entries().entryCount() of a dict whose size() was asked.
   const OrderedValueMap::Entry* previous(Translator& translator, int32_t& position);
 
+  // Has the trace added or removed keys?
+  bool keysChanged() const { return keysChanged_; }
   // The object whose __dict__ this is, or null.
   VariableTracker* owner() const { return owner_; }
   // The instance of a subclass whose items these are; null for other dicts.
@@ -80,6 +82,7 @@ class DictVariable : public VariableTracker {
   // False while keys of the existing dict may be missing in map_. Trailed, like all below.
   bool complete_ = true;
   int64_t live_ = 0;  // number of live entries; meaningful once complete
+  bool keysChanged_ = false;
 };
 
 // set and frozenset, by the same means: a map whose values are None. Existing sets are loaded

@@ -2,8 +2,10 @@
 #include "variables/containers/iterators.h"
 
 #include "core/checked.h"
+#include "variables/containers/existing_iterators.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
 #include "variables/tensors/tensor.h"
@@ -88,6 +90,9 @@ Value sequenceNext(Translator& translator, const Value& value) {
 
 Value sequenceLengthHint(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__length_hint__", arguments, 0, 0)) return Value();
+  if (auto* existing = trackerOf<ExistingIteratorVariable>(self)) {
+    return Value::integer(countAhead(translator, existing));
+  }
   auto* iterator = requireKind<SequenceIteratorVariable>(self);
   if (!iterator->sequence) return Value::integer(0);
   if (iterator->step < 0) return Value::integer(iterator->index + 1);
@@ -167,15 +172,29 @@ Value dictNext(Translator& translator, const Value& value) {
 
 // --- enumerate, zip, map, filter.
 
+// A step of an iterator within another, which nobody may have looked at.
+Value nextOf(Translator& translator, const Value& iterator) {
+  return iteratorNext(translator, translator.realized(iterator));
+}
+
 Value enumerateNext(Translator& translator, const Value& value) {
   auto* iterator = requireKind<EnumerateVariable>(value);
-  Value item = iteratorNext(translator, iterator->iterator);
+  Value item = nextOf(translator, iterator->iterator);
   if (!item) return item;
   Value count = iterator->count;
-  static PyObject* const one = PyLong_FromLong(1);
-  Value next = translator.fromPython(PyNumber_Add(count.object(), one));
-  if (!next) return next;
-  assignTrailed(translator.trail, iterator->count, std::move(next));
+  if (iterator->source()) {
+    if (iterator->steps > 0) {
+      count = binaryOperation(translator, nb_add, count, Value::integer(iterator->steps));
+      if (!count) return count;
+    }
+    assignTrailed(translator.trail, iterator->steps, iterator->steps + 1);
+    translator.effects.advance(iterator);
+  } else {
+    static PyObject* const one = PyLong_FromLong(1);
+    Value next = translator.fromPython(PyNumber_Add(count.object(), one));
+    if (!next) return next;
+    assignTrailed(translator.trail, iterator->count, std::move(next));
+  }
   return makeTuple(translator, {std::move(count), std::move(item)});
 }
 
@@ -186,7 +205,7 @@ Value checkZipEnd(Translator& translator, ZipVariable* zip, size_t shorter) {
                             shorter + 1, shorter == 1 ? " " : "s 1-", shorter);
   }
   for (size_t i = 1; i < zip->iterators.size(); ++i) {
-    Value item = iteratorNext(translator, zip->iterators[i]);
+    Value item = nextOf(translator, zip->iterators[i]);
     if (item) {
       return translator.raise(PyExc_ValueError, "zip() argument %zu is longer than argument%s%zu",
                               i + 1, i == 1 ? " " : "s 1-", i);
@@ -201,9 +220,10 @@ Value zipNext(Translator& translator, const Value& value) {
   if (zip->iterators.empty()) return Value();
   ValueVector items;
   for (size_t i = 0; i < zip->iterators.size(); ++i) {
-    Value item = iteratorNext(translator, zip->iterators[i]);
+    Value item = nextOf(translator, zip->iterators[i]);
     if (!item) {
-      if (translator.exceptionPending() || !zip->strict) return Value();
+      if (translator.exceptionPending() || translator.realized(zip->strict).is(Py_False))
+        return Value();
       return checkZipEnd(translator, zip, i);
     }
     items.push_back(std::move(item));
@@ -215,7 +235,7 @@ Value mapNext(Translator& translator, const Value& value) {
   auto* map = requireKind<MapVariable>(value);
   CallArguments arguments;
   for (const Value& iterator : map->iterators) {
-    Value item = iteratorNext(translator, iterator);
+    Value item = nextOf(translator, iterator);
     if (!item) return item;
     arguments.values.push_back(std::move(item));
   }
@@ -224,13 +244,73 @@ Value mapNext(Translator& translator, const Value& value) {
 
 Value filterNext(Translator& translator, const Value& value) {
   auto* filter = requireKind<FilterVariable>(value);
-  bool byTruth = filter->function.is(Py_None) ||
-                 filter->function.is(reinterpret_cast<PyObject*>(&PyBool_Type));
-  while (Value item = iteratorNext(translator, filter->iterator)) {
-    Value verdict = byTruth ? item : call(translator, filter->function, {item});
+  Value function = translator.realized(filter->function);
+  bool byTruth = function.is(Py_None) || function.is(reinterpret_cast<PyObject*>(&PyBool_Type));
+  while (Value item = nextOf(translator, filter->iterator)) {
+    Value verdict = byTruth ? item : call(translator, function, {item});
     int truth = verdict ? isTrue(translator, std::move(verdict)) : -1;
     if (truth < 0) return Value();
     if (truth) return item;
+  }
+  return Value();
+}
+
+// --- iter(function, sentinel), chain.
+
+void endCallable(Translator& translator, CallableIteratorVariable* iterator) {
+  assignTrailed(translator.trail, iterator->function, Value());
+  assignTrailed(translator.trail, iterator->sentinel, Value());
+  if (SideEffects::concerns(iterator)) {
+    translator.effects.append({EffectKind::IteratorRewrite, iterator, {}, {}});
+  }
+}
+
+Value callableNext(Translator& translator, const Value& value) {
+  auto* iterator = requireKind<CallableIteratorVariable>(value);
+  if (!iterator->function) return Value();
+  Value sentinel = iterator->sentinel;
+  Value result = call(translator, iterator->function, llvm::ArrayRef<Value>());
+  if (result) {
+    // The function may have brought the iterator to its end.
+    int equal = areEqual(translator, sentinel, result);
+    if (equal == 0) return result;
+    if (equal > 0) endCallable(translator, iterator);
+    return Value();
+  }
+  auto* stop = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
+  if (translator.heap.isSubtype(typeOf(translator.exception()), stop)) {
+    translator.takeException();
+    endCallable(translator, iterator);
+  }
+  return Value();
+}
+
+// One record stands for all changes: it stores what is there in the end.
+void recordChain(Translator& translator, ChainVariable* chain) {
+  if (translator.effects.last(chain) != SideEffects::kNone) return;
+  translator.effects.append({EffectKind::IteratorRewrite, chain, {}, {}});
+}
+
+Value endChain(Translator& translator, ChainVariable* chain) {
+  assignTrailed(translator.trail, chain->iterators, Value());
+  recordChain(translator, chain);
+  return Value();
+}
+
+Value chainNext(Translator& translator, const Value& value) {
+  auto* chain = requireKind<ChainVariable>(value);
+  while (chain->iterators) {
+    if (!chain->active) {
+      Value iterable = nextOf(translator, chain->iterators);
+      Value iterator = iterable ? getIterator(translator, iterable) : Value();
+      if (!iterator) return endChain(translator, chain);
+      assignTrailed(translator.trail, chain->active, std::move(iterator));
+      recordChain(translator, chain);
+    }
+    Value item = nextOf(translator, chain->active);
+    if (item || translator.exceptionPending()) return item;
+    assignTrailed(translator.trail, chain->active, Value());
+    recordChain(translator, chain);
   }
   return Value();
 }
@@ -244,12 +324,27 @@ TypeSlots makeIteratorSlots(UnaryFunction next) {
 }
 
 void registerIterators() {
-  for (PyTypeObject* type :
-       {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
-        &PyUnicodeIter_Type, &PyBytesIter_Type, &PyReversed_Type, &PyDictIterKey_Type,
-        &PyDictIterValue_Type, &PyDictIterItem_Type, &PyDictRevIterKey_Type,
-        &PyDictRevIterValue_Type, &PyDictRevIterItem_Type, &PyODictIter_Type, &PySetIter_Type,
-        &PyEnum_Type, &PyZip_Type, &PyMap_Type, &PyFilter_Type}) {
+  for (PyTypeObject* type : {&PyListIter_Type,
+                             &PyListRevIter_Type,
+                             &PyTupleIter_Type,
+                             &PyRangeIter_Type,
+                             &PyUnicodeIter_Type,
+                             &PyBytesIter_Type,
+                             &PyReversed_Type,
+                             &PyDictIterKey_Type,
+                             &PyDictIterValue_Type,
+                             &PyDictIterItem_Type,
+                             &PyDictRevIterKey_Type,
+                             &PyDictRevIterValue_Type,
+                             &PyDictRevIterItem_Type,
+                             &PyODictIter_Type,
+                             &PySetIter_Type,
+                             &PyEnum_Type,
+                             &PyZip_Type,
+                             &PyMap_Type,
+                             &PyFilter_Type,
+                             &PyCallIter_Type,
+                             cpython::chainType()}) {
     registerSlotWrappers(type);
   }
   for (PyTypeObject* type : {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type,
@@ -282,6 +377,8 @@ const TypeSlots kEnumerateSlots = makeIteratorSlots(enumerateNext);
 const TypeSlots kZipSlots = makeIteratorSlots(zipNext);
 const TypeSlots kMapSlots = makeIteratorSlots(mapNext);
 const TypeSlots kFilterSlots = makeIteratorSlots(filterNext);
+const TypeSlots kCallableIteratorSlots = makeIteratorSlots(callableNext);
+const TypeSlots kChainSlots = makeIteratorSlots(chainNext);
 
 ARMATURE_REGISTER_HANDLERS(registerIterators);
 

@@ -51,33 +51,41 @@ class DictIteratorVariable : public VariableTracker {
 Value makeDictIterator(Translator& translator, DictVariable* dict, DictViewKind view,
                        bool reversed);
 
+// What follows may have existed before the trace: then the iterators within did as well.
+
 class EnumerateVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Enumerate)
-  EnumerateVariable(Value iterator, Value count)
-      : VariableTracker(VariableKind::Enumerate, &PyEnum_Type),
+  EnumerateVariable(Value iterator, Value start, const Source* source = nullptr,
+                    BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Enumerate, &PyEnum_Type, source, existing),
         iterator(std::move(iterator)),
-        count(std::move(count)) {}
+        count(std::move(start)) {}
   const Value iterator;
-  Value count;  // constant int
+  // An int, trailed. Of an existing one: that of the first step of the trace, which an item's
+  // number depends on, but not the step.
+  Value count;
+  int64_t steps = 0;  // of the trace, if it is existing; trailed
 };
 
 class ZipVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Zip)
-  ZipVariable(ValueVector iterators, bool strict)
-      : VariableTracker(VariableKind::Zip, &PyZip_Type),
+  ZipVariable(ValueVector iterators, Value strict, const Source* source = nullptr,
+              BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Zip, &PyZip_Type, source, existing),
         iterators(std::move(iterators)),
-        strict(strict) {}
+        strict(std::move(strict)) {}
   const ValueVector iterators;
-  const bool strict;
+  const Value strict;  // a bool
 };
 
 class MapVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Map)
-  MapVariable(Value function, ValueVector iterators)
-      : VariableTracker(VariableKind::Map, &PyMap_Type),
+  MapVariable(Value function, ValueVector iterators, const Source* source = nullptr,
+              BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Map, &PyMap_Type, source, existing),
         function(std::move(function)),
         iterators(std::move(iterators)) {}
   const Value function;
@@ -87,12 +95,40 @@ class MapVariable : public VariableTracker {
 class FilterVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Filter)
-  FilterVariable(Value function, Value iterator)
-      : VariableTracker(VariableKind::Filter, &PyFilter_Type),
+  FilterVariable(Value function, Value iterator, const Source* source = nullptr,
+                 BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Filter, &PyFilter_Type, source, existing),
         function(std::move(function)),
         iterator(std::move(iterator)) {}
   const Value function;  // None: truth
   const Value iterator;
+};
+
+// iter(function, sentinel)
+class CallableIteratorVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(CallableIterator)
+  CallableIteratorVariable(Value function, Value sentinel, const Source* source = nullptr,
+                           BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::CallableIterator, &PyCallIter_Type, source, existing),
+        function(std::move(function)),
+        sentinel(std::move(sentinel)) {}
+  // Both null, and trailed, once it has ended.
+  Value function;
+  Value sentinel;
+};
+
+// itertools.chain that existed before the trace.
+class ChainVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(Chain)
+  ChainVariable(Value iterators, Value active, const Source* source, BorrowedRef<> existing)
+      : VariableTracker(VariableKind::Chain, Py_TYPE(existing), source, existing),
+        iterators(std::move(iterators)),
+        active(std::move(active)) {}
+  // Trailed; null for none.
+  Value iterators;  // gives the iterables
+  Value active;     // the iterator of the one at hand
 };
 
 }  // namespace armature

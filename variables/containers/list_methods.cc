@@ -127,7 +127,7 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
 
 void registerLists() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PyList_Type), construct);
-  registerMethodHandler(&PyList_Type, "append", append);
+  registerMovingMethodHandler(&PyList_Type, "append", append);
   registerMethodHandler(&PyList_Type, "extend", extend);
   registerMethodHandler(&PyList_Type, "insert", insert);
   registerMethodHandler(&PyList_Type, "pop", pop);

@@ -55,7 +55,17 @@ Value ListVariable::item(size_t index) const {
   return found->second;
 }
 
+llvm::ArrayRef<Value> ListVariable::appended() const {
+  llvm::ArrayRef<Value> items = items_;
+  bool isTail = unread_ || !existing();
+  return isTail ? items : items.drop_front(static_cast<size_t>(PyList_GET_SIZE(existing())));
+}
+
 // --- Changing lists.
+
+void ListVariable::markRearranged(Translator& translator) {
+  if (!rearranged_) assignTrailed(translator.trail, rearranged_, true);
+}
 
 void ListVariable::recordRewrite(Translator& translator) {
   if (!SideEffects::concerns(this)) return;
@@ -91,6 +101,7 @@ void ListVariable::append(Translator& translator, Value item) {
 void ListVariable::setItem(Translator& translator, size_t index, Value item) {
   items();
   if (existing()) letGo(translator, items_[index]);
+  markRearranged(translator);
   // By index: the items may have moved in memory by the time of a rewind.
   recordUndo(translator.trail, [this, index, old = std::move(items_[index])]() mutable {
     items_[index] = std::move(old);
@@ -114,6 +125,7 @@ void ListVariable::setItem(Translator& translator, size_t index, Value item) {
 void ListVariable::insert(Translator& translator, size_t index, Value item) {
   if (index == size()) return append(translator, std::move(item));
   items();
+  markRearranged(translator);
   auto place = static_cast<ptrdiff_t>(index);
   items_.insert(items_.begin() + place, item);
   recordUndo(translator.trail, [this, place] { items_.erase(items_.begin() + place); });
@@ -122,6 +134,7 @@ void ListVariable::insert(Translator& translator, size_t index, Value item) {
 
 Value ListVariable::pop(Translator& translator, size_t index) {
   items();
+  markRearranged(translator);
   bool isLast = index + 1 == items_.size();
   Value item = items_[index];
   if (existing()) letGo(translator, item);
@@ -140,6 +153,7 @@ Value ListVariable::pop(Translator& translator, size_t index) {
 
 void ListVariable::replace(Translator& translator, ValueVector items) {
   letGoOfContents(translator, this);
+  markRearranged(translator);
   // What an existing list held is of no interest any more, but an undo has to know it.
   recordUndo(translator.trail,
              [this, old = std::move(items_)]() mutable { items_ = std::move(old); });

@@ -1,6 +1,7 @@
 // Lists, tuples and slices that hold something that is not a constant, or that may change.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 
@@ -76,6 +77,10 @@ class ListVariable : public SequenceVariable {
   // The item at an index that is in range; reads (and guards) no other.
   Value item(size_t index) const;
 
+  // Has the trace done more to the list than to append to it? What it appended, if not.
+  bool rearranged() const { return rearranged_; }
+  llvm::ArrayRef<Value> appended() const;
+
   void append(Translator& translator, Value item);
   void setItem(Translator& translator, size_t index, Value item);
   // Puts an item before the one at `index`, which is at most the size.
@@ -90,8 +95,10 @@ class ListVariable : public SequenceVariable {
   void guardLength(Translator& translator) const;
   void recordEffect(Translator& translator, Effect effect);
   void recordRewrite(Translator& translator);
+  void markRearranged(Translator& translator);
 
   mutable bool lengthGuarded_ = false;  // trailed
+  bool rearranged_ = false;             // trailed
   // Items that were read by themselves, so that each is one value. Not trailed: they depend on
   // nothing that changes.
   mutable llvm::DenseMap<size_t, Value> single_;

@@ -30,6 +30,7 @@ struct Registry {
     BuiltinHandler handler;
   };
   std::vector<Replaced> replaced;
+  llvm::DenseSet<const void*> moving;
 };
 
 Registry& registry() {
@@ -128,6 +129,11 @@ void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler 
   registry().handlers[identityOf(method)] = handler;
 }
 
+void registerMovingMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler) {
+  registerMethodHandler(type, name, handler);
+  registry().moving.insert(identityOf(cpython::ownAttribute(type, name)));
+}
+
 void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler) {
   if (const void* identity = identityOf(module, name)) {
     registry().handlers[identity] = handler;
@@ -156,6 +162,8 @@ BuiltinHandler findHandler(PyObject* callable) {
   if (found == handlers.end()) found = handlers.find(identityOf(callable));
   return found == handlers.end() ? nullptr : found->second;
 }
+
+bool movesArguments(PyObject* callable) { return registry().moving.contains(identityOf(callable)); }
 
 bool isBuiltinFunction(PyObject* object, const char* module, const char* name) {
   if (!PyCFunction_Check(object)) return false;

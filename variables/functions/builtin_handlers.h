@@ -15,6 +15,9 @@ using BuiltinHandler = Value (*)(Translator&, const Value& self, CallArguments& 
 
 // Registers a method of a static type ("append" of list). Aborts at start-up if there is none.
 void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler);
+// Likewise; the method looks at none of its arguments, so that nothing is guarded of inputs among
+// them. Other handlers find their arguments realized.
+void registerMovingMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler);
 // Registers a function of a module in C ("len" of builtins), also where a program has put another
 // in its place, or a static type that is called (int, list): as soon as a trace begins with that in
 // its place.
@@ -31,6 +34,8 @@ void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler);
 BuiltinHandler findInstanceHandler(PyTypeObject* type);
 // The handler of a callable real object, or null.
 BuiltinHandler findHandler(PyObject* callable);
+// Does its handler only move the arguments about?
+bool movesArguments(PyObject* callable);
 // Is the object that function of the C module?
 bool isBuiltinFunction(PyObject* object, const char* module, const char* name);
 // True if calling it with constant data is pure: registered so, or a method of an immutable

@@ -1,0 +1,54 @@
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
+#include "cpython/iterators.h"
+#include "variables/containers/iterators.h"
+
+namespace armature {
+
+namespace {
+
+// end_iterator(iterator)
+PyObject* endFunction() {
+  static PyMethodDef method = {"end_iterator",
+                               [](PyObject*, PyObject* iterator) -> PyObject* {
+                                 cpython::endCallableIterator(iterator);
+                                 Py_RETURN_NONE;
+                               },
+                               METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+class CallableIteratorReconstructor : public Reconstructor {
+ public:
+  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+    auto* iterator = llvm::cast<CallableIteratorVariable>(tracker);
+    if (iterator->function) visit(iterator->function), visit(iterator->sentinel);
+  }
+  bool showsState() const override { return true; }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* iterator = llvm::cast<CallableIteratorVariable>(tracker);
+    if (!iterator->function) {  // It has come to its end.
+      codegen.loadConstant(checked(PyTuple_New(0)));
+      codegen.assembler().emit(Opcode::GET_ITER);
+      return;
+    }
+    codegen.prepareCall(PyDict_GetItemString(PyEval_GetBuiltins(), "iter"));
+    codegen.load(iterator->function);
+    codegen.load(iterator->sentinel);
+    codegen.call(2);
+  }
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    codegen.prepareCall(endFunction());
+    codegen.load(effect.target);
+    codegen.call(1);
+    codegen.assembler().emit(Opcode::POP_TOP);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(CallableIterator)
+
+}  // namespace armature

@@ -1,0 +1,69 @@
+// Iterators of builtin types, read without a step: where they stand, and what they will give.
+//
+// Only exact types are known, in states in which no code of the program has a say. Nothing here
+// leaves an exception set.
+#pragma once
+
+#include <cstdint>
+
+#include "core/ref.h"
+
+namespace armature::cpython {
+
+// Can the next items of iterators of the type be read? Over lists, tuples, str, bytes, ranges,
+// dicts, sets, and what itertools.count, repeat and cycle walk over, backwards too.
+bool canLookAhead(const PyTypeObject* iteratorType);
+
+// What a step gives after `distance` others. Unknown: that cannot be said without making the steps,
+// because it would be an exception, say.
+enum class Step : uint8_t { Item, End, Unknown };
+Step stepAhead(BorrowedRef<> iterator, int64_t distance);
+
+// An object that was read. `isNew`: the caller owns it; else it is borrowed.
+struct Loaded {
+  PyObject* object = nullptr;
+  bool isNew = false;
+};
+// The item of that step; of an iterator over a dict the key, or the value that belongs to it. Null
+// if there is none.
+enum class Part : bool { Item, Value };
+Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part = Part::Item);
+
+// Does the type walk over the entries of a dict? Then, do its items have such a part?
+bool walksOverDict(const PyTypeObject* iteratorType);
+bool givesKeys(const PyTypeObject* iteratorType);
+bool givesValues(const PyTypeObject* iteratorType);
+// Backwards through a list or a dict.
+bool walksBackwards(const PyTypeObject* iteratorType);
+
+// What iterators hold.
+enum class IteratorField : uint8_t {
+  Container,  // what it walks over, until it has come to the end: a list, dict, set, tuple, …
+  Iterator,   // the one that enumerate and filter ask, and of chain the one of the iterables
+  Iterators,  // the tuple of those that zip and map ask
+  Function,   // of map and filter, or that of iter(function, sentinel)
+  Count,      // the number that enumerate gives next: a new object
+  Strict,     // of zip: True or False
+  Active,     // of chain: the one it is going through
+  Sentinel,   // of iter(function, sentinel)
+};
+const char* fieldName(IteratorField field);
+// Null where the iterator has no such field, or nothing in it.
+Loaded iteratorField(BorrowedRef<> iterator, IteratorField field);
+
+// Makes so many steps, the last of which may be the one at the end. Of an enumerate it moves only
+// the number; the iterator within is another one. False with an exception set.
+bool advance(BorrowedRef<> iterator, int64_t steps);
+
+// Lets chain go on with these; null: none. The other such types have no state of their own.
+void setChain(BorrowedRef<> chain, BorrowedRef<> iterators, BorrowedRef<> active);
+// Lets iter(function, sentinel) be at its end.
+void endCallableIterator(BorrowedRef<> iterator);
+
+// itertools.chain
+PyTypeObject* chainType();
+
+// Whether the layouts are those of this interpreter.
+bool iteratorsAreRead();
+
+}  // namespace armature::cpython

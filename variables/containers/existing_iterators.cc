@@ -1,0 +1,251 @@
+#include "variables/containers/existing_iterators.h"
+
+#include "core/graph_break.h"
+#include "variables/containers/iterators.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+namespace {
+
+using cpython::IteratorField;
+using cpython::Step;
+
+// A field of an iterator as an input; null if it has none.
+Value fieldOf(Translator& translator, const Source* source, BorrowedRef<> object,
+              IteratorField field) {
+  cpython::Loaded found = cpython::iteratorField(object, field);
+  if (!found.object) return Value();
+  Ref<> owned = found.isNew ? Ref<>::steal(found.object) : Ref<>::create(found.object);
+  const Source* path =
+      translator.sources->item(SourceKind::IteratorField, source, static_cast<int64_t>(field));
+  return translator.wrap(path, owned);
+}
+
+bool isDropped(const ExistingIteratorVariable* iterator) {
+  return !cpython::iteratorField(iterator->existing(), IteratorField::Container).object;
+}
+
+// The items of a set have no place in the trace, so a set that is only walked over is not built:
+// its guards would hold every element.
+void lookAtSet(Translator& translator, ExistingIteratorVariable* iterator) {
+  cpython::Loaded set = cpython::iteratorField(iterator->existing(), IteratorField::Container);
+  if (!PySet_Check(set.object)) return;
+  const Source* path = translator.sources->item(SourceKind::IteratorField, iterator->source(),
+                                                static_cast<int64_t>(IteratorField::Container));
+  if (Value known = translator.known(set.object)) {
+    if (known.isTracker()) translator.guardSame(path, known.tracker()->source(), true);
+  } else {
+    translator.rememberWalked(path, set.object);
+  }
+}
+
+// Looks at what the iterator walks over, if that may be changed.
+void lookAtContainer(Translator& translator, ExistingIteratorVariable* iterator) {
+  PyTypeObject* type = iterator->type();
+  bool isMutable = type == &PyListIter_Type || type == &PyListRevIter_Type ||
+                   type == &PySetIter_Type || cpython::walksOverDict(type);
+  if (!isMutable || iterator->container) return;
+  if (isDropped(iterator)) {
+    // Nothing that is appended will be seen.
+    translator.addGuard(iterator->source(), GuardType::ITERATOR_END, nullptr, -1);
+    assignTrailed(translator.trail, iterator->exhausted, true);
+    return;
+  }
+  if (type == &PySetIter_Type) {
+    lookAtSet(translator, iterator);
+    assignTrailed(translator.trail, iterator->container, Value::none());
+    return;
+  }
+  Value container = translator.realized(
+      fieldOf(translator, iterator->source(), iterator->existing(), IteratorField::Container));
+  auto* object = trackerOf<UserObjectVariable>(container);
+  if (object && object->container) container = object->container;
+  assignTrailed(translator.trail, iterator->container, std::move(container));
+}
+
+// Breaks where the trace has changed the container in a way that moves items: Python knows what
+// comes next.
+void requireUnmoved(Translator& translator, ExistingIteratorVariable* iterator) {
+  bool moved = false;
+  if (auto* list = trackerOf<ListVariable>(iterator->container)) {
+    moved = list->rearranged();
+  } else if (auto* dict = trackerOf<DictVariable>(iterator->container)) {
+    moved = dict->keysChanged();
+  } else if (iterator->type() == &PySetIter_Type) {
+    cpython::Loaded set = cpython::iteratorField(iterator->existing(), IteratorField::Container);
+    Value known = translator.known(set.object);
+    moved = known.isTracker() && translator.effects.isWritten(known.tracker());
+  }
+  if (moved) throw GraphBreak(GraphBreakKind::ContainerChangedInLoop, describe(iterator));
+}
+
+Value partAhead(Translator& translator, ExistingIteratorVariable* iterator, cpython::Part part) {
+  cpython::Loaded found = cpython::itemAhead(iterator->existing(), iterator->taken, part);
+  // There is one: only memory can be missing.
+  if (!found.object) throw GraphBreak(GraphBreakKind::OutOfMemory);
+  Ref<> owned = found.isNew ? Ref<>::steal(found.object) : Ref<>::create(found.object);
+  SourceKind kind =
+      part == cpython::Part::Value ? SourceKind::IteratorValue : SourceKind::IteratorItem;
+  return translator.wrap(translator.sources->item(kind, iterator->source(), iterator->taken),
+                         owned);
+}
+
+// The value of a key that the iterator is at. The trace may have given it another one.
+Value valueAhead(Translator& translator, ExistingIteratorVariable* iterator) {
+  auto* dict = trackerOf<DictVariable>(iterator->container);
+  if (!dict || !translator.effects.isWritten(dict)) {
+    return partAhead(translator, iterator, cpython::Part::Value);
+  }
+  Value value = dict->get(translator, partAhead(translator, iterator, cpython::Part::Item));
+  if (!value) throw GraphBreak(GraphBreakKind::ContainerChangedInLoop, describe(iterator));
+  return value;
+}
+
+Value itemAhead(Translator& translator, ExistingIteratorVariable* iterator) {
+  translator.addGuard(iterator->source(), GuardType::ITERATOR_ITEM, nullptr, iterator->taken);
+  if (!cpython::givesValues(iterator->type())) {
+    return partAhead(translator, iterator, cpython::Part::Item);
+  }
+  Value value = valueAhead(translator, iterator);
+  if (!cpython::givesKeys(iterator->type())) return value;
+  return makeTuple(translator,
+                   {partAhead(translator, iterator, cpython::Part::Item), std::move(value)});
+}
+
+// Behind what the list held before: what the trace has put there.
+Value itemAppended(const ExistingIteratorVariable* iterator) {
+  auto* list = trackerOf<ListVariable>(iterator->container);
+  if (!list || iterator->type() != &PyListIter_Type) return Value();
+  llvm::ArrayRef<Value> appended = list->appended();
+  auto index = static_cast<size_t>(iterator->taken - iterator->ahead);
+  return index < appended.size() ? appended[index] : Value();
+}
+
+Value existingNext(Translator& translator, const Value& value) {
+  auto* iterator = requireKind<ExistingIteratorVariable>(value);
+  if (iterator->exhausted) return Value();
+  lookAtContainer(translator, iterator);
+  if (iterator->exhausted) return Value();
+  requireUnmoved(translator, iterator);
+  Value item;
+  if (iterator->ahead < 0) {
+    switch (cpython::stepAhead(iterator->existing(), iterator->taken)) {
+      case Step::Item:
+        item = itemAhead(translator, iterator);
+        break;
+      case Step::End:
+        translator.addGuard(iterator->source(), GuardType::ITERATOR_END, nullptr, iterator->taken);
+        assignTrailed(translator.trail, iterator->ahead, iterator->taken);
+        break;
+      case Step::Unknown:
+        return unimplemented::unary(translator, value);
+    }
+  }
+  if (!item) item = itemAppended(iterator);
+  if (item) {
+    assignTrailed(translator.trail, iterator->taken, iterator->taken + 1);
+  } else {
+    assignTrailed(translator.trail, iterator->exhausted, true);
+    // There is nothing that it would let go of.
+    if (isDropped(iterator)) return Value();
+  }
+  translator.effects.advance(iterator);
+  return item;
+}
+
+Value existingSelf(Translator&, const Value& iterator) { return iterator; }
+
+TypeSlots makeExistingSlots() {
+  TypeSlots slots;
+  slots.tp_iter = existingSelf;
+  slots.tp_iternext = existingNext;
+  slots.tp_hash = unimplemented::unary;
+  return slots;
+}
+
+// The iterators that zip and map ask: a tuple.
+ValueVector innerIterators(Translator& translator, const Source* source, BorrowedRef<> object) {
+  Value all = translator.realized(fieldOf(translator, source, object, IteratorField::Iterators));
+  auto* tuple = trackerOf<TupleVariable>(all);
+  return tuple ? tuple->items() : ValueVector();
+}
+
+Value buildChain(Translator& translator, const Source* source, BorrowedRef<> object) {
+  Value iterators = fieldOf(translator, source, object, IteratorField::Iterator);
+  if (!iterators) return Value();
+  translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  return translator.make<ChainVariable>(std::move(iterators),
+                                        fieldOf(translator, source, object, IteratorField::Active),
+                                        source, object);
+}
+
+}  // namespace
+
+int64_t countAhead(Translator& translator, ExistingIteratorVariable* iterator) {
+  if (iterator->exhausted) return 0;
+  lookAtContainer(translator, iterator);
+  if (iterator->exhausted) return 0;
+  constexpr int64_t kMost = 1 << 12;
+  for (int64_t count = iterator->taken; count - iterator->taken < kMost; ++count) {
+    Step step = cpython::stepAhead(iterator->existing(), count);
+    bool changed = iterator->container.isTracker() &&
+                   translator.effects.isWritten(iterator->container.tracker());
+    if (step == Step::Unknown || changed || iterator->ahead >= 0) break;
+    if (step == Step::Item) continue;
+    translator.addGuard(iterator->source(), GuardType::ITERATOR_END, nullptr, count);
+    return count - iterator->taken;
+  }
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(iterator));
+}
+
+Value buildExistingIterator(Translator& translator, const Source* source, BorrowedRef<> object) {
+  PyTypeObject* type = Py_TYPE(object);
+  auto field = [&](IteratorField name) { return fieldOf(translator, source, object, name); };
+  auto guardType = [&] {
+    translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(type));
+  };
+  if (cpython::canLookAhead(type)) {
+    guardType();
+    return translator.make<ExistingIteratorVariable>(source, object);
+  }
+  if (type == &PyEnum_Type) {
+    guardType();
+    return translator.make<EnumerateVariable>(field(IteratorField::Iterator),
+                                              field(IteratorField::Count), source, object);
+  }
+  if (type == &PyZip_Type) {
+    guardType();
+    return translator.make<ZipVariable>(innerIterators(translator, source, object),
+                                        field(IteratorField::Strict), source, object);
+  }
+  if (type == &PyMap_Type) {
+    guardType();
+    return translator.make<MapVariable>(field(IteratorField::Function),
+                                        innerIterators(translator, source, object), source, object);
+  }
+  if (type == &PyFilter_Type) {
+    guardType();
+    return translator.make<FilterVariable>(field(IteratorField::Function),
+                                           field(IteratorField::Iterator), source, object);
+  }
+  if (type == &PyCallIter_Type) {
+    // One that has ended has neither.
+    Value function = field(IteratorField::Function);
+    Value sentinel = field(IteratorField::Sentinel);
+    if (!function || !sentinel) return Value();
+    guardType();
+    return translator.make<CallableIteratorVariable>(std::move(function), std::move(sentinel),
+                                                     source, object);
+  }
+  if (type == cpython::chainType()) return buildChain(translator, source, object);
+  return Value();
+}
+
+const TypeSlots kExistingIteratorSlots = makeExistingSlots();
+
+}  // namespace armature
