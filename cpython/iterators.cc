@@ -2,124 +2,14 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "cpython/internal_dict.h"
+#include "cpython/iterator_layouts.h"
 
 namespace armature::cpython {
 
-namespace {
-
-// CPython keeps these structs to itself: Objects/listobject.c, tupleobject.c, unicodeobject.c,
-// bytesobject.c, rangeobject.c, dictobject.c, setobject.c, enumobject.c, iterobject.c;
-// Python/bltinmodule.c; Modules/itertoolsmodule.c.
-
-// Of lists and tuples, str and bytes, and reversed().
-struct SequenceIterator {
-  PyObject ob_base;
-  Py_ssize_t index;
-  PyObject* sequence;
-};
-
-struct RangeIterator {
-  PyObject ob_base;
-  long index;
-  long start;
-  long step;
-  long length;
-};
-
-struct DictIterator {
-  PyObject ob_base;
-  PyDictObject* dict;
-  Py_ssize_t used;
-  Py_ssize_t position;
-  PyObject* result;
-  Py_ssize_t remaining;
-};
-
-struct SetIterator {
-  PyObject ob_base;
-  PySetObject* set;
-  Py_ssize_t used;
-  Py_ssize_t position;
-  Py_ssize_t remaining;
-};
-
-struct Enumerate {
-  PyObject ob_base;
-  Py_ssize_t count;
-  PyObject* iterator;
-  PyObject* result;
-  PyObject* longCount;  // where `count` is at its maximum; null until needed
-};
-
-struct Zip {
-  PyObject ob_base;
-  Py_ssize_t size;
-  PyObject* iterators;
-  PyObject* result;
-  int strict;
-};
-
-struct Map {
-  PyObject ob_base;
-  PyObject* iterators;
-  PyObject* function;
-};
-
-struct Filter {
-  PyObject ob_base;
-  PyObject* function;
-  PyObject* iterator;
-};
-
-struct CallableIterator {
-  PyObject ob_base;
-  PyObject* function;
-  PyObject* sentinel;
-};
-
-struct Count {
-  PyObject ob_base;
-  Py_ssize_t count;
-  PyObject* longCount;  // where `count` is at its maximum
-  PyObject* longStep;
-};
-
-struct Repeat {
-  PyObject ob_base;
-  PyObject* element;
-  Py_ssize_t remaining;  // below 0: for ever
-};
-
-struct Chain {
-  PyObject ob_base;
-  PyObject* iterators;
-  PyObject* active;
-};
-
-struct Cycle {
-  PyObject ob_base;
-  PyObject* iterator;
-  PyObject* saved;
-  Py_ssize_t index;
-};
-
-template <class T>
-T* as(BorrowedRef<> object) {
-  return reinterpret_cast<T*>(object.get());
-}
-
-// The types that no header declares, found once.
-struct HiddenTypes {
-  PyTypeObject* asciiIterator = nullptr;
-  PyTypeObject* count = nullptr;
-  PyTypeObject* repeat = nullptr;
-  PyTypeObject* chain = nullptr;
-  PyTypeObject* cycle = nullptr;
-};
-
-const HiddenTypes& hidden() {
+const HiddenTypes& hiddenTypes() {
   static const HiddenTypes types = [] {
     HiddenTypes found;
     Ref<> text = Ref<>::steal(PyUnicode_FromString("a"));
@@ -135,10 +25,18 @@ const HiddenTypes& hidden() {
     found.repeat = type("repeat");
     found.chain = type("chain");
     found.cycle = type("cycle");
+    found.islice = type("islice");
     PyErr_Clear();
     return found;
   }();
   return types;
+}
+
+namespace {
+
+template <class T>
+T* as(BorrowedRef<> object) {
+  return reinterpret_cast<T*>(object.get());
 }
 
 bool isOneOf(const PyTypeObject* type, std::initializer_list<const PyTypeObject*> types) {
@@ -146,7 +44,7 @@ bool isOneOf(const PyTypeObject* type, std::initializer_list<const PyTypeObject*
 }
 
 bool isStringIterator(const PyTypeObject* type) {
-  return type == &PyUnicodeIter_Type || type == hidden().asciiIterator;
+  return type == &PyUnicodeIter_Type || type == hiddenTypes().asciiIterator;
 }
 
 // Where an item lies.
@@ -277,6 +175,12 @@ Loaded itemOfCount(const Count& iterator, int64_t distance) {
 
 Place placeOf(BorrowedRef<> iterator, int64_t distance) {
   PyTypeObject* type = Py_TYPE(iterator.get());
+  auto placeOnward = [&](const SequenceIterator& walk) {
+    if (!walk.sequence) return distance == 0 ? kEnd : kUnknown;
+    return placeInSequence(walk.index, distance, lengthOf(walk.sequence));
+  };
+  if (type == &PyListIter_Type || type == &PyTupleIter_Type)
+    return placeOnward(*as<SequenceIterator>(iterator));
   if (walksOverDict(type))
     return placeInDict(*as<DictIterator>(iterator), distance, walksBackwards(type));
   if (type == &PySetIter_Type) return placeInSet(*as<SetIterator>(iterator), distance);
@@ -285,13 +189,13 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
     if (range.index >= range.length) return distance == 0 ? kEnd : kUnknown;
     return placeInSequence(range.index, distance, range.length);
   }
-  if (type == hidden().count) return placeInCount(*as<Count>(iterator), distance);
-  if (type == hidden().repeat) {
+  if (type == hiddenTypes().count) return placeInCount(*as<Count>(iterator), distance);
+  if (type == hiddenTypes().repeat) {
     Py_ssize_t remaining = as<Repeat>(iterator)->remaining;
     if (remaining < 0 || distance < remaining) return {Step::Item, 0};
     return distance == remaining ? kEnd : kUnknown;
   }
-  if (type == hidden().cycle) {
+  if (type == hiddenTypes().cycle) {
     const Cycle& cycle = *as<Cycle>(iterator);
     // The first time round it is another iterator that goes on.
     if (cycle.iterator || !cycle.saved || !PyList_CheckExact(cycle.saved)) return kUnknown;
@@ -300,19 +204,17 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
     return {Step::Item, (cycle.index + static_cast<Py_ssize_t>(distance % length)) % length};
   }
   const SequenceIterator& walk = *as<SequenceIterator>(iterator);
+  bool isBackwards = type == &PyListRevIter_Type || type == &PyReversed_Type;
+  if (!isBackwards) return placeOnward(walk);
   if (!walk.sequence) return distance == 0 ? kEnd : kUnknown;
-  Py_ssize_t length = lengthOf(walk.sequence);
-  if (length < 0) return kUnknown;
-  if (type == &PyListRevIter_Type) return placeBackwards(walk.index, distance, length);
-  if (type != &PyReversed_Type) return placeInSequence(walk.index, distance, length);
-  if (!isReversedByIndex(walk.sequence)) return kUnknown;
-  return placeBackwards(walk.index, distance, length);
+  if (type == &PyReversed_Type && !isReversedByIndex(walk.sequence)) return kUnknown;
+  return placeBackwards(walk.index, distance, lengthOf(walk.sequence));
 }
 
 }  // namespace
 
 bool canLookAhead(const PyTypeObject* type) {
-  const HiddenTypes& types = hidden();
+  const HiddenTypes& types = hiddenTypes();
   return isOneOf(type,
                  {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
                   &PyUnicodeIter_Type, &PyBytesIter_Type, &PyReversed_Type, &PySetIter_Type}) ||
@@ -338,6 +240,11 @@ bool walksBackwards(const PyTypeObject* type) {
 }
 
 Step stepAhead(BorrowedRef<> iterator, int64_t distance) {
+  if (Py_TYPE(iterator.get()) == hiddenTypes().islice && distance >= 0) {
+    const Islice& islice = *as<Islice>(iterator);
+    if (!islice.iterator) return Step::End;
+    return islice.stop < 0 || distance < islice.stop - islice.count ? Step::Item : Step::End;
+  }
   if (!canLookAhead(Py_TYPE(iterator.get())) || distance < 0) return Step::Unknown;
   return placeOf(iterator, distance).step;
 }
@@ -364,11 +271,11 @@ Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part) {
     auto offset = static_cast<unsigned long>(place.index) * static_cast<unsigned long>(range.step);
     auto value = static_cast<long>(static_cast<unsigned long>(range.start) + offset);
     found = {PyLong_FromLong(value), true};
-  } else if (type == hidden().count) {
+  } else if (type == hiddenTypes().count) {
     found = itemOfCount(*as<Count>(iterator), distance);
-  } else if (type == hidden().repeat) {
+  } else if (type == hiddenTypes().repeat) {
     found.object = as<Repeat>(iterator)->element;
-  } else if (type == hidden().cycle) {
+  } else if (type == hiddenTypes().cycle) {
     found.object = PyList_GET_ITEM(as<Cycle>(iterator)->saved, place.index);
   } else {
     found = itemOfSequence(as<SequenceIterator>(iterator)->sequence, place.index);
@@ -395,17 +302,23 @@ const char* fieldName(IteratorField field) {
       return "active";
     case IteratorField::Sentinel:
       return "sentinel";
+    case IteratorField::Skip:
+      return "skip";
   }
   return "?";
 }
 
 namespace {
 
+Loaded newNumber(Py_ssize_t value) {
+  Loaded number = {PyLong_FromSsize_t(value), true};
+  if (!number.object) PyErr_Clear();
+  return number;
+}
+
 Loaded countOf(const Enumerate& enumerate) {
-  if (enumerate.count == PY_SSIZE_T_MAX && enumerate.longCount) return {enumerate.longCount, false};
-  Loaded count = {PyLong_FromSsize_t(enumerate.count), true};
-  if (!count.object) PyErr_Clear();
-  return count;
+  bool isLong = enumerate.count == PY_SSIZE_T_MAX && enumerate.longCount;
+  return isLong ? Loaded{enumerate.longCount, false} : newNumber(enumerate.count);
 }
 
 PyObject* containerOf(BorrowedRef<> iterator) {
@@ -422,13 +335,14 @@ PyObject* containerOf(BorrowedRef<> iterator) {
 
 Loaded iteratorField(BorrowedRef<> iterator, IteratorField field) {
   PyTypeObject* type = Py_TYPE(iterator.get());
-  bool isChain = type && type == hidden().chain;
+  bool isChain = type && type == hiddenTypes().chain;
   switch (field) {
     case IteratorField::Container:
       return {containerOf(iterator), false};
     case IteratorField::Iterator:
       if (type == &PyEnum_Type) return {as<Enumerate>(iterator)->iterator, false};
       if (type == &PyFilter_Type) return {as<Filter>(iterator)->iterator, false};
+      if (type == hiddenTypes().islice) return {as<Islice>(iterator)->iterator, false};
       return {isChain ? as<Chain>(iterator)->iterators : nullptr, false};
     case IteratorField::Iterators:
       if (type == &PyZip_Type) return {as<Zip>(iterator)->iterators, false};
@@ -446,6 +360,12 @@ Loaded iteratorField(BorrowedRef<> iterator, IteratorField field) {
       return {isChain ? as<Chain>(iterator)->active : nullptr, false};
     case IteratorField::Sentinel:
       return {type == &PyCallIter_Type ? as<CallableIterator>(iterator)->sentinel : nullptr, false};
+    case IteratorField::Skip: {
+      if (type != hiddenTypes().islice) return {};
+      const Islice& islice = *as<Islice>(iterator);
+      if (islice.step != 1) return {};
+      return newNumber(std::max<Py_ssize_t>(islice.next - islice.count, 0));
+    }
   }
   return {};
 }
@@ -474,6 +394,11 @@ bool advanceCount(Enumerate& enumerate, int64_t steps) {
 bool advance(BorrowedRef<> iterator, int64_t steps) {
   PyTypeObject* type = Py_TYPE(iterator.get());
   if (type == &PyEnum_Type) return advanceCount(*as<Enumerate>(iterator), steps);
+  if (type == hiddenTypes().islice) {
+    Islice& islice = *as<Islice>(iterator);
+    islice.next = islice.count += static_cast<Py_ssize_t>(steps);
+    return true;
+  }
   for (int64_t i = 0; i < steps; ++i) {
     Ref<> item = Ref<>::steal(type->tp_iternext(iterator));
     if (!item && PyErr_Occurred()) return false;
@@ -488,151 +413,17 @@ void setChain(BorrowedRef<> chain, BorrowedRef<> iterators, BorrowedRef<> active
   Ref<> activeBefore = Ref<>::steal(std::exchange(state->active, Py_XNewRef(active.get())));
 }
 
-void endCallableIterator(BorrowedRef<> iterator) {
+void endIterator(BorrowedRef<> iterator) {
+  if (Py_TYPE(iterator.get()) == hiddenTypes().islice) {
+    Ref<> inner = Ref<>::steal(std::exchange(as<Islice>(iterator)->iterator, nullptr));
+    return;
+  }
   auto* state = as<CallableIterator>(iterator);
   Ref<> function = Ref<>::steal(std::exchange(state->function, nullptr));
   Ref<> sentinel = Ref<>::steal(std::exchange(state->sentinel, nullptr));
 }
 
-PyTypeObject* chainType() { return hidden().chain; }
-
-namespace {
-
-// What the iterator gives is what was read ahead, from a step that has been made already on.
-bool isReadAhead(BorrowedRef<> iterator, int64_t count, bool ends) {
-  Ref<> skipped = Ref<>::steal(PyIter_Next(iterator));
-  if (!skipped) return false;
-  Ref<> ahead = Ref<>::steal(PyList_New(0));
-  for (int64_t i = 0; i < count; ++i) {
-    if (stepAhead(iterator, i) != Step::Item) return false;
-    Loaded item = itemAhead(iterator, i);
-    Loaded value = itemAhead(iterator, i, Part::Value);
-    Ref<> owned = item.isNew ? Ref<>::steal(item.object) : Ref<>::create(item.object);
-    if (!owned) return false;
-    PyTypeObject* type = Py_TYPE(iterator.get());
-    if (walksOverDict(type) && !givesKeys(type)) owned = Ref<>::create(value.object);
-    if (givesKeys(type) && givesValues(type))
-      owned = Ref<>::steal(PyTuple_Pack(2, item.object, value.object));
-    if (!owned || PyList_Append(ahead.get(), owned.get()) < 0) return false;
-  }
-  if ((stepAhead(iterator, count) == Step::End) != ends) return false;
-  for (int64_t i = 0; i < count; ++i) {
-    Ref<> next = Ref<>::steal(PyIter_Next(iterator));
-    if (!next || PyObject_RichCompareBool(next.get(), PyList_GET_ITEM(ahead.get(), i), Py_EQ) != 1)
-      return false;
-  }
-  if (!ends) return true;
-  Ref<> last = Ref<>::steal(PyIter_Next(iterator));
-  return !last && !PyErr_Occurred() && stepAhead(iterator, 0) == Step::End;
-}
-
-constexpr const char* kIterators = R"(
-import itertools
-xs = [5, 6, 7]
-holes = {i: -i for i in range(9)}
-for i in (0, 2, 3, 8): del holes[i]
-class Split:
-    def __init__(self): self.a, self.b, self.c = 1, 2, 3
-plain = {'a': 1, 'b': 2, 'c': 3}
-once = itertools.cycle(xs)
-for i in range(3): next(once)
-next(once)
-ending = [iter(xs), reversed(xs), iter((5, 6, 7)), reversed((5, 6, 7)), iter('abc'), iter('a\u1234c'),
-    iter(b'abc'), iter(range(3, 9, 2)), iter(range(9, 3, -2)), iter(plain), iter(plain.values()),
-    iter(plain.items()), reversed(plain), reversed(plain.values()), reversed(plain.items()),
-    iter({7, 8, 9}), iter(Split().__dict__.items()), reversed(Split().__dict__.items()),
-    itertools.repeat(5, 3)]
-sparse = [f(v) for f in (iter, reversed) for v in (holes, holes.values(), holes.items())]
-endless = [itertools.count(5), itertools.count(5, 3), itertools.count(0.5, 0.1), itertools.repeat(5),
-    once]
-function, sentinel = (lambda: 5), object()
-inner, other = iter([1, 2]), iter([3, 4])
-enumerated, filtered = enumerate(inner, 7), filter(function, inner)
-zipped, strict, mapped = zip(inner, other), zip(inner, strict=True), map(function, inner, other)
-called, chained = iter(function, sentinel), itertools.chain([1], [2])
-chain_iterators = chained.__reduce__()[2][0]
-next(chained)
-chain_active = chained.__reduce__()[2][1]
-)";
-
-}  // namespace
-
-bool iteratorsAreRead() {
-  Ref<> names = Ref<>::steal(PyDict_New());
-  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  PyThreadState* state = PyThreadState_Get();
-  PyThreadState_EnterTracing(state);  // no debugger is to see it
-  Ref<> done = Ref<>::steal(PyRun_String(kIterators, Py_file_input, names.get(), names.get()));
-  PyThreadState_LeaveTracing(state);
-  if (!done || !hidden().cycle || !hidden().chain || !hidden().count || !hidden().repeat)
-    return false;
-  auto named = [&](const char* name) { return PyDict_GetItemString(names.get(), name); };
-
-  const std::pair<const PyTypeObject*, size_t> sizes[] = {
-      {&PyListIter_Type, sizeof(SequenceIterator)},
-      {&PyListRevIter_Type, sizeof(SequenceIterator)},
-      {&PyTupleIter_Type, sizeof(SequenceIterator)},
-      {&PyUnicodeIter_Type, sizeof(SequenceIterator)},
-      {hidden().asciiIterator, sizeof(SequenceIterator)},
-      {&PyBytesIter_Type, sizeof(SequenceIterator)},
-      {&PyReversed_Type, sizeof(SequenceIterator)},
-      {&PyRangeIter_Type, sizeof(RangeIterator)},
-      {&PyDictIterItem_Type, sizeof(DictIterator)},
-      {&PySetIter_Type, sizeof(SetIterator)},
-      {&PyEnum_Type, sizeof(Enumerate)},
-      {&PyZip_Type, sizeof(Zip)},
-      {&PyMap_Type, sizeof(Map)},
-      {&PyFilter_Type, sizeof(Filter)},
-      {&PyCallIter_Type, sizeof(CallableIterator)},
-      {hidden().count, sizeof(Count)},
-      {hidden().repeat, sizeof(Repeat)},
-      {hidden().chain, sizeof(Chain)},
-      {hidden().cycle, sizeof(Cycle)}};
-  for (auto [type, size] : sizes)
-    if (static_cast<size_t>(type->tp_basicsize) < size) return false;
-
-  auto areReadAhead = [&](const char* name, int64_t count, bool end) {
-    PyObject* list = named(name);
-    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); ++i)
-      if (!isReadAhead(PyList_GET_ITEM(list, i), count, end)) return false;
-    return list != nullptr;
-  };
-  if (!areReadAhead("ending", 2, true) || !areReadAhead("sparse", 4, true) ||
-      !areReadAhead("endless", 5, false))
-    return false;
-
-  auto holds = [&](const char* iterator, IteratorField field, PyObject* object) {
-    return iteratorField(named(iterator), field).object == object;
-  };
-  auto items = [&](const char* iterator, std::initializer_list<PyObject*> objects) {
-    PyObject* tuple = iteratorField(named(iterator), IteratorField::Iterators).object;
-    return tuple && PyTuple_CheckExact(tuple) &&
-           std::equal(objects.begin(), objects.end(), &PyTuple_GET_ITEM(tuple, 0),
-                      &PyTuple_GET_ITEM(tuple, 0) + PyTuple_GET_SIZE(tuple));
-  };
-  PyObject *function = named("function"), *inner = named("inner"), *other = named("other");
-  Ref<> fresh = Ref<>::steal(PyObject_GetIter(named("xs")));
-  if (!(iteratorField(fresh, IteratorField::Container).object == named("xs") &&
-        holds("enumerated", IteratorField::Iterator, inner) &&
-        holds("filtered", IteratorField::Iterator, inner) &&
-        holds("filtered", IteratorField::Function, function) && items("zipped", {inner, other}) &&
-        holds("zipped", IteratorField::Strict, Py_False) &&
-        holds("strict", IteratorField::Strict, Py_True) && items("mapped", {inner, other}) &&
-        holds("mapped", IteratorField::Function, function) &&
-        holds("called", IteratorField::Function, function) &&
-        holds("called", IteratorField::Sentinel, named("sentinel")) &&
-        holds("chained", IteratorField::Iterator, named("chain_iterators")) &&
-        holds("chained", IteratorField::Active, named("chain_active"))))
-    return false;
-
-  auto countIs = [&](long expected) {
-    Loaded count = iteratorField(named("enumerated"), IteratorField::Count);
-    Ref<> owned = count.isNew ? Ref<>::steal(count.object) : Ref<>::create(count.object);
-    return owned && PyLong_AsLong(owned.get()) == expected;
-  };
-  if (!countIs(7) || !advance(named("enumerated"), 2) || !countIs(9)) return false;
-  Ref<> pair = Ref<>::steal(PyIter_Next(named("enumerated")));
-  return pair && PyLong_AsLong(PyTuple_GET_ITEM(pair.get(), 0)) == 9 && countIs(10);
-}
+PyTypeObject* chainType() { return hiddenTypes().chain; }
+PyTypeObject* isliceType() { return hiddenTypes().islice; }
 
 }  // namespace armature::cpython

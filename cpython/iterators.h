@@ -17,6 +17,7 @@ bool canLookAhead(const PyTypeObject* iteratorType);
 // What a step gives after `distance` others. Unknown: that cannot be said without making the steps,
 // because it would be an exception, say.
 enum class Step : uint8_t { Item, End, Unknown };
+// Of itertools.islice: whether it would ask its iterator, which it has asked `distance` times more.
 Step stepAhead(BorrowedRef<> iterator, int64_t distance);
 
 // An object that was read. `isNew`: the caller owns it; else it is borrowed.
@@ -39,29 +40,31 @@ bool walksBackwards(const PyTypeObject* iteratorType);
 // What iterators hold.
 enum class IteratorField : uint8_t {
   Container,  // what it walks over, until it has come to the end: a list, dict, set, tuple, …
-  Iterator,   // the one that enumerate and filter ask, and of chain the one of the iterables
+  Iterator,  // the one that enumerate, filter and islice ask, and of chain the one of the iterables
   Iterators,  // the tuple of those that zip and map ask
   Function,   // of map and filter, or that of iter(function, sentinel)
   Count,      // the number that enumerate gives next: a new object
   Strict,     // of zip: True or False
   Active,     // of chain: the one it is going through
   Sentinel,   // of iter(function, sentinel)
+  Skip,       // of islice that then takes each item: how many it passes over first: a new int
 };
 const char* fieldName(IteratorField field);
 // Null where the iterator has no such field, or nothing in it.
 Loaded iteratorField(BorrowedRef<> iterator, IteratorField field);
 
-// Makes so many steps, the last of which may be the one at the end. Of an enumerate it moves only
-// the number; the iterator within is another one. False with an exception set.
+// Makes so many steps, the last of which may be the one at the end. Of enumerate and islice it
+// moves only the number; the iterator within is another one. False with an exception set.
 bool advance(BorrowedRef<> iterator, int64_t steps);
 
 // Lets chain go on with these; null: none. The other such types have no state of their own.
 void setChain(BorrowedRef<> chain, BorrowedRef<> iterators, BorrowedRef<> active);
-// Lets iter(function, sentinel) be at its end.
-void endCallableIterator(BorrowedRef<> iterator);
+// Lets iter(function, sentinel) or islice be at its end.
+void endIterator(BorrowedRef<> iterator);
 
-// itertools.chain
+// itertools.chain and islice
 PyTypeObject* chainType();
+PyTypeObject* isliceType();
 
 // Whether the layouts are those of this interpreter.
 bool iteratorsAreRead();

@@ -21,6 +21,18 @@ PyObject* advanceFunction() {
   return function;
 }
 
+// end_iterator(iterator)
+PyObject* endFunction() {
+  static PyMethodDef method = {"end_iterator",
+                               [](PyObject*, PyObject* iterator) -> PyObject* {
+                                 cpython::endIterator(iterator);
+                                 Py_RETURN_NONE;
+                               },
+                               METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
 }  // namespace
 
 PyObject* builtinAttribute(PyTypeObject* type, const char* name) {
@@ -56,6 +68,13 @@ void replayAdvance(PyCodegen& codegen, const Effect& effect) {
   codegen.load(effect.target);
   codegen.load(Value::integer(effect.index));
   codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void replayEnd(PyCodegen& codegen, const Effect& effect) {
+  codegen.prepareCall(endFunction());
+  codegen.load(effect.target);
+  codegen.call(1);
   codegen.assembler().emit(Opcode::POP_TOP);
 }
 

@@ -24,6 +24,8 @@ void deleteThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableT
 // Makes the steps that the effect (IteratorAdvance) counts.
 void replayAdvance(PyCodegen& codegen, const Effect& effect);
 
+// Lets the effect's target, a kind of iterator that can be told so, be at its end.
+void replayEnd(PyCodegen& codegen, const Effect& effect);
 // Makes so many steps of the iterator on the stack, which stays there.
 void advanceTop(PyCodegen& codegen, int64_t steps);
 

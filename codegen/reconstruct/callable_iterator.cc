@@ -1,24 +1,12 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
-#include "cpython/iterators.h"
 #include "variables/containers/iterators.h"
 
 namespace armature {
 
 namespace {
-
-// end_iterator(iterator)
-PyObject* endFunction() {
-  static PyMethodDef method = {"end_iterator",
-                               [](PyObject*, PyObject* iterator) -> PyObject* {
-                                 cpython::endCallableIterator(iterator);
-                                 Py_RETURN_NONE;
-                               },
-                               METH_O, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
 
 class CallableIteratorReconstructor : public Reconstructor {
  public:
@@ -40,10 +28,7 @@ class CallableIteratorReconstructor : public Reconstructor {
     codegen.call(2);
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {
-    codegen.prepareCall(endFunction());
-    codegen.load(effect.target);
-    codegen.call(1);
-    codegen.assembler().emit(Opcode::POP_TOP);
+    replayEnd(codegen, effect);
   }
 };
 

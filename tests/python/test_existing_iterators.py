@@ -114,6 +114,7 @@ ITERABLES = {
     "repeat": lambda: itertools.repeat("x", TURNS),
     "count": lambda: map(lambda a, b: (a, b), itertools.count(7), range(TURNS)),
     "count by floats": lambda: zip(itertools.count(0.5, 0.1), range(TURNS), strict=False),
+    "islice": lambda: itertools.islice(map(lambda x: (x,), range(99)), 3, 3 + TURNS),
     "chain": lambda: itertools.chain(map(lambda x: (x,), range(TURNS // 2)), range(TURNS // 2)),
     "chain of iterables": lambda: itertools.chain.from_iterable([[], [1] * 20, [], [2] * 30, []]),
 }
@@ -597,6 +598,9 @@ WRAPPERS = {
     "chain of it": lambda inner, noted: itertools.chain.from_iterable(inner),
     "callable": lambda inner, noted: iter(lambda: noted(next(inner))[0], 4),
     "islice": lambda inner, noted: itertools.islice(inner, 1, None, 2),
+    "islice of map": lambda inner, noted: itertools.islice(map(noted, inner), 2, 4),
+    "islice to its end": lambda inner, noted: itertools.islice(inner, 9),
+    "islice of nothing": lambda inner, noted: itertools.islice(inner, 3, 2),
     "cycle": lambda inner, noted: itertools.cycle(inner),
     "cycle again": lambda inner, noted: itertools.islice(itertools.cycle("ab"), 3, None),
     "generator": lambda inner, noted: (x for x in inner),
@@ -816,7 +820,11 @@ def random_world(random: Any) -> dict[str, Any]:
         lambda: (x for x in items),
         lambda: filter(None, walk),
         lambda: iter({5, 6, 7}),
-    ][random.randrange(11)]()
+        lambda: itertools.islice(walk, 1, 4),
+        lambda: itertools.islice(items, 0, 5, 2),
+        lambda: itertools.repeat(3, 4),
+        lambda: iter(lambda: next(walk, 4), 4),
+    ][random.randrange(15)]()
     world = {
         "items": items,
         "data": data,

@@ -175,6 +175,14 @@ ValueVector innerIterators(Translator& translator, const Source* source, Borrowe
   return tuple ? tuple->items() : ValueVector();
 }
 
+Value buildIslice(Translator& translator, const Source* source, BorrowedRef<> object) {
+  Value iterator = fieldOf(translator, source, object, IteratorField::Iterator);
+  Value skip = fieldOf(translator, source, object, IteratorField::Skip);
+  if (!iterator || !skip) return Value();
+  translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  return translator.make<IsliceVariable>(std::move(iterator), std::move(skip), source, object);
+}
+
 Value buildChain(Translator& translator, const Source* source, BorrowedRef<> object) {
   Value iterators = fieldOf(translator, source, object, IteratorField::Iterator);
   if (!iterators) return Value();
@@ -243,6 +251,7 @@ Value buildExistingIterator(Translator& translator, const Source* source, Borrow
                                                      source, object);
   }
   if (type == cpython::chainType()) return buildChain(translator, source, object);
+  if (type == cpython::isliceType()) return buildIslice(translator, source, object);
   return Value();
 }
 

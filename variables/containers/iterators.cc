@@ -315,6 +315,34 @@ Value chainNext(Translator& translator, const Value& value) {
   return Value();
 }
 
+// --- islice.
+
+Value endIslice(Translator& translator, IsliceVariable* islice) {
+  assignTrailed(translator.trail, islice->iterator, Value());
+  translator.effects.append({EffectKind::IteratorRewrite, islice, {}, {}});
+  return Value();
+}
+
+Value isliceNext(Translator& translator, const Value& value) {
+  auto* islice = requireKind<IsliceVariable>(value);
+  if (!islice->iterator) return Value();
+  auto ask = [&] {
+    Value item = nextOf(translator, islice->iterator);
+    if (!item) return endIslice(translator, islice);
+    assignTrailed(translator.trail, islice->asked, islice->asked + 1);
+    translator.effects.advance(islice);
+    return item;
+  };
+  int64_t skip = PyLong_AsLongLong(translator.realized(islice->skip).object());
+  while (islice->asked < skip) {
+    if (!ask()) return Value();
+  }
+  bool goesOn = cpython::stepAhead(islice->existing(), islice->asked) == cpython::Step::Item;
+  translator.addGuard(islice->source(), goesOn ? GuardType::ITERATOR_ITEM : GuardType::ITERATOR_END,
+                      nullptr, islice->asked);
+  return goesOn ? ask() : endIslice(translator, islice);
+}
+
 TypeSlots makeIteratorSlots(UnaryFunction next) {
   TypeSlots slots;
   slots.tp_iter = self;
@@ -344,7 +372,8 @@ void registerIterators() {
                              &PyMap_Type,
                              &PyFilter_Type,
                              &PyCallIter_Type,
-                             cpython::chainType()}) {
+                             cpython::chainType(),
+                             cpython::isliceType()}) {
     registerSlotWrappers(type);
   }
   for (PyTypeObject* type : {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type,
@@ -378,6 +407,7 @@ const TypeSlots kZipSlots = makeIteratorSlots(zipNext);
 const TypeSlots kMapSlots = makeIteratorSlots(mapNext);
 const TypeSlots kFilterSlots = makeIteratorSlots(filterNext);
 const TypeSlots kCallableIteratorSlots = makeIteratorSlots(callableNext);
+const TypeSlots kIsliceSlots = makeIteratorSlots(isliceNext);
 const TypeSlots kChainSlots = makeIteratorSlots(chainNext);
 
 ARMATURE_REGISTER_HANDLERS(registerIterators);

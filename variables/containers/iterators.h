@@ -118,6 +118,19 @@ class CallableIteratorVariable : public VariableTracker {
   Value sentinel;
 };
 
+// itertools.islice that existed before the trace, and takes each item from the first on.
+class IsliceVariable : public VariableTracker {
+ public:
+  ARMATURE_KIND(Islice)
+  IsliceVariable(Value iterator, Value skip, const Source* source, BorrowedRef<> existing)
+      : VariableTracker(VariableKind::Islice, Py_TYPE(existing), source, existing),
+        iterator(std::move(iterator)),
+        skip(std::move(skip)) {}
+  Value iterator;     // null once it has ended; trailed
+  const Value skip;   // how many items it passed over before its first step in the trace
+  int64_t asked = 0;  // how often it has asked its iterator since; trailed
+};
+
 // itertools.chain that existed before the trace.
 class ChainVariable : public VariableTracker {
  public:
