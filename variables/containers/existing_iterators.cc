@@ -2,6 +2,7 @@
 
 #include "core/graph_break.h"
 #include "variables/containers/iterators.h"
+#include "variables/ends_of_objects.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -153,6 +154,8 @@ Value existingNext(Translator& translator, const Value& value) {
     assignTrailed(translator.trail, iterator->exhausted, true);
     // There is nothing that it would let go of.
     if (isDropped(iterator)) return Value();
+    letGo(translator,
+          fieldOf(translator, iterator->source(), iterator->existing(), IteratorField::Container));
   }
   translator.effects.advance(iterator);
   return item;

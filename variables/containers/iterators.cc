@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "variables/containers/existing_iterators.h"
+#include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/equality.h"
@@ -258,6 +259,10 @@ Value filterNext(Translator& translator, const Value& value) {
 // --- iter(function, sentinel), chain.
 
 void endCallable(Translator& translator, CallableIteratorVariable* iterator) {
+  if (iterator->source()) {
+    letGo(translator, iterator->function);
+    letGo(translator, iterator->sentinel);
+  }
   assignTrailed(translator.trail, iterator->function, Value());
   assignTrailed(translator.trail, iterator->sentinel, Value());
   if (SideEffects::concerns(iterator)) {
@@ -292,6 +297,7 @@ void recordChain(Translator& translator, ChainVariable* chain) {
 }
 
 Value endChain(Translator& translator, ChainVariable* chain) {
+  letGo(translator, chain->iterators);
   assignTrailed(translator.trail, chain->iterators, Value());
   recordChain(translator, chain);
   return Value();
@@ -309,6 +315,7 @@ Value chainNext(Translator& translator, const Value& value) {
     }
     Value item = nextOf(translator, chain->active);
     if (item || translator.exceptionPending()) return item;
+    letGo(translator, chain->active);
     assignTrailed(translator.trail, chain->active, Value());
     recordChain(translator, chain);
   }
@@ -318,6 +325,7 @@ Value chainNext(Translator& translator, const Value& value) {
 // --- islice.
 
 Value endIslice(Translator& translator, IsliceVariable* islice) {
+  letGo(translator, islice->iterator);
   assignTrailed(translator.trail, islice->iterator, Value());
   translator.effects.append({EffectKind::IteratorRewrite, islice, {}, {}});
   return Value();
