@@ -722,6 +722,42 @@ def test_an_exhausted_iterator_drops_its_list():
         assert reference() is None
 
 
+class Noisy:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        print("end of", self.name)
+
+
+def walks_to_the_end(walk):
+    names = []
+    for thing in walk:
+        names.append(thing.name)
+        del thing
+    print("behind the loop")
+    return names
+
+
+def takes_the_end(walk):
+    first = next(walk).name
+    opaque(None)
+    rest = list(map(operator.attrgetter("name"), walk))
+    print("behind the loop")
+    return first, rest
+
+
+@pytest.mark.parametrize("fn", [walks_to_the_end, takes_the_end])
+def test_finalizers_run_when_the_list_goes(fn):
+    def things():
+        return [Noisy("a"), Noisy("b")]
+
+    check(fn, lambda: {"walk": iter(things())})
+    check(fn, lambda: {"walk": itertools.chain(things(), things())})
+    check(fn, lambda: {"walk": iter({thing: 0 for thing in things()})})
+    check(fn, lambda: {"walk": itertools.islice(iter(things()), 2)})
+
+
 def test_items_die_as_in_plain_python():
     def run(things, log):
         for thing in things:
@@ -733,6 +769,23 @@ def test_items_die_as_in_plain_python():
 
     def make():
         return {"things": map(lambda _: Thing(), range(5)), "log": []}
+
+    check(run, make)
+
+
+def test_items_taken_out_of_the_list_die():
+    def run(things, walk, log):
+        for thing in walk:
+            reference = weakref.ref(thing)
+            things[len(log)] = None
+            del thing
+            opaque(None)
+            log.append(reference() is None)
+        return log
+
+    def make():
+        things = [Thing() for _ in range(5)]
+        return {"things": things, "walk": iter(things), "log": []}
 
     check(run, make)
 
