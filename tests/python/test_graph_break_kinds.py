@@ -280,7 +280,7 @@ def class_statement():
 example("UnknownCFunction")(lambda: isinstance(time.time(), float))
 example("SetInSet", {1}, {frozenset([1])})(lambda a, b: a in b)
 example("ComputedClassAttribute")(lambda: Node.__basicsize__)
-example("UnsupportedOperation", (item for item in [1]))(lambda items: next(items))
+example("UnsupportedOperation", iter(Items()))(lambda items: next(items))
 example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
 example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "attribute", 1))
