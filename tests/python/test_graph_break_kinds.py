@@ -379,7 +379,7 @@ example("FakeTensorFailure")(lambda: torch.add(WITHOUT_DATA, torch.ones(3, devic
 
 # --- runtime/
 
-example("NotRebuilt")(lambda: reversed([1, 2]))
+example("NotRebuilt")(lambda: iter({1, 2}))
 
 # --- variables/builtins/
 
