@@ -88,6 +88,18 @@ CodePtr lift(BorrowedRef<PyCodeObject> code);
 // are the very objects given. Instructions that cannot be reached are kept as they are.
 Ref<PyCodeObject> lower(const Code& code);
 
+// How an instruction uses the stack: `before` entries must be there (some may only be looked at),
+// and in their place it leaves `next` entries if control goes on, `jump` if it jumps.
+struct StackUse {
+  int64_t before;
+  int64_t next;
+  int64_t jump;
+
+  StackUse(int64_t before, int64_t next) : StackUse(before, next, next) {}
+  StackUse(int64_t before, int64_t next, int64_t jump) : before(before), next(next), jump(jump) {}
+};
+StackUse stackUse(Opcode opcode, int32_t argument);
+
 // The net effect of an instruction on the depth of the stack; `jump` selects the branch taken.
 int stackEffect(const Code& code, const Instruction& instruction, bool jump);
 

@@ -23,6 +23,49 @@ std::string_view opcodeName(Opcode opcode) { return information(opcode).name; }
 
 ArgumentKind argumentKind(Opcode opcode) { return information(opcode).argument; }
 
+bool needsItsFrame(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::RESUME:
+    case Opcode::LOAD_FAST:
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST:
+    case Opcode::LOAD_NAME:
+    case Opcode::STORE_NAME:
+    case Opcode::DELETE_NAME:
+    case Opcode::MAKE_CELL:
+    case Opcode::COPY_FREE_VARS:
+    case Opcode::LOAD_CLOSURE:
+    case Opcode::LOAD_DEREF:
+    case Opcode::STORE_DEREF:
+    case Opcode::DELETE_DEREF:
+    case Opcode::LOAD_CLASSDEREF:
+    case Opcode::IMPORT_STAR:
+    case Opcode::SETUP_ANNOTATIONS:
+    case Opcode::JUMP:
+    case Opcode::RETURN_VALUE:
+    case Opcode::RETURN_GENERATOR:
+    case Opcode::YIELD_VALUE:
+    case Opcode::SEND:
+    case Opcode::ASYNC_GEN_WRAP:
+    case Opcode::GET_AWAITABLE:
+    case Opcode::GET_AITER:
+    case Opcode::GET_ANEXT:
+    case Opcode::END_ASYNC_FOR:
+    case Opcode::BEFORE_ASYNC_WITH:
+    // They may leave a NULL, which no variable can hold.
+    case Opcode::PUSH_NULL:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+    // They change which exception is being handled.
+    case Opcode::PUSH_EXC_INFO:
+    case Opcode::POP_EXCEPT:
+    case Opcode::CHECK_EG_MATCH:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool isTerminator(Opcode opcode) {
   switch (opcode) {
     case Opcode::JUMP:

@@ -19,6 +19,9 @@ ArgumentKind argumentKind(Opcode opcode);
 
 // True for JUMP, RETURN_VALUE, RAISE_VARARGS, RERAISE: control never reaches the next instruction.
 bool isTerminator(Opcode opcode);
+// It deals with the variables of its frame, or with what the frame is doing, and so means something
+// else in another frame, even with the same stack.
+bool needsItsFrame(Opcode opcode);
 // True for every opcode whose argument is a Label.
 inline bool isJump(Opcode opcode) { return argumentKind(opcode) == ArgumentKind::Label; }
 

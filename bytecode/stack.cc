@@ -4,20 +4,12 @@
 #include "bytecode/code.h"
 
 namespace armature {
+
 namespace {
 
-// How an instruction uses the stack: `before` entries must be there (some may only be looked at),
-// and in their place it leaves `next` entries if control goes on, `jump` if it jumps.
-struct StackUse {
-  int64_t before;
-  int64_t next;
-  int64_t jump;
-
-  StackUse(int64_t before, int64_t next) : StackUse(before, next, next) {}
-  StackUse(int64_t before, int64_t next, int64_t jump) : before(before), next(next), jump(jump) {}
-};
-
 int64_t bitCount(int32_t bits) { return __builtin_popcount(static_cast<uint32_t>(bits)); }
+
+}  // namespace
 
 StackUse stackUse(Opcode opcode, int32_t argument) {
   const int64_t count = argument;
@@ -156,6 +148,8 @@ StackUse stackUse(Opcode opcode, int32_t argument) {
   }
   return {0, 0};  // not reached: the switch is complete
 }
+
+namespace {
 
 // More than CPython's own compiler would ever ask for; keeps all arithmetic far from overflow.
 constexpr int64_t maximumDepth = 1 << 24;

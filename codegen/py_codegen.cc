@@ -1,5 +1,6 @@
 #include "codegen/py_codegen.h"
 
+#include "codegen/native_instruction.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "core/describe.h"
@@ -44,15 +45,15 @@ GeneratedCode PyCodegen::generate() {
       generated.unsupported = "nothing was traced before the break";
       return generated;
     }
-    if (const Code* code = translator_.leavesCleanUp()) {
-      throw UnsupportedReconstruction("generator " + describe(code->qualifiedName) +
-                                      ", suspended inside try or with");
-    }
-
     requireRoots();
     requireEffects();
     requireHeldLocals();
     plan_.finish();
+    auto isKept = [&](GeneratorVariable* generator) { return plan_.find(generator) != nullptr; };
+    if (const Code* code = translator_.leavesCleanUp(isKept)) {
+      throw UnsupportedReconstruction("the end of generator " + describe(code->qualifiedName) +
+                                      ", suspended inside try or with");
+    }
     translator_.graph->finish(plan_.outputs().vec(), isPure);
 
     const EntryPoint& entry = translator_.entry();
@@ -62,8 +63,9 @@ GeneratedCode PyCodegen::generate() {
     for (size_t i = 0; i < entry.stackIsNull.size(); ++i) {
       if (!entry.stackIsNull[i]) addParameter("___stack" + std::to_string(i));
     }
+    if (entry.handlesException()) addParameter("___handled");
     for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
-    if (entry.movesInputs) inputList_ = addParameter("___inputs");
+    if (entry.movesInputs) inputHolder_ = addParameter("___inputs");
 
     // An exception that the graph raises needs some line in its traceback.
     Position position = entry.code->positions[entry.start];
@@ -91,11 +93,7 @@ GeneratedCode PyCodegen::generate() {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
       replayEffects();
       releaseLocals();
-      if (isBreak) {
-        emitBreak();
-      } else {
-        emitResumePlain();
-      }
+      FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain);
     }
     emitGraphHandler();
     generated.canonical = assembler_.finish();

@@ -1,5 +1,5 @@
 // Turns the outcome of a trace into bytecode: inputs, graph call, new objects, side effects, and
-// then the return, or the instruction that Python has to run and the calls of resume functions.
+// then the return, or the code in which the frames go on (frame_code.h).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -12,6 +12,7 @@
 
 #include "bytecode/assembler.h"
 #include "codegen/construction_plan.h"
+#include "codegen/frame_code.h"
 #include "core/ref.h"
 #include "interpreter/instruction_translator.h"
 
@@ -32,14 +33,20 @@ class CodegenEnvironment {
   // The callable of a finished graph. `firstEffect`: its first node that changes anything, null if
   // there is none.
   virtual CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) = 0;
-  // The function that goes on at `entry`, compiled when it is called. Takes the entry's inputs, or
-  // their list, if it moves them.
-  virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) = 0;
+  // A callable of the entry's inputs, whose result generated code returns at once: what the frame
+  // returns that goes on at `entry`, or what the runtime follows to it. `plain`: in plain Python.
+  virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) = 0;
+  // A callable of one argument that calls `function` with it, and returns what the frame returns
+  // that goes on there.
+  virtual Ref<> frameFunction(BorrowedRef<> function) = 0;
+  // A callable `caller(callable, *arguments)` for calls that Python makes; null: they are made as
+  // they are, or an exception is set.
+  virtual Ref<> pythonCalls() = 0;
 };
 
 struct GeneratedCode {
-  // Parameters: the entry's inputs, then one for each capture. Null: `unsupported` says why this
-  // outcome has no code, and the function has to run as it is.
+  // Parameters: the entry's inputs, what else holds them, if it moves them, and the captures. Null:
+  // `unsupported` says why this outcome has no code, and the function has to run as it is.
   Ref<PyCodeObject> code;
   CodePtr canonical;
   std::vector<const Source*> captures;
@@ -58,6 +65,7 @@ class PyCodegen {
   // --- What reconstructors write with (values.cc).
   Assembler& assembler() { return assembler_; }
   InstructionTranslator& translator() { return translator_; }
+  Ref<> pythonCalls() { return environment_.pythonCalls(); }
   // Each leaves one object on the stack.
   void load(const Value& value);
   void loadSource(const Source* source);
@@ -87,26 +95,11 @@ class PyCodegen {
   void replayEffects();
 
   // --- Breaks (breaks.cc).
-  struct StoredFrame {
-    std::vector<int32_t> stack;  // -1: NULL
-    llvm::DenseMap<int32_t, int32_t> locals;
-    // Those of the locals that have to be handed on though nothing reads them: the frame keeps
-    // objects alive that others can see.
-    llvm::DenseSet<int32_t> held;
-  };
   void requireRoots();
   void requireHeldLocals();
   bool keepsAlive(const Value& value) const;
-  void emitBreak();
-  Position breakPosition() const;
-  void emitResumePlain();
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
-  void move(int32_t local);
-  void callResume(const FrameState& frame, StoredFrame stored, int32_t nextPc, int32_t results,
-                  bool plain);
-  void returnThroughCallers(size_t callerCount);
-  bool canRunNatively(const FrameState& frame) const;
 
   const FrameState& innermost() const { return outcome_.frames.back(); }
 
@@ -136,17 +129,7 @@ class PyCodegen {
   // Locals that hold the stack and the live locals of the frames at a break.
   std::vector<StoredFrame> storedFrames_;
   std::vector<int32_t> temporaries_;
-  int32_t inputList_ = -1;  // the parameter that is EntryPoint::movesInputs' list
+  int32_t inputHolder_ = -1;  // the parameter that lets go of the inputs (EntryPoint::movesInputs)
 };
-
-// A function object that runs `entry` in plain Python: takes the entry's inputs (their list, if it
-// moves them), puts the stack and the locals in place, jumps to where the entry starts. Null with
-// an exception set on failure.
-Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals);
-
-// The entry point at which code goes on at `pc` with these entries on its stack (true: NULL) and
-// these locals.
-EntryPoint resumeEntry(const CodePtr& code, int32_t pc, std::vector<bool> stackIsNull,
-                       std::vector<int32_t> locals);
 
 }  // namespace armature

@@ -28,9 +28,9 @@ PyObject* instanceDictFunction() {
 void PyCodegen::loadSource(const Source* source) {
   if (source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell) {
     auto index = static_cast<int32_t>(source->index());
-    size_t stackInputs = inputCount_ - translator_.entry().locals.size();
-    bool isCell = static_cast<size_t>(index) >= stackInputs &&
-                  translator_.entry().localIsCell[index - stackInputs];
+    size_t firstLocal = translator_.entry().firstLocalInput();
+    bool isCell = static_cast<size_t>(index) >= firstLocal &&
+                  translator_.entry().localIsCell[index - firstLocal];
     if (!isCell || source->kind() == SourceKind::LocalCell) {
       assembler_.emit(isCell ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST, index);
       return;

@@ -24,11 +24,13 @@ bool happened = false;
 bool canHappen(Fault fault, FaultSite site) {
   switch (site) {
     case FaultSite::Step:
-      return fault != Fault::OutOfMemory;
+      return fault != Fault::OutOfMemory && fault != Fault::BreakEvery;
     case FaultSite::CheckedResult:
       return fault == Fault::Error || fault == Fault::MemoryError;
     case FaultSite::Allocation:
       return fault == Fault::OutOfMemory;
+    case FaultSite::Instruction:
+      return fault == Fault::BreakEvery;
   }
   return false;
 }
@@ -36,7 +38,13 @@ bool canHappen(Fault fault, FaultSite site) {
 }  // namespace
 
 void pass(FaultSite site) {
-  if (!canHappen(armedFault, site) || sitesPassed++ != armedNumber) return;
+  if (!canHappen(armedFault, site)) return;
+  if (armedFault == Fault::BreakEvery) {
+    if (++sitesPassed % armedNumber != 0) return;
+    happened = true;
+    throw GraphBreak(GraphBreakKind::InjectedFault);
+  }
+  if (sitesPassed++ != armedNumber) return;
   // What is thrown passes sites itself.
   armed = false;
   happened = true;
@@ -44,6 +52,7 @@ void pass(FaultSite site) {
     case Fault::Error:
       throw std::runtime_error("injected fault");
     case Fault::Break:
+    case Fault::BreakEvery:
       throw GraphBreak(GraphBreakKind::InjectedFault);
     case Fault::MemoryError:
       PyErr_NoMemory();

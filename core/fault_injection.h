@@ -14,6 +14,7 @@ enum class Fault : uint8_t {
   Break,        // a GraphBreak
   MemoryError,  // Python's, as CPython sets it where memory runs out
   OutOfMemory,  // std::bad_alloc
+  BreakEvery,   // a GraphBreak, at each number-th site, until it is disarmed
 };
 
 // Where it happens.
@@ -21,6 +22,7 @@ enum class FaultSite : uint8_t {
   Step,           // a step of a stage: Error, Break and MemoryError
   CheckedResult,  // a result of CPython's that is checked: Error and MemoryError
   Allocation,     // memory for an object of C++: OutOfMemory
+  Instruction,    // before an instruction of the program that Python could run instead: BreakEvery
 };
 
 // The `number`-th site from here at which such a fault can be, counted from 0, fails, once.

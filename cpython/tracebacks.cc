@@ -71,4 +71,30 @@ PyObject* makeFrameFunction() {
   return function;
 }
 
+Py_ssize_t offsetOf(BorrowedRef<PyCodeObject> code, int line, int endLine, int column,
+                    int endColumn) {
+  constexpr auto kUnit = static_cast<Py_ssize_t>(sizeof(_Py_CODEUNIT));
+  Py_ssize_t size = Py_SIZE(code.get()) * kUnit;
+  for (Py_ssize_t offset = 0; offset < size; offset += kUnit) {
+    int foundLine, foundColumn, foundEndLine, foundEndColumn;
+    if (PyCode_Addr2Location(code.get(), static_cast<int>(offset), &foundLine, &foundColumn,
+                             &foundEndLine, &foundEndColumn) &&
+        foundLine == line && foundEndLine == endLine && foundColumn == column &&
+        foundEndColumn == endColumn) {
+      return offset;
+    }
+  }
+  return 0;
+}
+
+Ref<> makeTraceback(BorrowedRef<> next, BorrowedRef<PyCodeObject> code, BorrowedRef<> globals,
+                    Py_ssize_t offset, int line) {
+  Ref<> frame = Ref<>::steal(
+      PyObject_CallFunction(makeFrameFunction(), "OOn", code.get(), globals.get(), offset));
+  if (!frame) return nullptr;
+  return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOni",
+                                            next ? next.get() : Py_None, frame.get(), offset,
+                                            line));
+}
+
 }  // namespace armature::cpython

@@ -12,4 +12,14 @@ PyObject* makeFrameFunction();
 // make_frame has made.
 PyObject* setFrameLocalFunction();
 
+
+// The byte offset of the first instruction of the code with this place in the source, which is all
+// that a traceback shows of an instruction; 0 if there is none.
+Py_ssize_t offsetOf(BorrowedRef<PyCodeObject> code, int line, int endLine, int column,
+                    int endColumn);
+// A traceback entry of a new frame that stands at `offset`. `next`: that of the frame which was
+// called, or null. Null with an exception set.
+Ref<> makeTraceback(BorrowedRef<> next, BorrowedRef<PyCodeObject> code, BorrowedRef<> globals,
+                    Py_ssize_t offset, int line);
+
 }  // namespace armature::cpython

@@ -93,7 +93,7 @@ Result<Outcome> Engine::capture(PyObject* compiled, PyObject* arguments, PyObjec
 
 Result<std::vector<Outcome>> Engine::translations(PyObject* compiled) const {
   return attempt<std::vector<Outcome>>([&]() -> Result<std::vector<Outcome>> {
-    std::optional<CodeCache::Family> family = familyOf(compiled);
+    std::optional<CodeCache::Caches> family = familyOf(compiled);
     if (!family) return takeError();
     std::vector<Outcome> outcomes;
     for (const std::shared_ptr<CodeCache>& member : *family)
@@ -114,7 +114,7 @@ void Engine::onTranslation(std::function<void(const Outcome&)> listener) const {
 
 Result<bool> Engine::reset(PyObject* compiled) const {
   return attempt<bool>([&]() -> Result<bool> {
-    std::optional<CodeCache::Family> family = familyOf(compiled);
+    std::optional<CodeCache::Caches> family = familyOf(compiled);
     if (!family) return takeError();
     CodeCache::clear(std::move(*family));
     return true;

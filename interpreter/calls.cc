@@ -191,15 +191,14 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
     throw GraphBreak(GraphBreakKind::Coroutine, printable(function->code->name));
   }
   Frame* caller = frame_;
-  bool callerResumable =
-      caller->callersResumable && caller->code->regionOf[caller->pc] < 0 && !handled_;
   Frame* frame = pushFrame(function->code, function->globals, function);
   if (!bindArguments(function, arguments, *frame)) {
     popFrame();
     return Value();
   }
   frame->pushedByInstruction = arguments.tail;
-  frame->callersResumable = arguments.tail && callerResumable && !function->code->readsOwnFrame;
+  frame->callersResumable =
+      arguments.tail && caller->callersResumable && !function->code->readsOwnFrame;
   if (arguments.tail) return Value::framePushed();
   RecursionGuard guard(*this);
   return run(frame);
@@ -271,7 +270,12 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
 }
 
 bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instruction) {
-  PyObject* object = frame.peek(1).objectOrNull();
+  // What comes from the stack of an entry point is data, and may be anything.
+  auto refuse = [&]() {
+    throw GraphBreak(GraphBreakKind::UnsupportedInstruction, "MAKE_FUNCTION");
+  };
+  PyObject* object = realized(frame.peek(1)).objectOrNull();
+  if (!object || !PyCode_Check(object)) refuse();
   CodePtr code = lift(reinterpret_cast<PyCodeObject*>(object));
   if (!code) {
     raiseFromPython();
@@ -283,7 +287,9 @@ bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instru
     ValueVector cells;
     if (!iterateInto(*this, frame.peek(next++), cells)) return false;
     for (const Value& cell : cells) {
-      function->closure.push_back(requireKind<NewCellVariable>(cell));
+      auto* variable = trackerOf<NewCellVariable>(cell);
+      if (!variable) refuse();
+      function->closure.push_back(variable);
     }
   }
   if (instruction.argument & 0x04) function->annotations = frame.peek(next++);

@@ -8,28 +8,34 @@
 
 namespace armature {
 
-// The inputs of a translation are, in this order, the stack entries that are not null, then the
-// locals listed. A FrameLocalsMapping of a call has one slot for each.
+// The inputs of a translation are, in this order, the stack entries that are not null, the
+// exception that the frame is handling, if it is, and the locals listed. A FrameLocalsMapping of a
+// call has one slot for each.
 struct EntryPoint {
   CodePtr code;
   int32_t start = 0;
   // One for each entry of the stack at `start`, from below: is it the NULL that PUSH_NULL pushes?
   std::vector<bool> stackIsNull;
+  // How many handlers of the frame are at work, one inside the other. (Its callers' are not the
+  // entry's business.)
+  int32_t openHandlers = 0;
   // Locals that are bound (and, inside a function, alive), ascending.
   std::vector<int32_t> locals;
   // For each of `locals`: it holds a cell object.
   std::vector<bool> localIsCell;
-  // Code from here on may let go of an input before its frame ends. Such inputs come in a list,
-  // which nothing but the call holds, and which generated code empties when it has them.
+  // Code from here on may let go of an input before its frame ends. A further argument of generated
+  // code is then what else holds the inputs: called, it lets go of them.
   bool movesInputs = false;
 
+  bool handlesException() const { return openHandlers > 0; }
   bool isFunctionStart() const { return start == 0; }
   size_t inputCount() const {
-    size_t count = locals.size();
+    size_t count = locals.size() + handlesException();
     for (bool isNull : stackIsNull) count += !isNull;
     return count;
   }
-  // What a call passes to generated code before the captures: the inputs, and their list.
+  size_t firstLocalInput() const { return inputCount() - locals.size(); }
+  // What a call passes to generated code before the captures.
   size_t argumentCount() const { return inputCount() + movesInputs; }
   bool operator==(const EntryPoint&) const = default;
 };

@@ -115,18 +115,27 @@ bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& in
   return false;
 }
 
+// What the first handler of the trace puts aside: nothing, in a generator's frame; else what the
+// caller of the traced function handles. Nothing depends on what that is until somebody looks.
+Value InstructionTranslator::handledOutside() {
+  if (runningGenerator_) return Value::none();
+  Ref<> handled = Ref<>::steal(PyErr_GetHandledException());
+  return wrap(sources->handledException(), handled ? handled.get() : Py_None);
+}
+
 bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::PUSH_EXC_INFO: {
       Value exception = frame.pop();
-      frame.push(handled_ ? handled_ : Value::none());
+      if (frame.openHandlers++ == 0) frame.handledBefore = handled_;
+      frame.push(handled_ ? handled_ : handledOutside());
       frame.push(Value(exception));
       handled_ = std::move(exception);
       return true;
     }
     case Opcode::POP_EXCEPT: {
       Value previous = frame.pop();
-      handled_ = previous.is(Py_None) ? Value() : std::move(previous);
+      handled_ = --frame.openHandlers > 0 ? std::move(previous) : frame.handledBefore;
       return true;
     }
     case Opcode::LOAD_ASSERTION_ERROR:
@@ -134,6 +143,7 @@ bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction
       return true;
     default: {  // CHECK_EXC_MATCH
       if (!mayCatch(*this, frame.peek(1))) return false;
+      realizeOperand(frame, 2);
       int matches = exceptionMatches(*this, frame.peek(2), frame.peek(1));
       if (matches < 0) return false;
       frame.peek(1) = Value::boolean(matches);

@@ -39,6 +39,10 @@ struct Frame {
   Frame* outerGenerator = nullptr;
   // What tracebacks show of the frame; null until an exception passes it.
   TracedFrameVariable* traced = nullptr;
+  // How many of its handlers are at work, one inside the other, and the exception that its callers
+  // are handling meanwhile; null if none, or if it is no business of the trace.
+  int32_t openHandlers = 0;
+  Value handledBefore;
 
   Value* locals() { return slots.data(); }
   Value* stack() { return slots.data() + localCount; }
@@ -52,6 +56,13 @@ struct Frame {
   const Instruction& instruction() const { return code->instructions[pc]; }
 };
 
+// What a GeneratorVariable that has not ended holds: a frame before its first instruction behind
+// RETURN_GENERATOR, or behind a YIELD_VALUE.
+class SuspendedGenerator : public SuspendedFrame {
+ public:
+  std::unique_ptr<Frame> frame;
+};
+
 // What codegen needs of a frame at the place where the trace stopped.
 struct FrameState {
   CodePtr code;
@@ -60,6 +71,9 @@ struct FrameState {
   int32_t pc = 0;
   std::vector<Value> locals;
   std::vector<Value> stack;
+  int32_t openHandlers = 0;
+  // The exception that the innermost of them is handling; null if there are none.
+  Value handled;
   // Callers: how many entries of the stack the pending call consumes.
   int32_t operandCount = 0;
 };

@@ -12,15 +12,6 @@
 
 namespace armature {
 
-namespace {
-
-class SuspendedGenerator : public SuspendedFrame {
- public:
-  std::unique_ptr<Frame> frame;
-};
-
-}  // namespace
-
 Value InstructionTranslator::makeGenerator(Frame& frame) {
   auto suspended = std::make_unique<SuspendedGenerator>();
   suspended->frame = std::make_unique<Frame>();
@@ -80,9 +71,10 @@ bool passesHandlers(Translator& translator, const Frame& frame, int32_t pc) {
 
 }  // namespace
 
-const Code* InstructionTranslator::leavesCleanUp() {
-  for (const GeneratorVariable* generator : generators_) {
-    if (generator->state != GeneratorVariable::State::Suspended) continue;
+const Code* InstructionTranslator::leavesCleanUp(
+    llvm::function_ref<bool(GeneratorVariable*)> isKept) {
+  for (GeneratorVariable* generator : generators_) {
+    if (generator->state != GeneratorVariable::State::Suspended || isKept(generator)) continue;
     const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
     if (!passesHandlers(*this, frame, frame.pc - 1)) return frame.code.get();
   }

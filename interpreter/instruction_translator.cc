@@ -1,5 +1,7 @@
 #include "interpreter/instruction_translator.h"
 
+#include <algorithm>
+
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
@@ -62,6 +64,12 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
     frame_->push(wrap(sources->local(index, name), inputs.slots[index]));
     ++index;
   }
+  if (entry_.handlesException()) {
+    static PyObject* const name = staticName("___handled");
+    handled_ = wrap(sources->local(index, Ref<>::create(name)), inputs.slots[index]);
+    frame_->openHandlers = entry_.openHandlers;
+    ++index;
+  }
   for (size_t i = 0; i < entry_.locals.size(); ++i, ++index) {
     PyObject* object = inputs.slots[index];
     if (!object) continue;
@@ -107,6 +115,7 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->generator = nullptr;
   frame->handled = Value();
   frame->traced = nullptr;
+  frame->openHandlers = 0;
   frame_ = frame.release();
   ++frameCount_;
   return frame_;
@@ -139,6 +148,7 @@ void InstructionTranslator::popFrame() {
   frame->slots.clear();
   frame->code.reset();
   frame->handled = Value();
+  frame->handledBefore = Value();
   frame->back = freeFrames_;
   freeFrames_ = frame.release();
 }
@@ -187,9 +197,10 @@ NewCellVariable* InstructionTranslator::runningClassCell() {
 
 void InstructionTranslator::markInstruction(Frame& frame) {
   if (!frame.callersResumable || isPrologue(frame.code->instructions[frame.pc].opcode)) return;
-  bool resumable = frame.code->regionOf[frame.pc] < 0 && !handled_;
-  // The first instruction of a region is marked with a snapshot: a break inside goes back to here.
-  if (resumable || mark_.frame != &frame || !mark_.hasSnapshot) mark(frame, !resumable);
+  mark(frame, false);
+  if (!needsItsFrame(frame.code->instructions[frame.pc].opcode)) {
+    faultSite(FaultSite::Instruction);
+  }
 }
 
 void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
@@ -197,7 +208,8 @@ void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
   trail.cut();
   mark_.frame = &frame;
   mark_.pc = frame.pc;
-  mark_.graphSize = graph->size();
+  mark_.handled = handled_;
+  mark_.openHandlers = frame.openHandlers;
   mark_.hasSnapshot = withSnapshot;
   mark_.operands.clear();
   if (!withSnapshot) return;
@@ -228,11 +240,12 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
 
   trail.rewind();
   setException(Value());
-  handled_ = Value();
+  handled_ = mark_.handled;
   runningGenerator_ = nullptr;
   raisedAgain_ = false;
   while (frame_ != mark_.frame) popFrame();
   frame_->pc = mark_.pc;
+  frame_->openHandlers = mark_.openHandlers;
   if (mark_.hasSnapshot) {
     frame_->slots = std::move(mark_.slots);
     frame_->depth = mark_.depth;
@@ -243,10 +256,15 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     mark_.operands.pop_back();
   }
   outcome.kind = mark_.hasSnapshot ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
+  Value handled = handled_;
   for (Frame* frame = frame_; frame; frame = frame->back) {
-    outcome.frames.insert(outcome.frames.begin(), stateOf(*frame));
-    if (frame->back) outcome.frames.front().operandCount = 0;
+    FrameState& state = outcome.frames.emplace_back(stateOf(*frame));
+    state.openHandlers = frame->openHandlers;
+    if (frame->openHandlers == 0) continue;
+    state.handled = std::move(handled);
+    handled = frame->handledBefore;
   }
+  std::reverse(outcome.frames.begin(), outcome.frames.end());
   // Each caller is in the middle of the call that pushed the next frame.
   Frame* frame = frame_;
   for (size_t i = outcome.frames.size() - 1; i > 0; --i, frame = frame->back) {
@@ -276,7 +294,6 @@ const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) cons
 }
 
 bool InstructionTranslator::errorsAreObserved() const {
-  if (frame_->callersResumable && !handlerOf(*frame_)) return false;
   for (const Frame* frame = frame_; frame; frame = frame->back) {
     const ExceptionRegion* region = handlerOf(*frame);
     if (!region) continue;
@@ -298,16 +315,6 @@ bool InstructionTranslator::anyHandler() const {
     if (!frame->pushedByInstruction) return false;
   }
   return false;
-}
-
-// To raise it again leaves its traceback as it is.
-void InstructionTranslator::noteOrigin(ExceptionVariable& raised, const Frame& frame) {
-  const Instruction& instruction = frame.instruction();
-  bool isAgain = instruction.opcode == Opcode::RERAISE ||
-                 (instruction.opcode == Opcode::RAISE_VARARGS && instruction.argument == 0);
-  if (isAgain && raised.raisedIn == frame.code.get()) return;
-  assignTrailed(trail, raised.raisedIn, static_cast<const Code*>(frame.code.get()));
-  assignTrailed(trail, raised.raisedAt, frame.pc);
 }
 
 void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame) {
@@ -355,7 +362,6 @@ bool InstructionTranslator::unwind(Frame* entry) {
     again = false;
     if (const ExceptionRegion* region = handlerOf(frame)) {
       if (raised) {
-        noteOrigin(*raised, frame);
         settleContext(*this, *raised);
       }
       int32_t lasti = lastInstruction(frame);

@@ -61,11 +61,11 @@ class InstructionTranslator : public Translator {
   Outcome translate();
 
   const EntryPoint& entry() const { return entry_; }
-  // The code of a generator of the trace that stands at a yield inside try or with that
-  // GeneratorExit does not just pass through, if there is one.
+  // The code of a generator of the trace, none of those that are kept, that stands at a yield
+  // inside try or with that GeneratorExit does not just pass through, if there is one.
   // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is
   // no effect of the trace.
-  const Code* leavesCleanUp();
+  const Code* leavesCleanUp(llvm::function_ref<bool(GeneratorVariable*)> isKept);
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
 
@@ -83,16 +83,15 @@ class InstructionTranslator : public Translator {
   ProgramLocation location() const override;
   DictVariable* runningGlobals() override { return frame_->globals; }
   bool errorsAreObserved() const override;
-  size_t graphSizeAtMark() const override { return mark_.graphSize; }
 
  private:
   // Where a break would take the trace back to.
   struct Mark {
     Frame* frame = nullptr;
     int32_t pc = 0;
-    size_t graphSize = 0;
-    // The frame has moved on from the mark into a region where it can't be resumed; this is how
-    // it was.
+    Value handled;
+    int32_t openHandlers = 0;
+    // No instruction of the frame can be resumed, nor can its prologue: this is how it began.
     bool hasSnapshot = false;
     std::vector<Value> slots;
     int32_t depth = 0;
@@ -110,7 +109,6 @@ class InstructionTranslator : public Translator {
   Value run(Frame* entry);
   // Goes to the handler of the pending exception within the frames above and including `entry`;
   // false if there is none: then `entry` and everything above it is gone.
-  void noteOrigin(ExceptionVariable& raised, const Frame& frame);
   // PyTraceBack_Here.
   void addTraceback(ExceptionVariable& raised, Frame& frame);
   bool unwind(Frame* entry);
@@ -155,6 +153,7 @@ class InstructionTranslator : public Translator {
   void requireBuiltinImport(Frame& frame, PyObject* name);
   bool raiseInstruction(Frame& frame, const Instruction& instruction);
   bool exceptionInstruction(Frame& frame, const Instruction& instruction);
+  Value handledOutside();
   bool withInstruction(Frame& frame, const Instruction& instruction);
   bool matchInstruction(Frame& frame, const Instruction& instruction);
   Value makeGenerator(Frame& frame);

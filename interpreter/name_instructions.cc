@@ -201,8 +201,8 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
   }
   requireBuiltinImport(frame, name);
   // Only what is imported already: importing runs module code.
-  PyObject* level = frame.peek(2).objectOrNull();
-  Value fromList = frame.peek(1);
+  PyObject* level = realized(frame.peek(2)).objectOrNull();
+  Value fromList = realized(frame.peek(1));
   PyObject* modules = PyImport_GetModuleDict();
   PyObject* module = heap.item(sources->modulesDict(), modules, name).object;
   bool absolute = level && PyLong_CheckExact(level) && Py_SIZE(level) == 0;

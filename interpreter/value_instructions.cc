@@ -121,7 +121,8 @@ bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& inst
       break;
     }
     case Opcode::BUILD_CONST_KEY_MAP: {
-      PyObject* keys = frame.peek(1).object();
+      PyObject* keys = realized(frame.peek(1)).objectOrNull();
+      if (!keys) throw GraphBreak(GraphBreakKind::UnsupportedInstruction, "BUILD_CONST_KEY_MAP");
       auto* dict = make<DictVariable>();
       for (int32_t i = 0; i < count; ++i) {
         Value key = Value::constant(PyTuple_GET_ITEM(keys, i));

@@ -80,4 +80,44 @@ bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* ar
   return true;
 }
 
+namespace {
+
+// No parameters but plain ones: a call with one positional argument for each fits.
+bool hasOnlyPositional(const Code& code) {
+  return code.keywordOnlyCount == 0 && !code.hasVarPositional() && !code.hasVarKeyword();
+}
+
+}  // namespace
+
+bool bindCall(BorrowedRef<> function, const EntryPoint& entry, PyObject* const* arguments,
+              size_t positionalCount, PyObject* keywordNames, PyObject** slots,
+              BindingTemporaries& temporaries) {
+  size_t bound = entry.code->boundCount();
+  if (hasOnlyPositional(*entry.code) && !keywordNames && positionalCount == bound) {
+    std::copy_n(arguments, bound, slots);
+  } else if (!bindArguments(*entry.code, function, arguments, positionalCount, keywordNames, slots,
+                            temporaries)) {
+    return false;
+  }
+  if (PyObject* closure = cpython::read(function, cpython::FunctionField::Closure)) {
+    for (size_t i = bound; i < entry.locals.size(); ++i) {
+      slots[i] = PyTuple_GET_ITEM(closure, i - bound);
+    }
+  }
+  return true;
+}
+
+EntryPoint functionEntry(CodePtr code) {
+  EntryPoint entry;
+  int32_t bound = code->boundCount();
+  for (int32_t i = 0; i < static_cast<int32_t>(code->locals.size()); ++i) {
+    bool isFree = code->locals[i].kind == LocalKind::Free;
+    if (i >= bound && !isFree) continue;
+    entry.locals.push_back(i);
+    entry.localIsCell.push_back(isFree);
+  }
+  entry.code = std::move(code);
+  return entry;
+}
+
 }  // namespace armature

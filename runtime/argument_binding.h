@@ -5,6 +5,7 @@
 
 #include "bytecode/code.h"
 #include "core/ref.h"
+#include "interpreter/entry_point.h"
 
 namespace armature {
 
@@ -23,5 +24,14 @@ struct BindingTemporaries {
 bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* arguments,
                    size_t positionalCount, PyObject* keywordNames, PyObject** slots,
                    BindingTemporaries& temporaries);
+
+// The inputs of a function from its start: the parameters, then the cells of its closure.
+EntryPoint functionEntry(CodePtr code);
+
+// The inputs of a call of a function with that entry: `slots` has one for each. False as
+// bindArguments.
+bool bindCall(BorrowedRef<> function, const EntryPoint& entry, PyObject* const* arguments,
+              size_t positionalCount, PyObject* keywordNames, PyObject** slots,
+              BindingTemporaries& temporaries);
 
 }  // namespace armature

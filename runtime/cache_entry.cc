@@ -5,11 +5,6 @@
 
 namespace armature {
 
-namespace {
-
-// The collector does not see through code objects. Where nobody but the entry holds the function,
-// and nobody but the function its code, the code's constants (resume functions among them) belong
-// to the entry.
 int traverseFunction(BorrowedRef<> function, visitproc visit, void* arg) {
   Py_VISIT(function.get());
   if (!function || Py_REFCNT(function.get()) != 1) return 0;
@@ -17,8 +12,6 @@ int traverseFunction(BorrowedRef<> function, visitproc visit, void* arg) {
   if (Py_REFCNT(code) == 1) Py_VISIT(reinterpret_cast<PyCodeObject*>(code)->co_consts);
   return 0;
 }
-
-}  // namespace
 
 int CacheEntry::traverse(visitproc visit, void* arg) const {
   if (int stop = traverseFunction(function, visit, arg)) return stop;

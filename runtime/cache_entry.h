@@ -10,6 +10,11 @@
 
 namespace armature {
 
+// Visits a function of generated code. The collector does not see through code objects: where
+// nobody but the caller holds the function, and nobody but the function its code, the code's
+// constants (resume functions among them) belong to the caller, too.
+int traverseFunction(BorrowedRef<> function, visitproc visit, void* arg);
+
 struct CacheEntry {
   std::unique_ptr<CheckFunctionManager> guards;
   // Takes the inputs and the captures; null: run the function as it is.

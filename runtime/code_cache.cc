@@ -11,6 +11,7 @@
 #include "runtime/failure.h"
 #include "runtime/input_guards.h"
 #include "runtime/libraries.h"
+#include "runtime/python_calls.h"
 #include "runtime/thread_state.h"
 
 namespace armature {
@@ -143,26 +144,30 @@ void CodeCache::destroyInvalid() {
   destroy(std::move(invalid));
 }
 
-void CodeCache::clear(Family family) {
+void CodeCache::clear(Caches caches) {
   std::vector<Entries> taken;
-  taken.reserve(family.size());
-  for (const std::shared_ptr<CodeCache>& cache : family) {
+  taken.reserve(caches.size());
+  for (const std::shared_ptr<CodeCache>& cache : caches) {
     taken.push_back(cache->takeEntries());
     cache->profile_.clear();
     cache->givenUp_ = false;
   }
-  for (size_t i = 0; i < family.size(); ++i) family[i]->destroy(std::move(taken[i]));
+  for (const std::shared_ptr<CodeCache>& cache : caches) {
+    forgetFunctions(Ref<>(cache->family_->pythonCalls));
+  }
+  for (size_t i = 0; i < caches.size(); ++i) caches[i]->destroy(std::move(taken[i]));
 }
 
-void CodeCache::dropFamily(const std::shared_ptr<CodeCache>& member) {
-  Family family = std::exchange(*member->family_, {});
+void CodeCache::dropFamily(Family& dropped) {
+  Family family = std::exchange(dropped, {});
+  forgetFunctions(family.pythonCalls);
   std::vector<Entries> taken;
-  taken.reserve(family.size());
-  for (const std::shared_ptr<CodeCache>& cache : family) {
+  taken.reserve(family.caches.size());
+  for (const std::shared_ptr<CodeCache>& cache : family.caches) {
     taken.push_back(cache->takeEntries());
     cache->givenUp_ = true;
   }
-  for (size_t i = 0; i < family.size(); ++i) family[i]->destroy(std::move(taken[i]));
+  for (size_t i = 0; i < taken.size(); ++i) family.caches[i]->destroy(std::move(taken[i]));
 }
 
 // --- Compiling.
@@ -203,6 +208,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
   InstructionTranslator translator(entry_, globals_, inputs);
   translator.useProfile(profile_);
+  translator.graphGoesOn = !settings_->backend;
   startGlobalState(translator);
   Outcome outcome;
   try {

@@ -19,9 +19,13 @@ class RuntimeEnvironment;
 
 class CodeCache {
  public:
-  using Family = std::vector<std::shared_ptr<CodeCache>>;
+  using Caches = std::vector<std::shared_ptr<CodeCache>>;
+  // What belongs to one compiled function.
+  struct Family {
+    Caches caches;      // of all entry points
+    Ref<> pythonCalls;  // see python_calls.h; null until it is needed
+  };
 
-  // `family` holds the caches of all entry points that belong to one compiled function.
   CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
             std::shared_ptr<Family> family);
   ~CodeCache();
@@ -46,7 +50,6 @@ class CodeCache {
   const bool* inputIsCell() const { return inputIsCell_.get(); }
   BorrowedRef<> globals() const { return globals_; }
   const std::shared_ptr<const Settings>& settings() const { return settings_; }
-  const Family& family() const { return *family_; }
   // Whether the guards of any entry hold for these inputs.
   bool accepts(const FrameLocalsMapping& inputs);
   // Shows the entry whose guards hold for these inputs; false if there is none.
@@ -66,10 +69,10 @@ class CodeCache {
 
   // Drops all entries of all caches of the family, and what is known of failures. Any of them may
   // be running; what the entries held may run code when it dies, which may come back here.
-  static void clear(Family family);
+  static void clear(Caches caches);
   // Breaks the cycle between the caches of a family, for the end of the compiled function. What
   // still runs compiles nothing more.
-  static void dropFamily(const std::shared_ptr<CodeCache>& member);
+  static void dropFamily(Family& dropped);
 
  private:
   using Entries = std::vector<std::unique_ptr<CacheEntry>>;

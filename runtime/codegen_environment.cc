@@ -3,7 +3,8 @@
 #include <chrono>
 
 #include "core/fault_injection.h"
-#include "runtime/compiled_function.h"
+#include "runtime/python_calls.h"
+#include "runtime/resumption.h"
 
 namespace armature {
 
@@ -55,16 +56,25 @@ Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
   return compiled;
 }
 
-Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) {
+Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals,
+                                         bool plain) {
   faultSite();
-  for (const std::shared_ptr<CodeCache>& cache : *family_) {
+  if (plain) return makePlainResumeFunction(entry, globals, pythonCalls());
+  for (const std::shared_ptr<CodeCache>& cache : family_->caches) {
     if (cache->entry() == entry && cache->globals().get() == globals.get()) {
-      return makeResumeFunction(cache);
+      return makeResumeFunction(cache, pythonCalls());
     }
   }
-  family_->push_back(
+  family_->caches.push_back(
       std::make_shared<CodeCache>(entry, Ref<>::create(globals), settings_, family_));
-  return makeResumeFunction(family_->back());
+  return makeResumeFunction(family_->caches.back(), pythonCalls());
 }
+
+Ref<> RuntimeEnvironment::frameFunction(BorrowedRef<> function) {
+  faultSite();
+  return makeFrameFunction(function);
+}
+
+Ref<> RuntimeEnvironment::pythonCalls() { return pythonCallsOf(settings_, family_); }
 
 }  // namespace armature

@@ -5,20 +5,20 @@
 #include <vector>
 
 #include "codegen/py_codegen.h"
-#include "runtime/settings.h"
+#include "runtime/code_cache.h"
 
 namespace armature {
-
-class CodeCache;
 
 class RuntimeEnvironment : public CodegenEnvironment {
  public:
   RuntimeEnvironment(std::shared_ptr<const Settings> settings,
-                     std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family)
+                     std::shared_ptr<CodeCache::Family> family)
       : settings_(std::move(settings)), family_(std::move(family)) {}
 
   CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) override;
-  Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) override;
+  Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
+  Ref<> frameFunction(BorrowedRef<> function) override;
+  Ref<> pythonCalls() override;
 
   // How long the backend took.
   double backendSeconds() const { return seconds_; }
@@ -29,7 +29,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
   Ref<> callBackend(const Graph& graph);
 
   std::shared_ptr<const Settings> settings_;
-  std::shared_ptr<std::vector<std::shared_ptr<CodeCache>>> family_;
+  std::shared_ptr<CodeCache::Family> family_;
   double seconds_ = 0;
   bool backendRaised_ = false;
 };

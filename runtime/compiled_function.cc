@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <utility>
 
-#include "codegen/graph_failure.h"
 #include "core/constant.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/compiled_callable.h"
 #include "runtime/failure.h"
+#include "runtime/python_calls.h"
+#include "runtime/resumption.h"
 #include "runtime/thread_state.h"
 
 namespace armature {
@@ -20,15 +21,15 @@ namespace {
 
 using cpython::FunctionField;
 
-// The part of a CompiledFunction or ResumeFunction that is no Python object.
+// The part of a CompiledFunction that is no Python object.
 struct CompiledState {
-  std::shared_ptr<const Settings> settings;  // null in a ResumeFunction: the cache has them
-  std::shared_ptr<CodeCache> cache;          // null: the function is not one that can be traced
-  Ref<> code;                                // that the cache is for
+  std::shared_ptr<const Settings> settings;
+  std::shared_ptr<CodeCache::Family> family;  // never null
+  std::shared_ptr<CodeCache> cache;           // null: the function is not one that can be traced
+  Ref<> code;                                 // that both are for
 };
 
-// All three callables. `function` is the user's, or for a resume function the one that goes on in
-// plain Python (made when first needed).
+// Both callables; `function` is the user's.
 struct CompiledObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
@@ -40,83 +41,6 @@ struct CompiledObject {
 
 CompiledObject* compiled(PyObject* object) { return reinterpret_cast<CompiledObject*>(object); }
 
-// A call's inputs and captures stand side by side: they are the generated function's arguments.
-constexpr size_t kInlineSlots = 24;
-
-// Runs the cache over bound inputs. `slots` has the entry's arguments; `plain` runs the function as
-// it is.
-template <class Plain>
-PyObject* runCached(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& slots, Plain plain) {
-  size_t count = slots.size();
-  size_t inputCount = count - cache.entry().movesInputs;
-  for (;;) {
-    slots.resize(count + cache.captureCapacity() + 1);
-    FrameLocalsMapping inputs{slots.data(), cache.inputIsCell(), inputCount};
-    Ref<> function;
-    size_t captureCount = 0;
-    switch (cache.find(inputs, slots.data() + count, function, captureCount)) {
-      case CodeCache::Action::Run: {
-        // An input list may be empty when this returns; not so if it returns the marker, since the
-        // graph is called first.
-        PyObject* result =
-            PyObject_Vectorcall(function.get(), slots.data(), count + captureCount, nullptr);
-        // The marker, made on its first use, cannot be made while an exception is set.
-        if (!result || result != graphFailure()) return result;
-        Py_DECREF(result);
-        if (std::unique_ptr<GraphFailure> failure = takeGraphFailure()) {
-          return cache.goOn(inputs, *failure);
-        }
-        return plain();
-      }
-      case CodeCache::Action::Plain:
-        return plain();
-      case CodeCache::Action::Error:
-        return nullptr;
-      case CodeCache::Action::Compiled:
-        continue;
-    }
-  }
-}
-
-// No parameters but plain ones: a call with one positional argument for each fits.
-bool hasOnlyPositional(const Code& code) {
-  return code.keywordOnlyCount == 0 && !code.hasVarPositional() && !code.hasVarKeyword();
-}
-
-// The inputs of a call: `slots` has one for each. False if the arguments do not fit, as
-// bindArguments says.
-bool bindCall(BorrowedRef<> function, const EntryPoint& entry, PyObject* const* arguments,
-              size_t positionalCount, PyObject* keywordNames, PyObject** slots,
-              BindingTemporaries& temporaries) {
-  size_t bound = entry.code->boundCount();
-  if (hasOnlyPositional(*entry.code) && !keywordNames && positionalCount == bound) {
-    std::copy_n(arguments, bound, slots);
-  } else if (!bindArguments(*entry.code, function, arguments, positionalCount, keywordNames, slots,
-                            temporaries)) {
-    return false;
-  }
-  if (PyObject* closure = cpython::read(function, FunctionField::Closure)) {
-    for (size_t i = bound; i < entry.locals.size(); ++i) {
-      slots[i] = PyTuple_GET_ITEM(closure, i - bound);
-    }
-  }
-  return true;
-}
-
-// The inputs of a function from its start: the parameters, then the cells of its closure.
-EntryPoint functionEntry(CodePtr code) {
-  EntryPoint entry;
-  int32_t bound = code->boundCount();
-  for (int32_t i = 0; i < static_cast<int32_t>(code->locals.size()); ++i) {
-    bool isFree = code->locals[i].kind == LocalKind::Free;
-    if (i >= bound && !isFree) continue;
-    entry.locals.push_back(i);
-    entry.localIsCell.push_back(isFree);
-  }
-  entry.code = std::move(code);
-  return entry;
-}
-
 bool hasItsCode(const CompiledObject* object) {
   return cpython::read(object->function, FunctionField::Code) == object->state->code.get();
 }
@@ -127,18 +51,18 @@ bool takeCode(CompiledObject* object) {
   BorrowedRef<> function = object->function;
   CompiledState& state = *object->state;
   Ref<> code = Ref<>::create(cpython::read(function, FunctionField::Code));
+  auto family = std::make_shared<CodeCache::Family>();
   std::shared_ptr<CodeCache> cache;
   try {
     CodePtr canonical = lift(reinterpret_cast<PyCodeObject*>(code.get()));
     if (!canonical) throw PendingPythonException();
     // Code that the program has put together may load anything.
     if (!canonical->isGenerator() && isConstant(code)) {
-      auto family = std::make_shared<CodeCache::Family>();
-      family->reserve(1);
+      family->caches.reserve(1);
       cache = std::make_shared<CodeCache>(
           functionEntry(std::move(canonical)),
           Ref<>::create(cpython::read(function, FunctionField::Globals)), state.settings, family);
-      family->push_back(cache);
+      family->caches.push_back(cache);
     }
   } catch (...) {
     std::string message;
@@ -150,7 +74,8 @@ bool takeCode(CompiledObject* object) {
   }
   std::swap(state.cache, cache);
   std::swap(state.code, code);
-  if (cache) CodeCache::dropFamily(cache);
+  std::swap(state.family, family);
+  if (family) CodeCache::dropFamily(*family);
   return true;
 }
 
@@ -160,11 +85,16 @@ PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size
   auto plain = [&] {
     return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
   };
+  if (!hasStackLeft()) return nullptr;
   if (runsPlain() || isWatched(*object->state->settings->engine)) return plain();
   if (!hasItsCode(object) && !takeCode(object)) return nullptr;
   // The cache must outlive the call, even if the call resets it.
   std::shared_ptr<CodeCache> cache = object->state->cache;
-  if (!cache) return plain();
+  Ref<> function = Ref<>::create(object->function);
+  Ref<> calls = pythonCallsOf(object->state->settings, object->state->family);
+  if (!calls) return nullptr;
+  auto rewritten = [&] { return callRewritten(function, calls, arguments, flags, keywordNames); };
+  if (!cache) return rewritten();
   const EntryPoint& entry = cache->entry();
   size_t inputCount = entry.locals.size();
   llvm::SmallVector<PyObject*, kInlineSlots> slots(inputCount);
@@ -173,40 +103,7 @@ PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size
                 slots.data(), temporaries)) {
     return PyErr_Occurred() ? nullptr : plain();
   }
-  return runCached(*cache, slots, plain);
-}
-
-PyObject* callResumeUnguarded(PyObject* self, PyObject* const* arguments, size_t flags,
-                              PyObject* keywordNames) {
-  CompiledObject* object = compiled(self);
-  std::shared_ptr<CodeCache> cache = object->state->cache;
-  const EntryPoint& entry = cache->entry();
-  size_t inputCount = entry.inputCount();
-  size_t parameters = entry.movesInputs ? 1 : inputCount;
-  if (keywordNames || PyVectorcall_NARGS(flags) != static_cast<Py_ssize_t>(parameters)) {
-    PyErr_Format(PyExc_TypeError, "this resume function takes exactly %zu positional arguments",
-                 parameters);
-    return nullptr;
-  }
-  PyObject* list = entry.movesInputs ? arguments[0] : nullptr;
-  if (list &&
-      (!PyList_CheckExact(list) || PyList_GET_SIZE(list) != static_cast<Py_ssize_t>(inputCount))) {
-    PyErr_Format(PyExc_TypeError, "this resume function takes a list of exactly %zu inputs",
-                 inputCount);
-    return nullptr;
-  }
-  auto plain = [&]() -> PyObject* {
-    if (!object->function) {
-      object->function = plainFunction(cache->entry(), cache->globals()).release();
-      if (!object->function) return nullptr;
-    }
-    return PyObject_Vectorcall(object->function, arguments, parameters, nullptr);
-  };
-  if (runsPlain() || isWatched(*cache->settings()->engine)) return plain();
-  PyObject* const* inputs = list ? PySequence_Fast_ITEMS(list) : arguments;
-  llvm::SmallVector<PyObject*, kInlineSlots> slots(inputs, inputs + inputCount);
-  if (list) slots.push_back(list);
-  return runCached(*cache, slots, plain);
+  return runFrame(*cache, slots, rewritten);
 }
 
 // A vectorcallfunc out of which no C++ exception comes.
@@ -217,7 +114,6 @@ PyObject* guarded(PyObject* self, PyObject* const* arguments, size_t flags,
 }
 
 constexpr vectorcallfunc callCompiled = guarded<callCompiledUnguarded>;
-constexpr vectorcallfunc callResume = guarded<callResumeUnguarded>;
 
 PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {
@@ -332,8 +228,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   // What the caches of a function hold is the function's; its resume functions only borrow it.
   if (Py_TYPE(self) != &CompiledFunctionType || !object->state) return 0;
   Py_VISIT(object->state->settings->backend.get());
-  if (!object->state->cache) return 0;
-  for (const std::shared_ptr<CodeCache>& cache : object->state->cache->family()) {
+  if (!object->state->family) return 0;
+  for (const std::shared_ptr<CodeCache>& cache : object->state->family->caches) {
     if (int stop = cache->traverse(visit, arg)) return stop;
   }
   return 0;
@@ -345,8 +241,8 @@ int clearReferences(PyObject* self) {
   CompiledObject* object = compiled(self);
   Py_CLEAR(object->dict);
   Py_CLEAR(object->settings);
-  if (Py_TYPE(self) == &CompiledFunctionType && object->state && object->state->cache) {
-    CodeCache::clear(object->state->cache->family());
+  if (Py_TYPE(self) == &CompiledFunctionType && object->state && object->state->family) {
+    CodeCache::clear(object->state->family->caches);
   }
   return 0;
 }
@@ -357,8 +253,8 @@ void deallocate(PyObject* self) {
   if (object->weakReferences) PyObject_ClearWeakRefs(self);
   std::unique_ptr<CompiledState> state(std::exchange(object->state, nullptr));
   // A function's family of caches refers to itself; the function's end is theirs.
-  if (state && state->cache && Py_TYPE(self) == &CompiledFunctionType) {
-    CodeCache::dropFamily(state->cache);
+  if (state && state->family && Py_TYPE(self) == &CompiledFunctionType) {
+    CodeCache::dropFamily(*state->family);
   }
   state.reset();
   Py_CLEAR(object->dict);
@@ -377,12 +273,7 @@ PyObject* represent(PyObject* self) {
   if (Py_TYPE(self) == &CompiledFunctionType) {
     return PyUnicode_FromFormat("<compiled %R>", object->function);
   }
-  if (Py_TYPE(self) == &DisabledFunctionType) {
-    return PyUnicode_FromFormat("<disabled %R>", object->function);
-  }
-  const EntryPoint& entry = object->state->cache->entry();
-  return PyUnicode_FromFormat("<resume function of %U at instruction %d>",
-                              entry.code->qualifiedName.get(), entry.start);
+  return PyUnicode_FromFormat("<disabled %R>", object->function);
 }
 
 PyMemberDef members[] = {
@@ -463,35 +354,17 @@ PyTypeObject DisabledFunctionType = [] {
   return type;
 }();
 
-PyTypeObject ResumeFunctionType = [] {
-  PyTypeObject type =
-      typeOfObjects("armature._C.ResumeFunction", "What goes on after a graph break.");
-  type.tp_flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
-  return type;
-}();
-
 Ref<> makeCompiledFunction(BorrowedRef<> function, std::shared_ptr<const Settings> settings) {
   return makeCompiled(&CompiledFunctionType, function, std::move(settings), Py_None);
 }
 
-Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache) {
-  auto self = Ref<>::steal(ResumeFunctionType.tp_alloc(&ResumeFunctionType, 0));
-  if (!self) return self;
-  CompiledObject* object = compiled(self.get());
-  object->vectorcall = callResume;
-  object->state = new CompiledState;
-  object->state->cache = std::move(cache);
-  return self;
-}
-
-std::optional<CodeCache::Family> familyOf(PyObject* object) {
-  CodeCache::Family family;
+std::optional<CodeCache::Caches> familyOf(PyObject* object) {
+  CodeCache::Caches family;
   auto add = [&](PyObject* function) {
-    if (const std::shared_ptr<CodeCache>& cache = compiled(function)->state->cache) {
-      family.insert(family.end(), cache->family().begin(), cache->family().end());
-    }
+    const CodeCache::Caches& caches = compiled(function)->state->family->caches;
+    family.insert(family.end(), caches.begin(), caches.end());
   };
-  if (Py_TYPE(object) == &CompiledFunctionType || Py_TYPE(object) == &ResumeFunctionType) {
+  if (Py_TYPE(object) == &CompiledFunctionType) {
     add(object);
   } else if (Py_TYPE(object) == &CompiledCallableType) {
     PyObject *function, *call;
@@ -575,7 +448,9 @@ int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
 
 int addCompiledFunctionTypes(PyObject* module) {
-  if (PyType_Ready(&ResumeFunctionType) < 0 || addCompiledCallableType(module) < 0) return -1;
+  if (readyResumptionTypes() < 0 || readyPythonCallsType() < 0 ||
+      addCompiledCallableType(module) < 0)
+    return -1;
   return PyModule_AddType(module, &CompiledFunctionType) < 0 ||
                  PyModule_AddType(module, &DisabledFunctionType) < 0
              ? -1

@@ -18,18 +18,13 @@ extern PyTypeObject CompiledFunctionType;
 // armature._C.DisabledFunction(callable): the callable as it is, and compiled functions inside it
 // too.
 extern PyTypeObject DisabledFunctionType;
-// What goes on after a graph break; made by codegen.
-extern PyTypeObject ResumeFunctionType;
 
 // What armature._C.CompiledFunction() makes, for an engine of its own. Null with an exception set.
 Ref<> makeCompiledFunction(BorrowedRef<> function, std::shared_ptr<const Settings> settings);
 
-// A new callable over a cache whose entry point lies inside a function. Null with an exception set.
-Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache);
-
-// The caches of a CompiledFunction or ResumeFunction, or of all that a CompiledCallable has called:
+// The caches of a CompiledFunction, or of all that a CompiledCallable has called:
 // none if their code cannot be traced. Nothing (TypeError set) for anything else.
-std::optional<CodeCache::Family> familyOf(PyObject* object);
+std::optional<CodeCache::Caches> familyOf(PyObject* object);
 
 // Whether a call with these arguments would run a translation that exists: 1, 0, or -1 with an
 // exception set.

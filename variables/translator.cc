@@ -472,17 +472,17 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 
 // Whether a handler of the program runs must be known now. What the operation does on the shapes at
 // hand was heard when it was evaluated; so everything about the inputs is guarded. Where it may
-// fail on data, the failing graph has to leave the handler to Python: that runs the region from its
-// start (codegen/graph_failure.h), if the graph has changed nothing since.
+// fail on data, the failing graph has to leave the handler to Python (codegen/graph_failure.h): by
+// going on where it failed, or by running all of it again, if it has changed nothing.
 void Translator::checkBeforeHandler(const Library& library, Node* node) {
   if (library.mayFailOnData(*node)) {
-    bool changes = library.eager();  // NumPy's operations may warn, too.
-    for (size_t i = graphSizeAtMark(); i < graph->size() && !changes; ++i) {
+    bool breaks = library.eager();  // NumPy's operations may warn, too.
+    for (size_t i = 0; i < graph->size() && !breaks && !graphGoesOn; ++i) {
       const Node& earlier = *graph->nodes()[i];
       bool isInput = earlier.operation == NodeOperation::Placeholder;
-      changes = !isInput && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;
+      breaks = !isInput && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;
     }
-    if (changes) throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
+    if (breaks) throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {

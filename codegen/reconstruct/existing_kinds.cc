@@ -1,5 +1,4 @@
-// Kinds whose objects existed before the trace, so that they are loaded from where they are; and
-// suspended frames, for which there is no bytecode.
+// Kinds whose objects existed before the trace, so that they are loaded from where they are.
 #include "codegen/reconstruct/reconstructor.h"
 
 namespace armature {
@@ -10,7 +9,6 @@ using LazyReconstructor = Reconstructor;
 using UserClassReconstructor = Reconstructor;
 using PropertyReconstructor = Reconstructor;
 using OpaqueReconstructor = Reconstructor;
-using GeneratorReconstructor = Reconstructor;
 
 }  // namespace
 
@@ -18,6 +16,5 @@ ARMATURE_RECONSTRUCTOR(Lazy)
 ARMATURE_RECONSTRUCTOR(UserClass)
 ARMATURE_RECONSTRUCTOR(Property)
 ARMATURE_RECONSTRUCTOR(Opaque)
-ARMATURE_RECONSTRUCTOR(Generator)
 
 }  // namespace armature

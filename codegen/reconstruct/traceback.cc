@@ -3,7 +3,6 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
-#include "core/checked.h"
 #include "core/text.h"
 #include "cpython/tracebacks.h"
 #include "variables/protocol/object_protocol.h"
@@ -12,21 +11,9 @@ namespace armature {
 
 namespace {
 
-// The place of an instruction in the code object it was lifted from: that of the first one with its
-// position, which is all that a traceback shows of it.
-Py_ssize_t originalOffset(PyCodeObject* code, const Position& wanted) {
-  Py_ssize_t size = PyObject_Length(checked(PyCode_GetCode(code)).get());
-  for (Py_ssize_t offset = 0; offset < size;
-       offset += static_cast<Py_ssize_t>(sizeof(_Py_CODEUNIT))) {
-    Position position;
-    int line, column, endLine, endColumn;
-    if (!PyCode_Addr2Location(code, static_cast<int>(offset), &line, &column, &endLine,
-                              &endColumn)) {
-      continue;
-    }
-    if (Position{line, endLine, column, endColumn} == wanted) return offset;
-  }
-  return 0;
+Py_ssize_t originalOffset(PyCodeObject* code, const Position& position) {
+  return cpython::offsetOf(code, position.line, position.endLine, position.column,
+                           position.endColumn);
 }
 
 // Made first: its locals may hold the traceback that shows it.

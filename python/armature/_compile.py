@@ -82,8 +82,8 @@ def compile(
     fn: a Python function, a method, a torch.nn.Module, a functools.partial, an object with a
         ``__call__``, or a builtin. For a module or another object, the result stands for it: it has
         its attributes, its operators and its class as far as ``isinstance`` goes, and calls of it
-        are captured; inside them, ``self`` is the object itself. Generator and coroutine functions
-        are returned as they are: they run as plain Python.
+        are captured; inside them, ``self`` is the object itself. The bodies of generator and
+        coroutine functions run as plain Python, and what they call is captured.
     fullgraph: raise Unsupported where the graph would break, instead of going on in Python.
     dynamic: None or False: compile for the shapes that come. True is not supported yet.
     backend: "eager" runs the operations one by one; any other name that
@@ -141,7 +141,6 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
             if settings.fullgraph:
                 raise Unsupported(reason)
             log("graph_breaks", format_break(reason))
-            return fn
     backend = backends.resolve(settings.backend, settings.mode, settings.options)
     compiled = _C.CompiledFunction(
         fn, backend, settings.fullgraph, config.recompile_limit, settings

@@ -35,7 +35,7 @@ PyObject* graphBreakKinds(PyObject*, PyObject*) {
 template <class Append>
 PyObject* listOverFamily(PyObject* function, Append append) {
   return forPython([&]() -> PyObject* {
-    std::optional<CodeCache::Family> family = familyOf(function);
+    std::optional<CodeCache::Caches> family = familyOf(function);
     if (!family) return nullptr;
     Ref<> result = Ref<>::steal(PyList_New(0));
     if (!result) return nullptr;
@@ -72,7 +72,7 @@ PyObject* internalErrors(PyObject*, PyObject* function) {
 }
 
 PyObject* reset(PyObject*, PyObject* function) {
-  std::optional<CodeCache::Family> family = familyOf(function);
+  std::optional<CodeCache::Caches> family = familyOf(function);
   if (!family) return nullptr;
   CodeCache::clear(std::move(*family));
   Py_RETURN_NONE;
@@ -127,12 +127,17 @@ PyObject* injectFault(PyObject*, PyObject* arguments) {
       {"break", Fault::Break},
       {"MemoryError", Fault::MemoryError},
       {"out of memory", Fault::OutOfMemory},
+      {"break every", Fault::BreakEvery},
   };
   const char* name;
   unsigned long long number;
   if (!PyArg_ParseTuple(arguments, "sK:inject_fault", &name, &number)) return nullptr;
   for (const auto& [faultName, fault] : kFaults) {
     if (std::strcmp(name, faultName) != 0) continue;
+    if (fault == Fault::BreakEvery && number == 0) {
+      PyErr_SetString(PyExc_ValueError, "breaks come at every first instruction or less often");
+      return nullptr;
+    }
     armFault(fault, number);
     Py_RETURN_NONE;
   }

@@ -1,5 +1,6 @@
 #include "tests/codegen/generated_code.h"
 
+#include "codegen/plain_function.h"
 #include "guards/check_function_manager.h"
 
 namespace armature {
@@ -29,7 +30,30 @@ std::string stateOf(const Trace& trace) {
   return text;
 }
 
+// The self is the function, and whether it takes the holder of its inputs.
+PyObject* callPlain(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  std::vector<PyObject*> all(arguments, arguments + count);
+  if (PyTuple_GET_ITEM(self, 1) == Py_True) {
+    all.push_back(reinterpret_cast<PyObject*>(&PyBaseObject_Type));  // as good as any callable
+  }
+  return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), all.data(), all.size(), nullptr);
+}
+
+PyMethodDef plainMethod = {"plain",
+                           reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(callPlain)),
+                           METH_FASTCALL, nullptr};
+
 }  // namespace
+
+Ref<> PlainEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool) {
+  resumed.push_back(entry);
+  PlainCode plain = plainCode(entry, nullptr);
+  Ref<> function = plain.code ? plainFunction(plain, globals, nullptr) : nullptr;
+  if (!function) return nullptr;
+  Ref<> self =
+      Ref<>::steal(PyTuple_Pack(2, function.get(), entry.movesInputs ? Py_True : Py_False));
+  return self ? Ref<>::steal(PyCFunction_New(&plainMethod, self.get())) : nullptr;
+}
 
 GeneratedFunction::GeneratedFunction(const std::string& program) : trace_(program) {
   generated_ = PyCodegen(trace_.translator(), trace_.outcome(), environment_).generate();

@@ -15,10 +15,9 @@ class PlainEnvironment : public CodegenEnvironment {
   CompiledGraph compileGraph(const Graph& graph, const Node*) override {
     return {toFunction(graph), true};
   }
-  Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals) override {
-    resumed.push_back(entry);
-    return plainFunction(entry, globals);
-  }
+  Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
+  Ref<> frameFunction(BorrowedRef<> function) override { return Ref<>::create(function); }
+  Ref<> pythonCalls() override { return nullptr; }
 
   // In the order in which codegen asked for them.
   std::vector<EntryPoint> resumed;

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "codegen/plain_function.h"
 #include "tests/codegen/generated_code.h"
 
 namespace armature {
@@ -318,13 +319,19 @@ def f(n):
 arguments = (4,)
 )");
   ASSERT_EQ(generated.resumed().size(), 1u);
-  Ref<> function = plainFunction(generated.resumed()[0], generated.trace().globals());
+  PlainCode plain = plainCode(generated.resumed()[0], nullptr);
+  ASSERT_TRUE(plain.code);
+  EXPECT_EQ(plain.classCell, -1);
+  Ref<> function = plainFunction(plain, generated.trace().globals(), nullptr);
   ASSERT_TRUE(function);
-  // The first item, what the call returned, and the live local.
-  Ref<> inputs = Ref<>::steal(Py_BuildValue("[ssi]", "first", "called", 9));
-  Ref<> result = Ref<>::steal(PyObject_CallOneArg(function.get(), inputs.get()));
+  // The first item, what the call returned, the live local, and what lets go of them.
+  Ref<> holder = Ref<>::steal(PyList_New(1));
+  PyList_SET_ITEM(holder.get(), 0, Py_NewRef(Py_None));
+  Ref<> letGo = Ref<>::steal(PyObject_GetAttrString(holder.get(), "clear"));
+  Ref<> result = Ref<>::steal(
+      PyObject_CallFunction(function.get(), "ssiO", "first", "called", 9, letGo.get()));
   ASSERT_TRUE(result);
-  EXPECT_EQ(PyList_GET_SIZE(inputs.get()), 0);
+  EXPECT_EQ(PyList_GET_SIZE(holder.get()), 0);
   Ref<> text = Ref<>::steal(PyObject_Repr(result.get()));
   EXPECT_STREQ(PyUnicode_AsUTF8(text.get()), "['first', 'called', 9]");
 }

@@ -128,7 +128,7 @@ arguments = (1,)
   EXPECT_TRUE(trace.translator().trail.empty());
 }
 
-TEST(Breaks, InsideATryGoBackToItsBeginning) {
+TEST(Breaks, InsideATryAreResumedThere) {
   Trace trace(R"(
 LOG = []
 def f(n):
@@ -142,16 +142,17 @@ def f(n):
     return n
 arguments = (1,)
 )");
-  ASSERT_EQ(trace.outcome().kind, kResumePlain);
+  ASSERT_EQ(trace.outcome().kind, kBreak);
   ASSERT_EQ(trace.outcome().frames.size(), 1u);
-  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "2");
-  EXPECT_TRUE(trace.innermost().stack.empty());
-  EXPECT_TRUE(trace.translator().effects.empty());
-  EXPECT_LE(Trace::lineOf(trace.innermost()), 6);
+  EXPECT_EQ(trace.brokenAt(), Opcode::CALL);
+  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "12");
+  EXPECT_FALSE(trace.innermost().handled);
+  EXPECT_FALSE(trace.translator().effects.empty());
+  EXPECT_EQ(Trace::lineOf(trace.innermost()), 8);
   EXPECT_EQ(trace.outcome().reason->line, 8);
 }
 
-TEST(Breaks, InsideAHandlerGoBackBehindTheLastResumablePlace) {
+TEST(Breaks, InsideAHandlerKnowWhatItHandles) {
   Trace trace(R"(
 def f(n):
     n += 1
@@ -163,13 +164,13 @@ def f(n):
     return n
 arguments = (1,)
 )");
-  ASSERT_EQ(trace.outcome().kind, kResumePlain);
-  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "2");
-  EXPECT_EQ(Trace::local(trace.innermost(), "error"), "");
+  ASSERT_EQ(trace.outcome().kind, kBreak);
+  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "102");
+  EXPECT_TRUE(trace.innermost().handled);
   EXPECT_FALSE(trace.translator().exceptionPending());
 }
 
-TEST(Breaks, OfAFunctionCalledInsideATryBelongToTheCaller) {
+TEST(Breaks, OfAFunctionCalledInsideATryAreItsOwn) {
   Trace trace(R"(
 def g(n):
     n += 100
@@ -183,9 +184,10 @@ def f(n):
     return n
 arguments = (1,)
 )");
-  ASSERT_EQ(trace.outcome().kind, kResumePlain);
-  ASSERT_EQ(trace.outcome().frames.size(), 1u);
-  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "1");
+  ASSERT_EQ(trace.outcome().kind, kBreak);
+  ASSERT_EQ(trace.outcome().frames.size(), 2u);
+  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "101");
+  EXPECT_EQ(Trace::local(trace.outcome().frames[0], "n"), "1");
   EXPECT_EQ(trace.outcome().reason->function, "g");
 }
 

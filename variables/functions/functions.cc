@@ -212,6 +212,10 @@ Value closeGenerator(Translator& translator, const Value& self, CallArguments& a
 
 Value superAttribute(Translator& translator, const Value& self, PyObject* name) {
   auto* super = requireKind<SuperVariable>(self);
+  // super_getattro: the class of the super object, not of what it is for.
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
+    return Value::constant(reinterpret_cast<PyObject*>(&PySuper_Type));
+  }
   Value startClass = translator.realized(super->startClass);
   auto* user = trackerOf<UserClassVariable>(startClass);
   PyTypeObject* after =

@@ -41,10 +41,6 @@ class ExceptionVariable : public VariableTracker {
   bool contextIsCallers = false;
   // Attributes set by the program or by a Python __init__; made on demand.
   DictVariable* dict = nullptr;
-  // The instruction that raised it, or that called what did, in the outermost frame that it has
-  // reached so far. Trailed. Null: it was not raised yet.
-  const Code* raisedIn = nullptr;
-  int32_t raisedAt = 0;
 };
 
 // A class of exceptions; that, or an instance of one.

@@ -1,7 +1,8 @@
 // A function that goes on in the middle of another, in plain Python: the original instructions
 // behind a prologue that puts the stack and the locals in place.
-#include "codegen/py_codegen.h"
-#include "core/checked.h"
+#include "codegen/plain_function.h"
+
+#include "codegen/call_rewriting.h"
 
 namespace armature {
 
@@ -28,12 +29,12 @@ Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) 
 // The input that holds the cell of __class__, or -1: zero-argument super() looks for it among the
 // free variables of the function that calls it.
 int32_t classCellInput(const EntryPoint& entry) {
-  auto stackInputs = static_cast<int32_t>(entry.inputCount() - entry.locals.size());
+  auto firstLocal = static_cast<int32_t>(entry.firstLocalInput());
   for (size_t i = 0; i < entry.locals.size(); ++i) {
     const LocalVariable& local = entry.code->locals[entry.locals[i]];
     if (local.kind == LocalKind::Free &&
         PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0) {
-      return stackInputs + static_cast<int32_t>(i);
+      return firstLocal + static_cast<int32_t>(i);
     }
   }
   return -1;
@@ -49,68 +50,27 @@ Code emptyLike(const Code& original) {
   return code;
 }
 
-// Locals for the inputs, which are the parameters, or come behind one that is their list.
+// Locals for the inputs and for what else holds them: the parameters.
 void addInputs(Code& code, const EntryPoint& entry) {
   auto count = static_cast<int32_t>(entry.inputCount());
-  code.argumentCount = code.positionalOnlyCount = entry.movesInputs ? 1 : count;
+  code.argumentCount = code.positionalOnlyCount = count + entry.movesInputs;
   auto add = [&](const std::string& name) {
     code.locals.push_back(
         {Ref<>::steal(PyUnicode_InternFromString(name.c_str())), LocalKind::Local});
   };
-  if (entry.movesInputs) add("___inputs");
   for (int32_t i = 0; i < count; ++i) add("___input" + std::to_string(i));
-}
-
-// Takes the inputs out of their list, so that nothing else holds them.
-void takeInputs(Code& code, const EntryPoint& entry, std::vector<Instruction>& instructions) {
-  auto count = static_cast<int32_t>(entry.inputCount());
-  instructions.push_back({Opcode::LOAD_FAST, 0});
-  instructions.push_back({Opcode::UNPACK_SEQUENCE, count});
-  for (int32_t i = 0; i < count; ++i) instructions.push_back({Opcode::STORE_FAST, 1 + i});
-  instructions.push_back({Opcode::LOAD_FAST, 0});
-  instructions.push_back({Opcode::LOAD_CONST, static_cast<int32_t>(code.constants.size())});
-  code.constants.push_back(checked(PySlice_New(nullptr, nullptr, nullptr)));
-  instructions.push_back({Opcode::DELETE_SUBSCR, 0});
-}
-
-// A function that calls `inner` with its own arguments, of which the input `cell` is the cell of
-// inner's only free variable.
-Ref<PyCodeObject> withClosure(const EntryPoint& entry, Ref<PyCodeObject> inner, int32_t cell) {
-  const Code& original = *entry.code;
-  Code code = emptyLike(original);
-  addInputs(code, entry);
-  code.constants.push_back(Ref<>::steal(reinterpret_cast<PyObject*>(inner.release())));
-  code.constants.push_back(checked(PyLong_FromLong(cell)));
-  code.instructions = {{Opcode::RESUME, 0}, {Opcode::PUSH_NULL, 0}};
-  if (entry.movesInputs) {
-    code.instructions.push_back({Opcode::LOAD_FAST, 0});
-    code.instructions.push_back({Opcode::LOAD_CONST, 1});
-    code.instructions.push_back({Opcode::BINARY_SUBSCR, 0});
-  } else {
-    code.instructions.push_back({Opcode::LOAD_FAST, cell});
-  }
-  code.instructions.push_back({Opcode::BUILD_TUPLE, 1});
-  code.instructions.push_back({Opcode::LOAD_CONST, 0});
-  code.instructions.push_back({Opcode::MAKE_FUNCTION, 0x08});
-  int32_t parameters = code.argumentCount;
-  for (int32_t i = 0; i < parameters; ++i) code.instructions.push_back({Opcode::LOAD_FAST, i});
-  code.instructions.push_back({Opcode::CALL, parameters});
-  code.instructions.push_back({Opcode::RETURN_VALUE, 0});
-  code.positions.assign(code.instructions.size(), original.positions[0]);
-  code.indexRegions();
-  return lower(code);
+  if (entry.movesInputs) add("___inputs");
 }
 
 }  // namespace
 
-Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
+PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
   const Code& original = *entry.code;
   Code code = emptyLike(original);
   code.constants = original.constants;
   code.names = original.names;
   addInputs(code, entry);
   auto parameters = static_cast<int32_t>(code.locals.size());
-  int32_t firstInput = entry.movesInputs;
   // Cells arrive as cell objects, whatever kind of local they were.
   for (const LocalVariable& local : original.locals) {
     code.locals.push_back({local.name, LocalKind::Local});
@@ -122,15 +82,26 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
     code.locals.push_back({Ref<>::steal(PyUnicode_InternFromString("__class__")), LocalKind::Free});
     prologue.push_back({Opcode::COPY_FREE_VARS, 1});
   }
+  code.flags |= original.flags & CO_GENERATOR;
+  if (original.isGenerator()) {
+    prologue.push_back({Opcode::RETURN_GENERATOR, 0});
+    prologue.push_back({Opcode::POP_TOP, 0});
+  }
   prologue.push_back({Opcode::RESUME, 0});
-  if (entry.movesInputs) takeInputs(code, entry, prologue);
+  if (entry.movesInputs) {
+    prologue.push_back({Opcode::PUSH_NULL, 0});
+    prologue.push_back({Opcode::LOAD_FAST, parameters - 1});
+    prologue.push_back({Opcode::CALL, 0});
+    prologue.push_back({Opcode::POP_TOP, 0});
+    prologue.push_back({Opcode::DELETE_FAST, parameters - 1});
+  }
   auto move = [&](int32_t input) {
-    prologue.push_back({Opcode::LOAD_FAST, firstInput + input});
-    prologue.push_back({Opcode::DELETE_FAST, firstInput + input});
+    prologue.push_back({Opcode::LOAD_FAST, input});
+    prologue.push_back({Opcode::DELETE_FAST, input});
   };
-  auto stackInputs = static_cast<int32_t>(entry.inputCount() - entry.locals.size());
+  auto firstLocal = static_cast<int32_t>(entry.firstLocalInput());
   for (size_t i = 0; i < entry.locals.size(); ++i) {
-    move(stackInputs + static_cast<int32_t>(i));
+    move(firstLocal + static_cast<int32_t>(i));
     prologue.push_back({Opcode::STORE_FAST, parameters + entry.locals[i]});
   }
   int32_t input = 0;
@@ -140,6 +111,15 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
     } else {
       move(input++);
     }
+  }
+  if (entry.handlesException() && original.isGenerator()) {
+    // What a generator handles is its own; what it gives up by that is what its caller handles.
+    move(input);
+    prologue.push_back({Opcode::PUSH_EXC_INFO, 0});
+    prologue.push_back({Opcode::POP_TOP, 0});
+    prologue.push_back({Opcode::POP_TOP, 0});
+  } else if (entry.handlesException()) {
+    prologue.push_back({Opcode::DELETE_FAST, input});
   }
   // super() takes the first local of its caller, which nothing else needs any more.
   if (classCell >= 0 && entry.locals[0] == 0) {
@@ -162,12 +142,16 @@ Ref<> plainFunction(const EntryPoint& entry, BorrowedRef<> globals) {
     code.regions.push_back(region);
   }
   code.indexRegions();
-  Ref<PyCodeObject> lowered = lower(code);
-  if (lowered && classCell >= 0) {
-    lowered = withClosure(entry, std::move(lowered), classCell);
-  }
-  if (!lowered) return nullptr;
-  return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(lowered.get()), globals));
+  return {lower(caller ? rewriteCalls(code, caller) : code), classCell};
+}
+
+Ref<> plainFunction(const PlainCode& plain, BorrowedRef<> globals, PyObject* const* inputs) {
+  Ref<> function =
+      Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(plain.code.get()), globals.get()));
+  if (!function || plain.classCell < 0) return function;
+  Ref<> closure = Ref<>::steal(PyTuple_Pack(1, inputs[plain.classCell]));
+  if (!closure || PyFunction_SetClosure(function.get(), closure.get()) < 0) return nullptr;
+  return function;
 }
 
 }  // namespace armature

@@ -1,0 +1,83 @@
+#include "codegen/call_rewriting.h"
+
+namespace armature {
+
+namespace {
+
+// For each instruction: what comes in its place.
+enum class Rewriting : uint8_t { None, Caller, CallerAndMethod };
+
+// The instruction that left the lower of the two entries below the arguments of a call: PUSH_NULL
+// or LOAD_METHOD, which the compiler puts before them in the text of the code. -1 if another did.
+int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_t call) {
+  int32_t slot = depths[call] - code.instructions[call].argument - 2;
+  for (int32_t pc = call - 1; pc >= 0; --pc) {
+    if (depths[pc] < 0) continue;
+    const Instruction& instruction = code.instructions[pc];
+    auto before = static_cast<int32_t>(stackUse(instruction.opcode, instruction.argument).before);
+    if (depths[pc] - before > slot) continue;
+    // It is this one that has left what is there.
+    bool isBeginning = (instruction.opcode == Opcode::PUSH_NULL && depths[pc] == slot) ||
+                       (instruction.opcode == Opcode::LOAD_METHOD && depths[pc] - 1 == slot);
+    return isBeginning ? pc : -1;
+  }
+  return -1;
+}
+
+}  // namespace
+
+Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
+  Code rewritten = code;
+  std::vector<int32_t> depths = stackDepths(code, nullptr);
+  if (depths.empty()) return rewritten;
+  auto size = static_cast<int32_t>(code.instructions.size());
+  std::vector<Rewriting> rewritings(size, Rewriting::None);
+  for (int32_t pc = 0; pc < size; ++pc) {
+    if (code.instructions[pc].opcode != Opcode::CALL || depths[pc] < 0) continue;
+    int32_t beginning = beginningOf(code, depths, pc);
+    if (beginning < 0) continue;
+    rewritings[beginning] = code.instructions[beginning].opcode == Opcode::PUSH_NULL
+                                ? Rewriting::Caller
+                                : Rewriting::CallerAndMethod;
+  }
+
+  auto constant = static_cast<int32_t>(rewritten.constants.size());
+  rewritten.constants.push_back(Ref<>::create(caller));
+  rewritten.instructions.clear();
+  rewritten.positions.clear();
+  std::vector<int32_t> moved(size + 1);  // where the code of an instruction begins
+  for (int32_t pc = 0; pc < size; ++pc) {
+    moved[pc] = static_cast<int32_t>(rewritten.instructions.size());
+    const Instruction& instruction = code.instructions[pc];
+    auto emit = [&](Instruction made) {
+      rewritten.instructions.push_back(made);
+      rewritten.positions.push_back(code.positions[pc]);
+    };
+    switch (rewritings[pc]) {
+      case Rewriting::None:
+        emit(instruction);
+        break;
+      case Rewriting::Caller:
+        emit({Opcode::LOAD_CONST, constant});
+        break;
+      case Rewriting::CallerAndMethod:
+        emit({Opcode::LOAD_ATTR, instruction.argument});
+        emit({Opcode::LOAD_CONST, constant});
+        emit({Opcode::SWAP, 2});
+        break;
+    }
+  }
+  moved[size] = static_cast<int32_t>(rewritten.instructions.size());
+  for (Instruction& instruction : rewritten.instructions) {
+    if (isJump(instruction.opcode)) instruction.argument = moved[instruction.argument];
+  }
+  for (ExceptionRegion& region : rewritten.regions) {
+    region.start = moved[region.start];
+    region.end = moved[region.end];
+    region.target = moved[region.target];
+  }
+  rewritten.indexRegions();
+  return rewritten;
+}
+
+}  // namespace armature

@@ -1,0 +1,354 @@
+#include "codegen/frame_code.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+#include "bytecode/liveness.h"
+#include "codegen/native_instruction.h"
+#include "codegen/py_codegen.h"
+#include "core/checked.h"
+#include "core/pending_python_exception.h"
+#include "core/text.h"
+#include "variables/containers/dict.h"
+
+namespace armature {
+
+llvm::BitVector liveIn(const FrameState& frame, bool isInnermost) {
+  Liveness liveness(*frame.code);
+  llvm::BitVector live = liveness.liveBefore(frame.pc + (isInnermost ? 0 : 1));
+  if (int32_t region = frame.code->regionOf[frame.pc]; region >= 0) {
+    live |= liveness.liveBefore(frame.code->regions[region].target);
+  }
+  return live;
+}
+
+EntryPoint resumeEntry(const CodePtr& code, int32_t pc, std::vector<bool> stackIsNull,
+                       int32_t openHandlers, std::vector<int32_t> locals) {
+  EntryPoint entry;
+  entry.code = code;
+  entry.start = pc;
+  entry.stackIsNull = std::move(stackIsNull);
+  entry.openHandlers = openHandlers;
+  entry.movesInputs = openHandlers > 0 || llvm::is_contained(entry.stackIsNull, false);
+  llvm::BitVector rebound = reboundFrom(*code, pc);
+  for (int32_t local : locals) {
+    entry.localIsCell.push_back(code->locals[local].kind != LocalKind::Local);
+    entry.movesInputs |= rebound.test(local);
+  }
+  entry.locals = std::move(locals);
+  return entry;
+}
+
+namespace {
+
+// Visits what a stored frame has, in the order in which lists of it are: visit(local, name).
+template <class Visit>
+void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
+  for (int32_t& local : stored.stack) {
+    if (local >= 0) visit(local, "stack");
+  }
+  if (stored.handled >= 0) visit(stored.handled, "handled");
+  for (size_t i = 0; i < frame.code->locals.size(); ++i) {
+    auto found = stored.locals.find(static_cast<int32_t>(i));
+    if (found != stored.locals.end()) visit(found->second, printable(frame.code->locals[i].name));
+  }
+}
+
+}  // namespace
+
+FrameCode::FrameCode(Assembler& assembler, CodegenEnvironment& environment,
+                     llvm::ArrayRef<FrameState> frames, StoredFrame own, int32_t inner,
+                     llvm::ArrayRef<StoredFrame> innerStored)
+    : assembler_(assembler),
+      environment_(environment),
+      frames_(frames),
+      stored_(std::move(own)),
+      inner_(inner),
+      innerStored_(innerStored) {}
+
+FrameCode::FrameCode(Assembler& assembler, CodegenEnvironment& environment,
+                     llvm::ArrayRef<FrameState> frames, llvm::ArrayRef<StoredFrame> stored)
+    : FrameCode(assembler, environment, frames, stored.front(), -1, stored.drop_front()) {
+  for (size_t i = frames.size() - 1; i > 0; --i) {
+    int32_t count = 0;
+    StoredFrame values = stored[i];
+    forEachValue(frames[i], values, [&](int32_t local, llvm::StringRef) {
+      move(local);
+      ++count;
+    });
+    if (inner_ >= 0) move(inner_), ++count;
+    assembler_.emit(Opcode::BUILD_LIST, count);
+    if (inner_ < 0) inner_ = assembler_.addFreshLocal("___inner");
+    assembler_.emit(Opcode::STORE_FAST, inner_);
+  }
+}
+
+const ExceptionRegion* FrameCode::region() const {
+  int32_t region = frame().code->regionOf[frame().pc];
+  return region < 0 ? nullptr : &frame().code->regions[region];
+}
+
+Position FrameCode::position() const {
+  const Code& code = *frame().code;
+  Position position = code.positions[frame().pc];
+  // The compiler's own instructions have no line.
+  return position.line < 0 ? Position{code.firstLine, code.firstLine} : position;
+}
+
+void FrameCode::emit(bool plain) {
+  assembler_.setPosition(position());
+  if (frames_.size() > 1) {
+    callNext(plain);
+  } else if (plain) {
+    jumpTo(std::move(stored_), frame().pc, true);
+  } else {
+    runInstruction();
+  }
+}
+
+// Leaves on the stack what the local held, which holds it no more.
+void FrameCode::move(int32_t local) {
+  assembler_.emit(Opcode::LOAD_FAST, local);
+  assembler_.emit(Opcode::DELETE_FAST, local);
+}
+
+// --- What may raise.
+
+// The exception that the frame is handling is the one that sys.exc_info() tells, and the context of
+// others. Below what follows, the stack then has the one that was handled before.
+void FrameCode::beginProtected() {
+  int32_t handled = stored_.handled;
+  if (handled >= 0) {
+    assembler_.emit(Opcode::LOAD_FAST, handled);
+    assembler_.emit(Opcode::PUSH_EXC_INFO);
+    assembler_.emit(Opcode::POP_TOP);
+  }
+  if (handled < 0 && !region()) return;
+  handler_ = assembler_.newLabel();
+  assembler_.beginRegion(*handler_, handled >= 0, false);
+}
+
+void FrameCode::endProtected() {
+  if (handler_) assembler_.endRegion();
+}
+
+void FrameCode::leaveHandled() {
+  if (stored_.handled >= 0) assembler_.emit(Opcode::POP_EXCEPT);
+}
+
+void FrameCode::emitHandler() {
+  if (!handler_) return;
+  assembler_.bind(*handler_);
+  if (stored_.handled >= 0) {
+    assembler_.emit(Opcode::SWAP, 2);
+    assembler_.emit(Opcode::POP_EXCEPT);
+  }
+  const ExceptionRegion* region = this->region();
+  if (!region) {
+    assembler_.emit(Opcode::RERAISE, 0);
+    return;
+  }
+  StoredFrame after = stored_;
+  for (size_t i = after.stack.size(); i > static_cast<size_t>(region->depth); --i) {
+    if (after.stack[i - 1] >= 0) assembler_.emit(Opcode::DELETE_FAST, after.stack[i - 1]);
+  }
+  after.stack.resize(region->depth);
+  int32_t exception = assembler_.addFreshLocal("exception");
+  assembler_.emit(Opcode::STORE_FAST, exception);
+  if (region->pushLasti) {
+    int32_t lasti = assembler_.addFreshLocal("lasti");
+    assembler_.emitLoadConst(checked(PyLong_FromLong(frame().pc)));
+    assembler_.emit(Opcode::STORE_FAST, lasti);
+    after.stack.push_back(lasti);
+  }
+  after.stack.push_back(exception);
+  jumpTo(std::move(after), region->target, false);
+}
+
+// --- Going on.
+
+// The frame goes on at `nextPc` with `results` more entries on its stack, which are on the stack of
+// the generated code, over `borrowed` copies that have served.
+void FrameCode::finish(StoredFrame after, int32_t nextPc, int32_t results, int32_t borrowed) {
+  // What becomes of a result at once is done here: it may be the end of an object.
+  for (; results > 0; --results, ++nextPc) {
+    const Instruction& next = frame().code->instructions[nextPc];
+    if (next.opcode == Opcode::POP_TOP) {
+      assembler_.emit(Opcode::POP_TOP);
+    } else if (next.opcode == Opcode::STORE_FAST) {
+      auto [found, isNew] = after.locals.try_emplace(next.argument, -1);
+      if (isNew) {
+        const LocalVariable& local = frame().code->locals[next.argument];
+        found->second = assembler_.addFreshLocal(printable(local.name).c_str());
+      }
+      assembler_.emit(Opcode::STORE_FAST, found->second);
+      after.held.insert(next.argument);
+    } else {
+      break;
+    }
+  }
+  size_t below = after.stack.size();
+  for (int32_t i = 0; i < results; ++i) after.stack.push_back(assembler_.addFreshLocal("result"));
+  for (size_t i = after.stack.size(); i > below; --i) {
+    assembler_.emit(Opcode::STORE_FAST, after.stack[i - 1]);
+  }
+  for (int32_t i = 0; i < borrowed; ++i) assembler_.emit(Opcode::POP_TOP);
+  leaveHandled();
+  jumpTo(std::move(after), nextPc, false);
+}
+
+void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
+  Liveness liveness(*frame().code);
+  const llvm::BitVector& live = liveness.liveBefore(pc);
+  std::vector<int32_t> inputs, locals;
+  std::vector<bool> isNull;
+  for (int32_t local : after.stack) {
+    isNull.push_back(local < 0);
+    if (local >= 0) inputs.push_back(local);
+  }
+  if (after.handled >= 0) inputs.push_back(after.handled);
+  for (size_t i = 0; i < frame().code->locals.size(); ++i) {
+    auto found = after.locals.find(static_cast<int32_t>(i));
+    if (found == after.locals.end()) continue;
+    if (live.test(i) || after.held.contains(found->first)) {
+      locals.push_back(found->first);
+      inputs.push_back(found->second);
+    } else {
+      assembler_.emit(Opcode::DELETE_FAST, found->second);
+    }
+  }
+  EntryPoint entry =
+      resumeEntry(frame().code, pc, std::move(isNull), frame().openHandlers, std::move(locals));
+  Ref<> function = environment_.resumeFunction(entry, frame().globals->existing(), plain);
+  if (!function) throw PendingPythonException();
+  assembler_.emit(Opcode::PUSH_NULL);
+  assembler_.emitLoadConst(function);
+  for (int32_t local : inputs) move(local);
+  assembler_.emitCall(static_cast<int32_t>(inputs.size()));
+  assembler_.emit(Opcode::RETURN_VALUE);
+}
+
+// --- The innermost frame.
+
+void FrameCode::runInstruction() {
+  Operands operands = operandsOf(instruction());
+  StoredFrame& stored = stored_;
+  beginProtected();
+  size_t bottom = stored.stack.size() - operands.taken - operands.borrowed;
+  // caller(callable, *arguments): its place is that of the NULL below, or below a method.
+  if (instruction().opcode == Opcode::CALL) caller_ = environment_.pythonCalls();
+  if (caller_) assembler_.emitLoadConst(caller_);
+  for (size_t i = bottom; i < stored.stack.size(); ++i) {
+    if (caller_ && i == bottom && stored.stack[i] < 0) continue;
+    if (stored.stack[i] < 0) {
+      assembler_.emit(Opcode::PUSH_NULL);
+    } else if (i < bottom + operands.borrowed) {
+      assembler_.emit(Opcode::LOAD_FAST, stored.stack[i]);
+    } else {
+      move(stored.stack[i]);
+    }
+  }
+  callerTakes_ = caller_ && stored.stack[bottom] >= 0;
+  stored.stack.resize(bottom + operands.borrowed);
+  int32_t nextPc = frame().pc + 1;
+  if (isJump(instruction().opcode)) {
+    StackUse use = stackUse(instruction().opcode, instruction().argument);
+    Assembler::Label taken = assembler_.newLabel();
+    assembler_.emitJump(instruction().opcode, taken);
+    endProtected();
+    finish(stored, nextPc, operands.left, operands.borrowed);
+    assembler_.bind(taken);
+    finish(stored, instruction().argument, static_cast<int32_t>(use.jump) - operands.borrowed,
+           operands.borrowed);
+  } else if (instruction().opcode == Opcode::LOAD_METHOD) {
+    // Whether it leaves a method and its object or NULL and an attribute is not known before.
+    assembler_.emitName(Opcode::LOAD_ATTR, frame().code->names[instruction().argument]);
+    endProtected();
+    StoredFrame after = stored;
+    after.stack.push_back(-1);
+    finish(std::move(after), nextPc, 1, 0);
+  } else {
+    emitInstruction();
+    endProtected();
+    if (!isTerminator(instruction().opcode)) {
+      finish(stored, nextPc, operands.left, operands.borrowed);
+    }
+  }
+  emitHandler();
+}
+
+void FrameCode::emitInstruction() {
+  const Instruction& instruction = this->instruction();
+  const Code& code = *frame().code;
+  switch (argumentKind(instruction.opcode)) {
+    case ArgumentKind::Name:
+      assembler_.emitName(instruction.opcode, code.names[instruction.argument]);
+      return;
+    case ArgumentKind::Const:
+      assembler_.emitLoadConst(code.constants[instruction.argument]);
+      return;
+    default:
+      break;
+  }
+  if (instruction.opcode == Opcode::CALL) {
+    BorrowedRef<> names = nullptr;
+    if (instruction.names >= 0) names = code.constants[instruction.names];
+    assembler_.emitCall(instruction.argument + callerTakes_, names);
+  } else if (instruction.opcode == Opcode::RERAISE) {
+    assembler_.emit(Opcode::RERAISE, 0);  // without what it says of f_lasti
+  } else {
+    assembler_.emit(instruction.opcode, instruction.argument);
+  }
+}
+
+// --- Callers.
+
+// The values of a frame come in a list, which nothing but the call holds, and which the code
+// empties when it has them. The last is the list for the frames that it has called, if there are
+// any.
+Ref<> FrameCode::functionOfNext(bool plain) {
+  const FrameState& next = frames_[1];
+  Assembler assembler(next.code->name, next.code->filename, next.code->firstLine);
+  int32_t list = assembler.addParameter(checked(PyUnicode_FromString("___inputs")));
+  std::vector<int32_t> locals;
+  auto take = [&](int32_t& local, llvm::StringRef name) {
+    local = assembler.addFreshLocal(name.str().c_str());
+    locals.push_back(local);
+  };
+  StoredFrame stored = innerStored_.front();
+  forEachValue(next, stored, take);
+  int32_t inner = -1;
+  if (frames_.size() > 2) take(inner, "___inner");
+  Position position = next.code->positions[next.pc];
+  assembler.setPosition(position.line < 0 ? Position{next.code->firstLine, next.code->firstLine}
+                                          : position);
+  assembler.emit(Opcode::RESUME, 0);
+  assembler.emit(Opcode::LOAD_FAST, list);
+  assembler.emit(Opcode::UNPACK_SEQUENCE, static_cast<int32_t>(locals.size()));
+  for (int32_t local : locals) assembler.emit(Opcode::STORE_FAST, local);
+  assembler.emit(Opcode::LOAD_FAST, list);
+  assembler.emitLoadConst(checked(PySlice_New(nullptr, nullptr, nullptr)));
+  assembler.emit(Opcode::DELETE_SUBSCR);
+  FrameCode(assembler, environment_, frames_.drop_front(), std::move(stored), inner,
+            innerStored_.drop_front())
+      .emit(plain);
+  Ref<PyCodeObject> code = lower(*assembler.finish());
+  if (!code) return nullptr;
+  Ref<> function = Ref<>::steal(
+      PyFunction_New(reinterpret_cast<PyObject*>(code.get()), next.globals->existing()));
+  return function ? environment_.frameFunction(function) : nullptr;
+}
+
+void FrameCode::callNext(bool plain) {
+  Ref<> function = functionOfNext(plain);
+  if (!function) throw PendingPythonException();
+  beginProtected();
+  assembler_.emit(Opcode::PUSH_NULL);
+  assembler_.emitLoadConst(function);
+  move(inner_);
+  assembler_.emitCall(1);
+  endProtected();
+  finish(stored_, frame().pc + 1, 1, 0);
+  emitHandler();
+}
+
+}  // namespace armature

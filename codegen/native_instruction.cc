@@ -1,0 +1,83 @@
+#include "codegen/native_instruction.h"
+
+#include <algorithm>
+
+#include "variables/lazy.h"
+
+namespace armature {
+
+namespace {
+
+// Builtins that look at the variables of the frame that calls them.
+bool looksAtFrame(const Value& callable) {
+  PyObject* object = callable.objectOrNull();
+  if (!object) return false;
+  if (object == reinterpret_cast<PyObject*>(&PySuper_Type)) return true;
+  PyObject* builtins = PyEval_GetBuiltins();
+  for (const char* name : {"locals", "vars", "dir", "eval", "exec"}) {
+    if (PyDict_GetItemString(builtins, name) == object) return true;
+  }
+  return false;
+}
+
+// Entries that the instruction looks at and leaves where they are, below those that it takes.
+int64_t borrowedBy(const Instruction& instruction, const StackUse& use) {
+  switch (instruction.opcode) {
+    case Opcode::LIST_APPEND:
+    case Opcode::LIST_EXTEND:
+    case Opcode::SET_ADD:
+    case Opcode::SET_UPDATE:
+    case Opcode::MAP_ADD:
+    case Opcode::DICT_UPDATE:
+    case Opcode::DICT_MERGE:
+    case Opcode::RERAISE:
+      return use.next;
+    case Opcode::GET_LEN:
+    case Opcode::IMPORT_FROM:
+    case Opcode::MATCH_MAPPING:
+    case Opcode::MATCH_SEQUENCE:
+    case Opcode::MATCH_KEYS:
+    case Opcode::WITH_EXCEPT_START:
+      return use.before;
+    case Opcode::CHECK_EXC_MATCH:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+bool hasClassCell(const Code& code) {
+  return std::any_of(code.locals.begin(), code.locals.end(), [](const LocalVariable& local) {
+    return local.kind == LocalKind::Free &&
+           PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0;
+  });
+}
+
+}  // namespace
+
+Operands operandsOf(const Instruction& instruction) {
+  StackUse use = stackUse(instruction.opcode, instruction.argument);
+  int64_t borrowed = borrowedBy(instruction, use);
+  return {static_cast<int32_t>(use.before - borrowed), static_cast<int32_t>(use.next - borrowed),
+          static_cast<int32_t>(borrowed)};
+}
+
+bool canRunNatively(const FrameState& frame) {
+  const Instruction& instruction = frame.code->instructions[frame.pc];
+  if (needsItsFrame(instruction.opcode)) return false;
+  Operands operands = operandsOf(instruction);
+  auto depth = static_cast<int32_t>(frame.stack.size());
+  if (operands.taken + operands.borrowed > depth) return false;
+  if (instruction.opcode == Opcode::CALL) {
+    size_t callable = frame.stack.size() - instruction.argument - 1;
+    // What is not looked at yet may turn out to be super.
+    if (instruction.argument == 0 && !frame.stack[callable - 1] &&
+        trackerOf<LazyVariable>(frame.stack[callable]) && hasClassCell(*frame.code)) {
+      return false;
+    }
+    return !looksAtFrame(frame.stack[callable]) && !looksAtFrame(frame.stack[callable - 1]);
+  }
+  return true;
+}
+
+}  // namespace armature

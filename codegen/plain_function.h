@@ -1,0 +1,27 @@
+// A function that goes on in the middle of another, in plain Python.
+#pragma once
+
+#include "core/ref.h"
+#include "interpreter/entry_point.h"
+
+namespace armature {
+
+struct PlainCode {
+  // Takes the entry's inputs, and what else holds them if it moves them; puts the stack and the
+  // locals in place, jumps to where the entry starts. An exception that the entry handles must be
+  // the one that is being handled when it is called. A generator's code gives a generator, which
+  // does all that when it is asked for its first item. Null with an exception set on failure.
+  Ref<PyCodeObject> code;
+  // The input that is the cell of `__class__`, then the code's only free variable, because
+  // zero-argument super() looks there for it; or -1.
+  int32_t classCell = -1;
+};
+
+// `caller`: makes the calls of the code (see rewriteCalls); null: they are made as they are.
+PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller);
+
+// A function of the code, to be called with these inputs; with others, too, if there is no
+// classCell. Null with an exception set on failure.
+Ref<> plainFunction(const PlainCode& plain, BorrowedRef<> globals, PyObject* const* inputs);
+
+}  // namespace armature

@@ -1,0 +1,351 @@
+#include "runtime/python_calls.h"
+
+#include <llvm/ADT/DenseMap.h>
+
+#include <cstddef>
+#include <utility>
+
+#include "codegen/call_rewriting.h"
+#include "core/constant.h"
+#include "cpython/function_layout.h"
+#include "cpython/type_lookup.h"
+#include "libraries/skipped_code.h"
+#include "runtime/argument_binding.h"
+#include "runtime/failure.h"
+#include "runtime/resumption.h"
+#include "runtime/thread_state.h"
+
+namespace armature {
+
+namespace {
+
+using cpython::FunctionField;
+
+// What is known of functions with one code and one dict of globals.
+struct Twin {
+  // Keeps the key of the map what it is. The dict of globals is the cache's, or nobody's: where
+  // nothing is captured, another one in its place makes no difference.
+  Ref<> code;
+  std::shared_ptr<CodeCache> cache;  // null: run as it is
+  // Its first translation has had its say (see isPlain).
+  bool isJudged = false;
+};
+
+struct Caller {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  struct State* state;
+};
+
+struct State {
+  std::shared_ptr<const Settings> settings;
+  std::weak_ptr<CodeCache::Family> family;
+  llvm::DenseMap<std::pair<PyObject*, PyObject*>, std::shared_ptr<Twin>> twins;
+  // Code that was rewritten, by the program's, which the first of the pair keeps alive; the second
+  // is null if it can't be.
+  llvm::DenseMap<PyObject*, std::pair<Ref<>, Ref<>>> rewritten;
+};
+
+// Programs that make ever new code objects run that as it is, from some number of them on.
+constexpr size_t kMostTwins = 4096;
+
+PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
+               size_t flags, PyObject* keywordNames);
+
+// A twin that runs as it is may lose nothing.
+std::shared_ptr<CodeCache> makeCache(State& state, PyObject* function) {
+  std::shared_ptr<CodeCache::Family> family = state.family.lock();
+  PyCodeObject* code = cpython::codeOf(function);
+  constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+  if (!family || (code->co_flags & kSuspends) || isSkippedCode(code) ||
+      !isConstant(reinterpret_cast<PyObject*>(code))) {
+    return nullptr;
+  }
+  CodePtr canonical = lift(code);
+  if (!canonical) throw PendingPythonException();
+  if (canonical->readsOwnFrame) return nullptr;
+  auto cache = std::make_shared<CodeCache>(
+      functionEntry(std::move(canonical)),
+      Ref<>::create(cpython::read(function, FunctionField::Globals)), state.settings, family);
+  family->caches.push_back(cache);
+  return cache;
+}
+
+std::shared_ptr<Twin> twinOf(State& state, PyObject* function) {
+  PyObject* code = cpython::read(function, FunctionField::Code);
+  std::pair<PyObject*, PyObject*> key{code, cpython::read(function, FunctionField::Globals)};
+  auto found = state.twins.find(key);
+  if (found != state.twins.end()) return found->second;
+  if (state.twins.size() >= kMostTwins) return nullptr;
+  auto twin = std::make_shared<Twin>();
+  twin->code = Ref<>::create(code);
+  try {
+    twin->cache = makeCache(state, function);
+  } catch (...) {
+    std::string message;
+    if (isForUser(message)) throw RaisedForUser();
+    reportFailure(state.settings->engine->hooks, twin->code,
+                  cpython::read(function, FunctionField::QualifiedName), message,
+                  FailureKind::Error);
+    if (PyErr_Occurred()) throw RaisedForUser();
+  }
+  state.twins[key] = twin;
+  return twin;
+}
+
+// Had its first translation, which came to the function's end, nothing for a graph?
+bool isPlain(CodeCache& cache) {
+  bool hasWork = false, any = false;
+  cache.visitEntries([&](const CacheEntry& entry) {
+    any = true;
+    hasWork |= entry.reason.has_value() || (entry.graph && !entry.graph->empty());
+  });
+  return any && !hasWork;
+}
+
+PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObject* const* arguments,
+                       size_t flags, PyObject* keywordNames) {
+  std::shared_ptr<Twin> twin = twinOf(state, function);
+  if (!twin || !twin->cache) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+  std::shared_ptr<CodeCache> cache = twin->cache;
+  auto plain = [&] { return callRewritten(function, self, arguments, flags, keywordNames); };
+  llvm::SmallVector<PyObject*, kInlineSlots> slots(cache->entry().locals.size());
+  BindingTemporaries temporaries;
+  if (!bindCall(function, cache->entry(), arguments, PyVectorcall_NARGS(flags), keywordNames,
+                slots.data(), temporaries)) {
+    // The error is Python's own.
+    if (PyErr_Occurred()) return nullptr;
+    return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+  }
+  if (!hasStackLeft()) return nullptr;
+  PyObject* result = runFrame(*cache, slots, plain);
+  if (!twin->isJudged) {
+    twin->isJudged = true;
+    if (isPlain(*cache)) twin->cache = nullptr;
+  }
+  return result;
+}
+
+PyObject* callWithSelf(State& state, PyObject* self, PyObject* function, PyObject* first,
+                       PyObject* const* arguments, size_t flags, PyObject* keywordNames) {
+  size_t count = PyVectorcall_NARGS(flags);
+  size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
+  llvm::SmallVector<PyObject*, kInlineSlots> all{first};
+  all.append(arguments, arguments + count + keywordCount);
+  return call(state, self, function, all.data(), count + 1, keywordNames);
+}
+
+PyObject* pythonFunction(PyTypeObject* type, PyObject* name) {
+  PyObject* found = cpython::lookup(type, name);
+  return found && PyFunction_Check(found) ? found : nullptr;
+}
+
+// type_call of typeobject.c.
+PyObject* construct(State& state, PyObject* self, PyTypeObject* type, PyObject* initializer,
+                    PyObject* const* arguments, size_t flags, PyObject* keywordNames) {
+  size_t count = PyVectorcall_NARGS(flags);
+  Ref<> positional = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  if (!positional) return nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(arguments[i]));
+  }
+  Ref<> keywords;
+  if (keywordNames && PyTuple_GET_SIZE(keywordNames) > 0) {
+    keywords = Ref<>::steal(PyDict_New());
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywordNames); ++i) {
+      if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(keywordNames, i), arguments[count + i]) <
+          0) {
+        return nullptr;
+      }
+    }
+    if (!keywords) return nullptr;
+  }
+  Ref<> made = Ref<>::steal(type->tp_new(type, positional.get(), keywords.get()));
+  if (!made || !PyType_IsSubtype(Py_TYPE(made.get()), type)) return made.release();
+  // The object's own class may have another one.
+  static PyObject* const name = PyUnicode_InternFromString("__init__");
+  if (cpython::lookup(Py_TYPE(made.get()), name) != initializer) {
+    int failed = Py_TYPE(made.get())->tp_init(made.get(), positional.get(), keywords.get());
+    return failed < 0 ? nullptr : made.release();
+  }
+  Ref<> result = Ref<>::steal(
+      callWithSelf(state, self, initializer, made.get(), arguments, flags, keywordNames));
+  if (!result) return nullptr;
+  if (result.get() != Py_None) {
+    return PyErr_Format(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                        Py_TYPE(result.get())->tp_name);
+  }
+  return made.release();
+}
+
+bool isPartial(PyObject* callable) {
+  static PyObject* const partial = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("_functools"));
+    PyObject* found = module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
+    PyErr_Clear();
+    return found;
+  }();
+  return reinterpret_cast<PyObject*>(Py_TYPE(callable)) == partial;
+}
+
+// partial_call of _functoolsmodule.c.
+PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject* const* arguments,
+                      size_t flags, PyObject* keywordNames) {
+  Ref<> function = Ref<>::steal(PyObject_GetAttrString(partial, "func"));
+  Ref<> first = Ref<>::steal(PyObject_GetAttrString(partial, "args"));
+  Ref<> keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
+  if (!function || !first || !keywords) return nullptr;
+  size_t count = PyVectorcall_NARGS(flags);
+  llvm::SmallVector<PyObject*, kInlineSlots> all(
+      PySequence_Fast_ITEMS(first.get()),
+      PySequence_Fast_ITEMS(first.get()) + PyTuple_GET_SIZE(first.get()));
+  all.append(arguments, arguments + count);
+  size_t positional = all.size();
+  Ref<> merged = Ref<>::steal(PyDict_Copy(keywords.get()));
+  for (Py_ssize_t i = 0; merged && keywordNames && i < PyTuple_GET_SIZE(keywordNames); ++i) {
+    if (PyDict_SetItem(merged.get(), PyTuple_GET_ITEM(keywordNames, i), arguments[count + i]) < 0) {
+      return nullptr;
+    }
+  }
+  Ref<> names = merged ? Ref<>::steal(PySequence_Tuple(merged.get())) : nullptr;
+  if (!names) return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    PyObject* value = PyDict_GetItemWithError(merged.get(), PyTuple_GET_ITEM(names.get(), i));
+    if (!value) return nullptr;
+    all.push_back(value);
+  }
+  return call(state, self, function.get(), all.data(), positional,
+              PyTuple_GET_SIZE(names.get()) ? names.get() : nullptr);
+}
+
+PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
+               size_t flags, PyObject* keywordNames) {
+  auto plain = [&] { return PyObject_Vectorcall(callable, arguments, flags, keywordNames); };
+  PyTypeObject* type = Py_TYPE(callable);
+  if (type == &PyFunction_Type) {
+    return callFunction(state, self, callable, arguments, flags, keywordNames);
+  }
+  if (type == &PyMethod_Type) {
+    PyObject* function = PyMethod_GET_FUNCTION(callable);
+    if (!PyFunction_Check(function)) return plain();
+    return callWithSelf(state, self, function, PyMethod_GET_SELF(callable), arguments, flags,
+                        keywordNames);
+  }
+  if (isPartial(callable)) {
+    return callPartial(state, self, callable, arguments, flags, keywordNames);
+  }
+  bool isClass = PyType_Check(callable);
+  if (!isClass && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return plain();
+  if (isClass) {
+    auto* made = reinterpret_cast<PyTypeObject*>(callable);
+    static PyObject* const callName = PyUnicode_InternFromString("__call__");
+    static PyObject* const typeCall = cpython::ownAttribute(&PyType_Type, callName);
+    bool isOrdinary = (made->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+                      cpython::lookup(type, callName) == typeCall && made->tp_new &&
+                      !made->tp_vectorcall;
+    static PyObject* const name = PyUnicode_InternFromString("__init__");
+    PyObject* initializer = isOrdinary ? pythonFunction(made, name) : nullptr;
+    if (!initializer) return plain();
+    Ref<> held = Ref<>::create(initializer);
+    return construct(state, self, made, initializer, arguments, flags, keywordNames);
+  }
+  static PyObject* const name = PyUnicode_InternFromString("__call__");
+  Ref<> function = Ref<>::create(pythonFunction(type, name));
+  if (!function) return plain();
+  return callWithSelf(state, self, function.get(), callable, arguments, flags, keywordNames);
+}
+
+PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t flags,
+                          PyObject* keywordNames) {
+  return forPython([&]() -> PyObject* {
+    Py_ssize_t count = PyVectorcall_NARGS(flags);
+    if (count < 1) return PyErr_Format(PyExc_TypeError, "a call needs a callable");
+    State& state = *reinterpret_cast<Caller*>(self)->state;
+    if (runsPlain() || isWatched(*state.settings->engine)) {
+      return PyObject_Vectorcall(arguments[0], arguments + 1, count - 1, keywordNames);
+    }
+    return call(state, self, arguments[0], arguments + 1, count - 1, keywordNames);
+  });
+}
+
+void deallocate(PyObject* self) {
+  delete reinterpret_cast<Caller*>(self)->state;
+  PyObject_Free(self);
+}
+
+PyTypeObject PythonCallsType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.PythonCalls",
+    .tp_basicsize = sizeof(Caller),
+    .tp_dealloc = deallocate,
+    .tp_vectorcall_offset = offsetof(Caller, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "Calls a callable with arguments, captured if it is Python code.",
+};
+
+// Null, with no exception set, if the function has to run as it is.
+Ref<> rewrittenCode(BorrowedRef<> function, BorrowedRef<> pythonCalls) {
+  State& state = *reinterpret_cast<Caller*>(pythonCalls.get())->state;
+  PyObject* code = cpython::read(function, FunctionField::Code);
+  auto found = state.rewritten.find(code);
+  if (found != state.rewritten.end()) return found->second.second;
+  if (state.rewritten.size() >= kMostTwins || isSkippedCode(cpython::codeOf(function))) {
+    return nullptr;
+  }
+  Ref<> rewritten;
+  CodePtr canonical = lift(cpython::codeOf(function));
+  if (canonical && isConstant(code)) {
+    Ref<PyCodeObject> lowered = lower(rewriteCalls(*canonical, pythonCalls));
+    rewritten = Ref<>::steal(reinterpret_cast<PyObject*>(lowered.release()));
+  }
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
+  PyErr_Clear();
+  state.rewritten[code] = {Ref<>::create(code), rewritten};
+  return rewritten;
+}
+
+}  // namespace
+
+Ref<> pythonCallsOf(const std::shared_ptr<const Settings>& settings,
+                    const std::shared_ptr<CodeCache::Family>& family) {
+  if (family->pythonCalls) return family->pythonCalls;
+  auto state = std::make_unique<State>();
+  state->settings = settings;
+  state->family = family;
+  Caller* made = PyObject_New(Caller, &PythonCallsType);
+  if (!made) return nullptr;
+  made->vectorcall = callPythonCalls;
+  made->state = state.release();
+  family->pythonCalls = Ref<>::steal(reinterpret_cast<PyObject*>(made));
+  return family->pythonCalls;
+}
+
+void forgetFunctions(BorrowedRef<> pythonCalls) {
+  if (!pythonCalls) return;
+  State& state = *reinterpret_cast<Caller*>(pythonCalls.get())->state;
+  auto twins = std::exchange(state.twins, decltype(state.twins)());
+  auto rewritten = std::exchange(state.rewritten, decltype(state.rewritten)());
+}
+
+PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
+                        PyObject* const* arguments, size_t flags, PyObject* keywordNames) {
+  auto plain = [&] { return PyObject_Vectorcall(function.get(), arguments, flags, keywordNames); };
+  Ref<> code = rewrittenCode(function, pythonCalls);
+  if (!code) return PyErr_Occurred() ? nullptr : plain();
+  Ref<> made =
+      Ref<>::steal(PyFunction_New(code.get(), cpython::read(function, FunctionField::Globals)));
+  if (!made) return nullptr;
+  if (PyObject* closure = cpython::read(function, FunctionField::Closure)) {
+    if (PyFunction_SetClosure(made.get(), closure) < 0) return nullptr;
+  }
+  if (PyObject* defaults = cpython::read(function, FunctionField::Defaults)) {
+    if (PyFunction_SetDefaults(made.get(), defaults) < 0) return nullptr;
+  }
+  if (PyObject* defaults = cpython::read(function, FunctionField::KeywordDefaults)) {
+    if (PyFunction_SetKwDefaults(made.get(), defaults) < 0) return nullptr;
+  }
+  return PyObject_Vectorcall(made.get(), arguments, flags, keywordNames);
+}
+
+int readyPythonCallsType() { return PyType_Ready(&PythonCallsType); }
+
+}  // namespace armature

@@ -1,0 +1,32 @@
+// What Python runs calls what is compiled.
+//
+// Code that stays Python inside a compiled call (an instruction that broke the graph, a region that
+// could not be captured, the body of a generator) makes its calls through an object of this room
+// (codegen/call_rewriting.h), which runs the twin of a Python function: a cache of translations of
+// its code, with the backend and the settings of the compiled function, shared by all functions
+// that carry the code. Nothing in the process changes for others.
+#pragma once
+
+#include <memory>
+
+#include "runtime/code_cache.h"
+
+namespace armature {
+
+// The callable `caller(callable, *arguments)` of a family; always the same. Null with an exception
+// set.
+Ref<> pythonCallsOf(const std::shared_ptr<const Settings>& settings,
+                    const std::shared_ptr<CodeCache::Family>& family);
+
+// Forgets what it knows of functions. What it held, code that refers to it above all, is destroyed
+// on return.
+void forgetFunctions(BorrowedRef<> pythonCalls);
+
+// Runs a function as it is, but that what it calls may be captured. Null with an exception set.
+PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
+                        PyObject* const* arguments, size_t flags, PyObject* keywordNames);
+
+// Prepares the type. -1 with an exception set.
+int readyPythonCallsType();
+
+}  // namespace armature

@@ -1,0 +1,358 @@
+#include "runtime/resumption.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+#include "codegen/graph_failure.h"
+#include "codegen/plain_function.h"
+#include "core/native_stack.h"
+#include "cpython/tracebacks.h"
+#include "runtime/failure.h"
+#include "runtime/thread_state.h"
+
+namespace armature {
+
+namespace {
+
+struct ResumeState {
+  std::shared_ptr<CodeCache> cache;  // null: always plain
+  EntryPoint entry;
+  Ref<> globals;
+  Ref<> pythonCalls;
+  PlainCode plainCode;  // made when it is needed
+  Ref<> plainFunction;  // null while there is none, or if each call needs one of its own
+};
+
+struct ResumeFunction {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  size_t inputCount;
+  ResumeState* state;
+};
+
+ResumeFunction* resumeFunction(PyObject* object) {
+  return reinterpret_cast<ResumeFunction*>(object);
+}
+
+// The garbage collector need not see it: it lives from the end of one translation to the beginning
+// of the next, or, if that doesn't move its inputs, to the end.
+struct Resumption {
+  PyObject_VAR_HEAD vectorcallfunc vectorcall;
+  PyObject* target;    // null once it has let go
+  PyObject* inputs[];  // ob_size
+};
+
+Resumption* resumption(PyObject* object) { return reinterpret_cast<Resumption*>(object); }
+
+void letGo(Resumption* self) {
+  PyObject* target = std::exchange(self->target, nullptr);
+  if (!target) return;
+  for (Py_ssize_t i = 0; i < Py_SIZE(self); ++i) Py_CLEAR(self->inputs[i]);
+  Py_DECREF(target);
+}
+
+// Called by generated code, which has the inputs in its own locals.
+PyObject* callResumption(PyObject* self, PyObject* const*, size_t, PyObject*) {
+  letGo(resumption(self));
+  Py_RETURN_NONE;
+}
+
+void deallocateResumption(PyObject* self) {
+  letGo(resumption(self));
+  PyObject_Free(self);
+}
+
+PyTypeObject ResumptionType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.Resumption",
+    .tp_basicsize = offsetof(Resumption, inputs),
+    .tp_itemsize = sizeof(PyObject*),
+    .tp_dealloc = deallocateResumption,
+    .tp_vectorcall_offset = offsetof(Resumption, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "Where a frame goes on after a graph break, and with which values.",
+};
+
+PyObject* callResumeFunction(PyObject* self, PyObject* const* arguments, size_t flags,
+                             PyObject* keywordNames) {
+  size_t count = PyVectorcall_NARGS(flags);
+  if (keywordNames || count != resumeFunction(self)->inputCount) {
+    return PyErr_Format(PyExc_TypeError,
+                        "this resume function takes exactly %zu positional arguments",
+                        resumeFunction(self)->inputCount);
+  }
+  auto* made = PyObject_NewVar(Resumption, &ResumptionType, static_cast<Py_ssize_t>(count));
+  if (!made) return nullptr;
+  made->vectorcall = callResumption;
+  made->target = Py_NewRef(self);
+  for (size_t i = 0; i < count; ++i) made->inputs[i] = Py_NewRef(arguments[i]);
+  return reinterpret_cast<PyObject*>(made);
+}
+
+int traverseResumeFunction(PyObject* self, visitproc visit, void* arg) {
+  // What the cache holds is the compiled function's.
+  Py_VISIT(resumeFunction(self)->state->globals.get());
+  Py_VISIT(resumeFunction(self)->state->plainFunction.get());
+  return 0;
+}
+
+void deallocateResumeFunction(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  delete resumeFunction(self)->state;
+  PyObject_GC_Del(self);
+}
+
+PyObject* representResumeFunction(PyObject* self) {
+  const EntryPoint& entry = resumeFunction(self)->state->entry;
+  return PyUnicode_FromFormat("<resume function of %U at instruction %d>",
+                              entry.code->qualifiedName.get(), entry.start);
+}
+
+// Makes an exception the one that is being handled, for the time of a call.
+class HandledScope {
+ public:
+  explicit HandledScope(PyObject* handled) : before_(Ref<>::steal(PyErr_GetHandledException())) {
+    PyErr_SetHandledException(handled);
+  }
+  ~HandledScope() { PyErr_SetHandledException(before_.get()); }
+  HandledScope(const HandledScope&) = delete;
+  HandledScope& operator=(const HandledScope&) = delete;
+
+ private:
+  Ref<> before_;
+};
+
+PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments) {
+  ResumeState& state = *target->state;
+  Ref<> function = state.plainFunction;
+  if (!function) {
+    if (!state.plainCode.code) state.plainCode = plainCode(state.entry, state.pythonCalls);
+    if (!state.plainCode.code) return nullptr;
+    function = plainFunction(state.plainCode, state.globals, arguments.data());
+    if (!function) return nullptr;
+    if (state.plainCode.classCell < 0) state.plainFunction = function;
+  }
+  auto call = [&] {
+    return PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr);
+  };
+  if (!state.entry.handlesException()) return call();
+  HandledScope handled(arguments[state.entry.firstLocalInput() - 1]);
+  return call();
+}
+
+// One translation: what it returns, or where it resumes. `failed`: it was not run, because of the
+// exception that is set.
+PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
+                  llvm::function_ref<PyObject*()> plain, bool& failed) {
+  size_t count = arguments.size();
+  size_t inputCount = count - cache.entry().movesInputs;
+  for (;;) {
+    arguments.resize(count + cache.captureCapacity() + 1);
+    FrameLocalsMapping inputs{arguments.data(), cache.inputIsCell(), inputCount};
+    Ref<> function;
+    size_t captureCount = 0;
+    switch (cache.find(inputs, arguments.data() + count, function, captureCount)) {
+      case CodeCache::Action::Run: {
+        // The inputs may have been let go when this returns; not so if it returns the marker, since
+        // the graph is called first.
+        PyObject* result =
+            PyObject_Vectorcall(function.get(), arguments.data(), count + captureCount, nullptr);
+        // The marker, made on its first use, cannot be made while an exception is set.
+        if (!result || result != graphFailure()) return result;
+        Py_DECREF(result);
+        if (std::unique_ptr<GraphFailure> failure = takeGraphFailure()) {
+          return cache.goOn(inputs, *failure);
+        }
+        return plain();
+      }
+      case CodeCache::Action::Plain:
+        return plain();
+      case CodeCache::Action::Error:
+        failed = true;
+        return nullptr;
+      case CodeCache::Action::Compiled:
+        continue;
+    }
+  }
+}
+
+// The program has no translation to go on in, because of an exception that is not its own (an
+// interrupt, no memory): it is raised where the frame would have gone on, so that the program's
+// handlers and context managers see it. Null with an exception set.
+PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs) {
+  const EntryPoint& entry = state.entry;
+  int32_t regionIndex = entry.code->regionOf[entry.start];
+  if (regionIndex < 0) return nullptr;
+  const ExceptionRegion& region = entry.code->regions[regionIndex];
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref<> ownedType = Ref<>::steal(type), exception = Ref<>::steal(value);
+  Ref<> ownedTraceback = Ref<>::steal(traceback);
+  const Position& position = entry.code->positions[entry.start];
+  Ref<> raisedHere = cpython::makeTraceback(
+      ownedTraceback, entry.code->original, state.globals,
+      cpython::offsetOf(entry.code->original, position.line, position.endLine, position.column,
+                        position.endColumn),
+      position.line);
+  if (!raisedHere || PyException_SetTraceback(value, raisedHere.get()) < 0) return nullptr;
+  Ref<> lasti = Ref<>::steal(PyLong_FromLong(entry.start));
+  if (!lasti) return nullptr;
+
+  llvm::SmallVector<PyObject*, kInlineSlots> arguments;
+  EntryPoint handler = entry;
+  handler.start = region.target;
+  handler.movesInputs = false;
+  handler.stackIsNull.resize(region.depth);
+  size_t kept = handler.inputCount() - handler.locals.size() - handler.handlesException();
+  arguments.append(inputs.begin(), inputs.begin() + kept);
+  auto push = [&](PyObject* object) {
+    handler.stackIsNull.push_back(false);
+    arguments.push_back(object);
+  };
+  if (region.pushLasti) push(lasti.get());
+  push(exception.get());
+  if (entry.handlesException()) arguments.push_back(inputs[entry.firstLocalInput() - 1]);
+  arguments.append(inputs.end() - entry.locals.size(), inputs.end());
+  Ref<> function = makePlainResumeFunction(handler, state.globals, state.pythonCalls);
+  if (!function) return nullptr;
+  return runPlainly(resumeFunction(function.get()), arguments);
+}
+
+PyObject* resume(Resumption* from) {
+  Ref<> held = Ref<>::create(from->target);
+  ResumeFunction* target = resumeFunction(held.get());
+  llvm::SmallVector<PyObject*, kInlineSlots> arguments(from->inputs, from->inputs + Py_SIZE(from));
+  if (target->state->entry.movesInputs) arguments.push_back(reinterpret_cast<PyObject*>(from));
+  size_t count = arguments.size(), inputCount = Py_SIZE(from);
+  auto plain = [&] { return runPlainly(target, {arguments.data(), count}); };
+  CodeCache* cache = target->state->cache.get();
+  if (!cache || runsPlain() || isWatched(*cache->settings()->engine)) return plain();
+  bool failed = false;
+  PyObject* result = runOnce(*cache, arguments, plain, failed);
+  return failed ? raiseThere(*target->state, {arguments.data(), inputCount}) : result;
+}
+
+// Steals `result`. One that has let go was never meant to be followed.
+PyObject* runToEnd(PyObject* result) {
+  while (result && Py_TYPE(result) == &ResumptionType && resumption(result)->target) {
+    Ref<> from = Ref<>::steal(result);
+    result = resume(resumption(from.get()));
+  }
+  return result;
+}
+
+// --- The frames of functions that the trace had inlined.
+
+struct FrameFunction {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* function;
+};
+
+PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t flags,
+                            PyObject* keywordNames) {
+  return forPython([&]() -> PyObject* {
+    if (!hasStackLeft()) return nullptr;
+    return runToEnd(PyObject_Vectorcall(reinterpret_cast<FrameFunction*>(self)->function, arguments,
+                                        flags, keywordNames));
+  });
+}
+
+int traverseFrameFunction(PyObject* self, visitproc visit, void* arg) {
+  return traverseFunction(reinterpret_cast<FrameFunction*>(self)->function, visit, arg);
+}
+
+void deallocateFrameFunction(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  Py_DECREF(reinterpret_cast<FrameFunction*>(self)->function);
+  PyObject_GC_Del(self);
+}
+
+PyTypeObject ResumeFunctionType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.ResumeFunction",
+    .tp_basicsize = sizeof(ResumeFunction),
+    .tp_dealloc = deallocateResumeFunction,
+    .tp_vectorcall_offset = offsetof(ResumeFunction, vectorcall),
+    .tp_repr = representResumeFunction,
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "What goes on after a graph break.",
+    .tp_traverse = traverseResumeFunction,
+};
+
+PyTypeObject FrameFunctionType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.FrameFunction",
+    .tp_basicsize = sizeof(FrameFunction),
+    .tp_dealloc = deallocateFrameFunction,
+    .tp_vectorcall_offset = offsetof(FrameFunction, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "The frame of a function that was called, amid a graph break.",
+    .tp_traverse = traverseFrameFunction,
+};
+
+Ref<> makeFunction(std::shared_ptr<CodeCache> cache, const EntryPoint& entry, Ref<> globals,
+                   Ref<> pythonCalls) {
+  if (!pythonCalls) return nullptr;
+  auto state = std::make_unique<ResumeState>();
+  state->cache = std::move(cache);
+  state->entry = entry;
+  state->globals = std::move(globals);
+  state->pythonCalls = std::move(pythonCalls);
+  ResumeFunction* made = PyObject_GC_New(ResumeFunction, &ResumeFunctionType);
+  if (!made) return nullptr;
+  made->vectorcall = callResumeFunction;
+  made->inputCount = entry.inputCount();
+  made->state = state.release();
+  PyObject_GC_Track(made);
+  return Ref<>::steal(reinterpret_cast<PyObject*>(made));
+}
+
+}  // namespace
+
+PyObject* runFrame(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
+                   llvm::function_ref<PyObject*()> plain) {
+  bool failed = false;
+  return runToEnd(runOnce(cache, arguments, plain, failed));
+}
+
+Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls) {
+  const EntryPoint& entry = cache->entry();
+  Ref<> globals = Ref<>::create(cache->globals());
+  return makeFunction(std::move(cache), entry, std::move(globals), std::move(pythonCalls));
+}
+
+Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls) {
+  return makeFunction(nullptr, entry, Ref<>::create(globals), std::move(pythonCalls));
+}
+
+Ref<> makeFrameFunction(BorrowedRef<> function) {
+  FrameFunction* made = PyObject_GC_New(FrameFunction, &FrameFunctionType);
+  if (!made) return nullptr;
+  made->vectorcall = callFrameFunction;
+  made->function = Py_NewRef(function.get());
+  PyObject_GC_Track(made);
+  return Ref<>::steal(reinterpret_cast<PyObject*>(made));
+}
+
+const std::shared_ptr<CodeCache>& cacheOf(PyObject* object) {
+  return resumeFunction(object)->state->cache;
+}
+
+bool hasStackLeft() {
+  if (!NativeStack().isNearlyFull()) return true;
+  PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+  return false;
+}
+
+int readyResumptionTypes() {
+  bool ready = PyType_Ready(&ResumeFunctionType) == 0 && PyType_Ready(&ResumptionType) == 0 &&
+               PyType_Ready(&FrameFunctionType) == 0;
+  return ready ? 0 : -1;
+}
+
+}  // namespace armature

@@ -1,0 +1,44 @@
+// How a frame goes on after a graph break: by a jump, not by a call.
+//
+// Generated code returns a Resumption, an entry point with its inputs, to whoever called it; that
+// is the runtime, which runs the entry point's translation next, in the same C frame. So neither
+// stack grows with the number of breaks, and the frame is one frame to all who look at it.
+#pragma once
+
+#include <Python.h>
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include <memory>
+
+#include "runtime/code_cache.h"
+
+namespace armature {
+
+// A call's inputs and captures stand side by side: they are the generated function's arguments.
+constexpr size_t kInlineSlots = 24;
+
+// Finds or makes the translation for the inputs, runs it, and follows where it resumes, to the end
+// of the frame. `arguments` has the entry's arguments (EntryPoint::argumentCount), borrowed;
+// `plain` runs the function as it is. Null with an exception set.
+PyObject* runFrame(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
+                   llvm::function_ref<PyObject*()> plain);
+
+// A callable of an entry point's inputs, which returns a Resumption there. Null with an exception
+// set. Where it runs plain Python, that makes its calls by `pythonCalls`.
+Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls);
+// The same in plain Python only.
+Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls);
+// A callable that passes its arguments to `function`, generated code of a frame, and runs the frame
+// to its end. Null with an exception set.
+Ref<> makeFrameFunction(BorrowedRef<> function);
+
+// Fails where C code has used up the thread's stack, which Python's recursion limit may not
+// prevent: false with CPython's RecursionError set.
+bool hasStackLeft();
+
+// Prepares the types. -1 with an exception set.
+int readyResumptionTypes();
+
+}  // namespace armature

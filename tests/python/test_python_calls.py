@@ -1,0 +1,323 @@
+"""What Python runs inside a compiled call calls what is compiled: from the bodies of generators and
+coroutines, behind the recompile limit, at the instruction that broke the graph."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import gc
+import inspect
+import sys
+import traceback
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import armature
+import pytest
+import torch
+from differential import check
+
+CAPTURED: list[Any] = []
+
+
+def note(what: Any) -> None:
+    CAPTURED.append((what, armature.is_compiling()))
+
+
+def double(x: torch.Tensor, times: int = 2, *rest: int, by: int = 0, **more: int) -> torch.Tensor:
+    note("double")
+    return x * times + by + sum(rest) + sum(more.values())
+
+
+class Layer(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((2,), 3.0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        note("forward")
+        return x * self.weight
+
+
+class Scale:
+    def __init__(self, factor: float, *, shift: float = 0) -> None:
+        note("init")
+        self.factor = torch.full((2,), factor) + 0
+        self.shift = shift
+
+    def __call__(self, x: torch.Tensor, *more: Any) -> Any:
+        note("call")
+        return x * self.factor + self.shift, more
+
+    def method(self, x: torch.Tensor, **keywords: Any) -> Any:
+        note("method")
+        return x - self.factor, keywords
+
+    @classmethod
+    def made(cls, factor: float) -> Scale:
+        note("classmethod")
+        return cls(factor)
+
+    @staticmethod
+    def free(x: torch.Tensor) -> torch.Tensor:
+        note("static")
+        return x + 5
+
+
+LAYER = Layer()
+
+
+def every_kind_of_call(x: torch.Tensor) -> Iterator[Any]:
+    yield double(x)
+    yield double(x, 3, 4, 5, by=1, other=2)
+    yield double(*(x, 2), **{"by": 7})
+    scale = Scale(2.0, shift=1)
+    yield scale(x, 1, "two")
+    yield scale.method(x, k=[3])
+    yield Scale.made(4.0).factor
+    yield scale.free(x), Scale.free(x)
+    yield LAYER(x)
+    yield (lambda v: v + 1)(x)
+    yield sorted([3, 1, 2], key=lambda v: -v), max(1, 2), ",".join(["a", "b"]), isinstance(x, int)
+    yield functools.partial(double, times=4)(x)
+
+
+def test_the_body_of_a_generator_calls_captured_functions() -> None:
+    check(lambda: list(every_kind_of_call(torch.ones(2))))
+    compiled = armature.compile(every_kind_of_call)
+    assert inspect.isgeneratorfunction(compiled)
+    for _ in range(3):
+        CAPTURED.clear()
+        expected = list(every_kind_of_call(torch.ones(2)))
+        assert not any(captured for _, captured in CAPTURED)
+        names = [name for name, _ in CAPTURED]
+        CAPTURED.clear()
+        found = list(compiled(torch.ones(2)))
+        assert repr(found) == repr(expected)
+        assert [name for name, _ in CAPTURED] == names
+        by_name = dict(CAPTURED)
+        for name in ("double", "init", "call", "method", "static", "forward"):
+            assert by_name[name], name
+
+
+def test_a_coroutine_calls_captured_functions() -> None:
+    async def steps(x: torch.Tensor) -> torch.Tensor:
+        x = double(x)
+        await asyncio.sleep(0)
+        async with asyncio.Lock():
+            return double(x, by=1)
+
+    CAPTURED.clear()
+    compiled = armature.compile(steps)
+    assert inspect.iscoroutinefunction(compiled)
+    assert asyncio.run(compiled(torch.ones(2))).tolist() == [5, 5]
+    assert CAPTURED == [("double", True), ("double", True)]
+
+
+def test_behind_the_recompile_limit() -> None:
+    def f(x: torch.Tensor, key: str) -> Any:
+        return {"a": 1}.get(key, key), double(x)
+
+    with armature.config.patch(recompile_limit=2), warnings.catch_warnings():
+        warnings.simplefilter("ignore", armature.exc.RecompileLimitWarning)
+        compiled = armature.compile(f)
+        for i in range(6):
+            CAPTURED.clear()
+            assert repr(compiled(torch.ones(2), str(i))) == repr((str(i), torch.full((2,), 2.0)))
+            assert CAPTURED[-1] == ("double", True)
+
+
+def test_behind_a_region_that_was_not_captured() -> None:
+    def f(x: torch.Tensor) -> Any:
+        y = x + 1
+        names = dir()  # looks at the frame
+        return names, double(y), LAYER(y)
+
+    check(f, torch.ones(2))
+    CAPTURED.clear()
+    armature.compile(f)(torch.ones(2))
+    assert CAPTURED == [] or all(captured for _, captured in CAPTURED)
+
+
+def fails(x: torch.Tensor) -> None:
+    double(x)
+    raise ValueError("from within")
+
+
+def generator_that_fails(x: torch.Tensor) -> Iterator[Any]:
+    yield double(x)
+    try:
+        fails(x)
+    except ValueError as error:
+        yield str(error), error.__traceback__.tb_lineno
+    fails(x)
+
+
+def test_errors_and_tracebacks_are_plain() -> None:
+    def lines(function: Callable[..., Any]) -> Any:
+        items = []
+        try:
+            for item in function(torch.ones(2)):
+                items.append(repr(item))
+        except ValueError as error:
+            entries = traceback.extract_tb(error.__traceback__)[1:]
+            return items, str(error), [(e.name, e.lineno, e.line) for e in entries]
+        raise AssertionError("no error")
+
+    compiled = armature.compile(generator_that_fails)
+    for _ in range(3):
+        assert lines(compiled) == lines(generator_that_fails)
+
+
+class NoInit:
+    pass
+
+
+class ReturnsSomething:
+    def __init__(self) -> None:
+        return 3
+
+
+class NewMakesAnother:
+    def __new__(cls, n: int) -> Any:
+        return n
+
+    def __init__(self, n: int) -> None:
+        raise AssertionError("never")
+
+
+class Meta(type):
+    def __call__(cls, *arguments: Any) -> Any:
+        return ("meta", type.__call__(cls, *arguments))
+
+
+class WithMeta(metaclass=Meta):
+    def __init__(self, n: int = 0) -> None:
+        self.n = n
+
+
+def wrong_calls(n: int) -> Iterator[Any]:
+    attempts: list[Callable[[], Any]] = [
+        lambda: double(),
+        lambda: double(1, times=2, **{"times": 3}),
+        lambda: Scale(),
+        lambda: Scale(1.0, wrong=2),
+        lambda: ReturnsSomething(),
+        lambda: NoInit(1),
+        lambda: type(NoInit()).__name__,
+        lambda: NewMakesAnother(n),
+        lambda: WithMeta(3)[1].n,
+        lambda: n(),
+        lambda: None(1),
+        lambda: "text".missing(),
+        lambda: super(Scale, Scale(1.0)).__class__,
+        lambda: locals().keys() == set(),
+        lambda: sys._getframe().f_code.co_name,
+    ]
+    for attempt in attempts:
+        try:
+            yield attempt()
+        except Exception as error:
+            yield type(error), str(error)
+
+
+def test_wrong_calls_fail_as_in_python() -> None:
+    compiled = armature.compile(wrong_calls)
+    for _ in range(2):
+        assert repr(list(compiled(5))) == repr(list(wrong_calls(5)))
+
+
+def counts(n: int) -> int:
+    return 1 if n == 0 else 1 + counts(n - 1)
+
+
+def recursive(n: int) -> Iterator[int]:
+    yield counts(n)
+
+
+def test_recursion_ends_where_python_ends_it() -> None:
+    compiled = armature.compile(recursive)
+    assert list(compiled(50)) == [51]
+    with pytest.raises(RecursionError):
+        list(compiled(10**5))
+    limit = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(10**6)
+        with pytest.raises(RecursionError):
+            list(compiled(10**6))
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_functions_may_change_between_two_calls() -> None:
+    def helper(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    def run(x: torch.Tensor) -> Iterator[torch.Tensor]:
+        yield helper(x)
+
+    compiled = armature.compile(run)
+    x = torch.zeros(1)
+    assert next(compiled(x)).item() == 1
+    helper.__code__ = (lambda x: x + 2).__code__
+    assert next(compiled(x)).item() == 2
+    helper.__code__ = (lambda x, y=5: x + y).__code__
+    helper.__defaults__ = (7,)
+    assert next(compiled(x)).item() == 7
+    helper.__defaults__ = None
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        next(compiled(x))
+
+
+def test_functions_that_carry_one_code_share_its_translations() -> None:
+    def make(n: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        def inner(x: torch.Tensor) -> torch.Tensor:
+            return x + n
+
+        return inner
+
+    def run(x: torch.Tensor) -> Iterator[Any]:
+        for _ in range(5):
+            yield make(1)(x)
+
+    compiled = armature.compile(run)
+    assert [r.item() for r in compiled(torch.zeros(1))] == [1] * 5
+    entries = [e for e in armature._C.entries(compiled) if "inner" in e["name"]]
+    assert len(entries) == 1
+
+
+def test_nothing_outlives_the_compiled_function() -> None:
+    class Held:
+        pass
+
+    def run(x: torch.Tensor, held: Any) -> Iterator[Any]:
+        yield (lambda h: (x + 1, h))(held)
+
+    compiled = armature.compile(run)
+    held = Held()
+    reference = weakref.ref(held)
+    list(compiled(torch.ones(1), held))
+    del held
+    gc.collect()
+    assert reference() is None
+    reference = weakref.ref(run)
+    del run, compiled
+    gc.collect()
+    assert reference() is None
+
+
+def test_disabled_and_watched_code_runs_plainly() -> None:
+    def run(x: torch.Tensor) -> Iterator[Any]:
+        yield double(x)
+
+    compiled = armature.compile(run)
+    CAPTURED.clear()
+    list(armature.disable(lambda: list(compiled(torch.ones(1))))())
+    sys.setprofile(lambda *event: None)
+    try:
+        list(compiled(torch.ones(1)))
+    finally:
+        sys.setprofile(None)
+    assert CAPTURED == [("double", False)] * 2
