@@ -360,6 +360,54 @@ def graph_breaks(engine):
     return measure(True), measure(False)
 
 
+@case(Row("a turn of a loop with a break in its body, minus the plain turn", "µs/turn"))
+def broken_loop(engine):
+    n = 10_000
+    graph_break = engine.graph_break
+
+    def fn(x, n):
+        for _ in range(n):
+            x = x + 1
+            graph_break()
+        return x
+
+    x = torch.zeros(3)
+    engine.reset()
+    compiled = engine.compile(fn)
+    torch.testing.assert_close(compiled(x, 50), fn(x, 50))
+    compiled_time, plain = per_call(lambda: compiled(x, n), lambda: fn(x, n), repeats=5)
+    return [minus_plain(compiled_time / n, plain / n)]
+
+
+@case(Row("12 layers with a break in each, minus the same without", "µs/call"))
+def broken_layers(engine):
+    graph_break = engine.graph_break
+
+    class Layer(torch.nn.Module):
+        def __init__(self, breaks):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(64, 64), torch.nn.Linear(64, 64)
+            self.breaks = breaks
+
+        def forward(self, x):
+            x = self.first(x).relu()
+            if self.breaks:
+                graph_break()
+            return x + self.second(x)
+
+    def make(breaks):
+        torch.manual_seed(0)
+        return torch.nn.Sequential(*[Layer(breaks) for _ in range(12)]).eval()
+
+    x = torch.ones(16, 64)
+    engine.reset()
+    with torch.no_grad():
+        broken, whole = (engine.compile(make(breaks)) for breaks in (True, False))
+        torch.testing.assert_close(broken(x), whole(x))
+        broken_time, whole_time = per_call(lambda: broken(x), lambda: whole(x))
+    return [minus_plain(broken_time, whole_time)]
+
+
 @case(Row("first call of Adam.step over 50 parameters", "ms/call"))
 def optimizer(engine):
     def make():
