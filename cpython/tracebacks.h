@@ -12,7 +12,6 @@ PyObject* makeFrameFunction();
 // make_frame has made.
 PyObject* setFrameLocalFunction();
 
-
 // The byte offset of the first instruction of the code with this place in the source, which is all
 // that a traceback shows of an instruction; 0 if there is none.
 Py_ssize_t offsetOf(BorrowedRef<PyCodeObject> code, int line, int endLine, int column,
