@@ -34,8 +34,8 @@ void PyCodegen::requireRoots() {
 
 // Does a local that nothing reads any more keep something alive whose death can be seen? What has
 // to exist for another reason; a generator that has begun; and, as the arguments of a function are
-// its caller's, but the inputs of a resumption nobody else's, what has come as one of those, or in
-// it.
+// its caller's, but the inputs of a resumption nobody else's, what has come as one of those; and
+// what has come in one of either, which may let go of it.
 bool PyCodegen::keepsAlive(const Value& value) const {
   if (!value.isTracker()) return false;
   VariableTracker* tracker = value.tracker();
@@ -48,9 +48,10 @@ bool PyCodegen::keepsAlive(const Value& value) const {
     bool endsWithIt = generator && generator->state == GeneratorVariable::State::Suspended;
     return endsWithIt || plan_.find(tracker);
   }
+  bool isPart = source->base();
   while (source->base()) source = source->base();
   bool isInput = source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
-  return isInput && !translator_.entry().isFunctionStart();
+  return isInput && (isPart || !translator_.entry().isFunctionStart());
 }
 
 void PyCodegen::requireHeldLocals() {

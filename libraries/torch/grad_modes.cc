@@ -47,13 +47,17 @@ class SetGradEnabledModel : public GradModeModel {
   }
 };
 
+PyTypeObject* classOf(const Value& callable) {
+  return reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
+}
+
 template <bool kTarget>
 Value makeMode(Translator& translator, const Value& callable, CallArguments& arguments) {
   static const GradModeModel model;
   if (!arguments.values.empty()) {
     throw GraphBreak(GraphBreakKind::GradModeDecorator, describe(callable));
   }
-  return translator.make<ContextManagerVariable>(typeOf(callable), callable, model, kTarget);
+  return translator.make<ContextManagerVariable>(classOf(callable), callable, model, kTarget);
 }
 
 Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArguments& arguments) {
@@ -65,7 +69,7 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
   }
   int target = isTrue(translator, *mode);
   if (target < 0) return Value();
-  auto* manager = translator.make<ContextManagerVariable>(typeOf(callable), callable, model,
+  auto* manager = translator.make<ContextManagerVariable>(classOf(callable), callable, model,
                                                           static_cast<uint32_t>(target));
   assignTrailed(translator.trail, manager->previous, translator.mode(torchLibrary()));
   setMode(translator, manager->target);

@@ -647,3 +647,45 @@ def test_a_resume_function_refuses_wrong_arguments() -> None:
         assert "resume function of" in repr(function)
     with pytest.raises(TypeError, match="cannot create"):
         type(resume[0])()
+
+
+def test_managers_that_are_entered_by_hand() -> None:
+    def f(x: torch.Tensor) -> Any:
+        seen = []
+        with contextlib.ExitStack() as stack:
+            manager = torch.no_grad()
+            seen.append((type(manager).__name__, isinstance(manager, torch.no_grad)))
+            stack.enter_context(manager)
+            stack.callback(say, "leaving")
+            seen.append((x * 2).requires_grad)
+            say(torch.is_grad_enabled())
+            with contextlib.suppress(KeyError):
+                raise KeyError(say("suppressed"))
+        return seen, torch.is_grad_enabled()
+
+    x = torch.ones(2, requires_grad=True)
+    compiled = armature.compile(f)
+    for _ in range(3):
+        assert compiled(x) == f(x)
+
+
+def test_a_local_keeps_what_its_container_lets_go() -> None:
+    def cleared(items: list[Any]) -> None:
+        thing = items[0]  # noqa: F841
+        items.clear()
+        say("behind")
+
+    def cleared_elsewhere(items: list[Any]) -> None:
+        thing = items[0]  # noqa: F841
+        forget(items)
+        say("behind")
+
+    @armature.disable
+    def forget(items: list[Any]) -> None:
+        items.clear()
+
+    for f in (cleared, cleared_elsewhere):
+        for call in (f, armature.compile(f)):
+            LOG.clear()
+            call([Watched("in a list")])
+            assert LOG == [("behind",), ("died", "in a list")]
