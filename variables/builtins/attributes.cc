@@ -1,4 +1,6 @@
-// getattr, setattr, hasattr, delattr, type, isinstance, issubclass, callable.
+// getattr, setattr, hasattr, delattr, type, isinstance, issubclass, callable, id.
+#include "core/checked.h"
+#include "core/constant.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -68,7 +70,25 @@ Value callable(Translator& translator, const Value&, CallArguments& arguments) {
   return Value::boolean(translator.heap.hasSpecial(type, cpython::SpecialSlot::Call));
 }
 
+// The address of an object that is the same one in each call.
+Value id(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "id", arguments, 1, 1)) return Value();
+  Value value = translator.realized(arguments.values[0]);
+  PyObject* object = value.isTracker() ? value.tracker()->existing() : value.object();
+  bool isData =
+      value.isConstant() && isConstant(object) && object != Py_None && !PyBool_Check(object);
+  if (!object || isData) {
+    throw GraphBreak(GraphBreakKind::UnsupportedBuiltin, "id()",
+                     "Numbers, strings and objects that the function makes are others in each "
+                     "call; compare objects by `is` instead of by id().");
+  }
+  const Source* source = value.isTracker() ? value.tracker()->source() : nullptr;
+  if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
+  return Value::constant(checked(PyLong_FromVoidPtr(object)));
+}
+
 void registerAll() {
+  registerFunctionHandler("builtins", "id", id);
   registerFunctionHandler("builtins", "getattr", getattr);
   registerFunctionHandler("builtins", "hasattr", hasattr);
   registerFunctionHandler("builtins", "setattr", setattr);

@@ -14,9 +14,6 @@ struct Unsupported {
 // Where there is more to do than to move the call, the explanation says so.
 constexpr Unsupported kUnsupported[] = {
     {"print", "Printing is an effect that happens outside of the graph."},
-    {"id",
-     "The address of an object differs from call to call; compare objects by `is` instead of by "
-     "id()."},
     {"vars",
      "The namespace of an object is not handed out as a dict; use getattr() with the names that "
      "are needed."},
