@@ -208,7 +208,6 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
   InstructionTranslator translator(entry_, globals_, inputs);
   translator.useProfile(profile_);
-  translator.graphGoesOn = !settings_->backend;
   startGlobalState(translator);
   Outcome outcome;
   try {

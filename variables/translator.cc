@@ -472,12 +472,12 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 
 // Whether a handler of the program runs must be known now. What the operation does on the shapes at
 // hand was heard when it was evaluated; so everything about the inputs is guarded. Where it may
-// fail on data, the failing graph has to leave the handler to Python (codegen/graph_failure.h): by
-// going on where it failed, or by running all of it again, if it has changed nothing.
+// fail on data, the failing graph has to leave the handler to Python (codegen/graph_failure.h), by
+// running all of it again: so it must have changed nothing.
 void Translator::checkBeforeHandler(const Library& library, Node* node) {
   if (library.mayFailOnData(*node)) {
     bool breaks = library.eager();  // NumPy's operations may warn, too.
-    for (size_t i = 0; i < graph->size() && !breaks && !graphGoesOn; ++i) {
+    for (size_t i = 0; i < graph->size() && !breaks; ++i) {
       const Node& earlier = *graph->nodes()[i];
       bool isInput = earlier.operation == NodeOperation::Placeholder;
       breaks = !isInput && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;

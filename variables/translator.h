@@ -208,9 +208,6 @@ class Translator : public Observer, public Heap::Dependencies {
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }
-  // A call whose graph fails after it has changed something can be gone on from there; not so where
-  // a foreign backend runs the graph.
-  bool graphGoesOn = true;
 
  protected:
   Translator();

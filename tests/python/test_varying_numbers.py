@@ -276,7 +276,7 @@ class Counting(torch.nn.Module):
         self.none = self.step is None
         self.seen.append(self.step)
         object.__setattr__(self, "last", self.step * 2)
-        setattr(self, "next", self.step + 1)
+        self.next = self.step + 1
         return x + 1
 
 

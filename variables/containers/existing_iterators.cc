@@ -107,7 +107,19 @@ Value valueAhead(Translator& translator, ExistingIteratorVariable* iterator) {
   return value;
 }
 
+// Each item has a guard. Python walks over what has very many.
+void checkLength(ExistingIteratorVariable* iterator) {
+  cpython::Loaded container =
+      cpython::iteratorField(iterator->existing(), IteratorField::Container);
+  Ref<> owned = container.isNew ? Ref<>::steal(container.object) : Ref<>();
+  auto most = static_cast<int64_t>(Translator::kMostGuards);
+  if (container.object && cpython::stepAhead(iterator->existing(), most) == cpython::Step::Item) {
+    throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterator));
+  }
+}
+
 Value itemAhead(Translator& translator, ExistingIteratorVariable* iterator) {
+  if (iterator->taken == 0) checkLength(iterator);
   translator.addGuard(iterator->source(), GuardType::ITERATOR_ITEM, nullptr, iterator->taken);
   if (!cpython::givesValues(iterator->type())) {
     return partAhead(translator, iterator, cpython::Part::Item);
