@@ -1,5 +1,7 @@
 #include "codegen/reconstruct/builtin_types.h"
 
+#include "codegen/unsupported.h"
+#include "core/checked.h"
 #include "cpython/c_functions.h"
 #include "cpython/iterators.h"
 #include "cpython/type_lookup.h"
@@ -36,8 +38,10 @@ PyObject* endFunction() {
 }  // namespace
 
 PyObject* builtinAttribute(PyTypeObject* type, const char* name) {
-  Ref<> key = Ref<>::steal(PyUnicode_InternFromString(name));
-  return key ? cpython::lookup(cpython::staticBase(type), key) : nullptr;
+  Ref<> key = checked(PyUnicode_InternFromString(name));
+  PyObject* found = cpython::lookup(cpython::staticBase(type), key);
+  if (!found) throw UnsupportedReconstruction(std::string(name) + " of a builtin type");
+  return found;
 }
 
 void prepareMethodCall(PyCodegen& codegen, VariableTracker* self, const char* name) {

@@ -86,28 +86,42 @@ def test_equal_functions_are_one_translation(made):
     check_world(FUNCTIONS, *[f"entry({made}, {v})" for v in (1, 1, 2, "'a'")], repeat=False)
 
 
-def test_functions_that_differ_in_any_part_are_told_apart():
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        # So few that each has its translation.
+        [
+            "lambda v: v + 1",
+            "lambda v: v + 1.0",
+            "lambda v: v + True",
+            "lambda v: v - 1",
+            "lambda w: w + 1",
+            "fresh('lambda v: abs(v)', abs=str)",
+            "fresh('lambda v: abs(v)')",
+        ],
+        [
+            "lambda v, w=0: v + w",
+            "lambda v, w=1: v + w",
+            "lambda v, *, w=1: v + w",
+            "lambda v, *, w=3: v + w",
+            "(lambda n: lambda v: v + n)(1)",
+            "(lambda n: lambda v: v + n)(5)",
+        ],
+        [
+            "fresh('lambda v: v + N', N=1)",
+            "fresh('lambda v: v + N', N=2)",
+            "fresh('lambda v: [lambda: 0.0, 1][0]()')",
+            "fresh('lambda v: [lambda: -.0, 1][0]()')",
+            "fresh('lambda v: (0.0, v)')",
+            "fresh('lambda v: (-.0, v)')",
+        ],
+    ],
+    ids=["bodies", "parameters", "constants"],
+)
+def test_functions_that_differ_in_any_part_are_told_apart(arguments):
     check_world(
         FUNCTIONS + "\ndef entry(f): return f(2), f.__name__, f.__defaults__, f.__kwdefaults__",
-        "entry(lambda v: v + 1)",
-        "entry(lambda v: v + 1.0)",
-        "entry(lambda v: v + True)",
-        "entry(lambda v: v - 1)",
-        "entry(lambda w: w + 1)",
-        "entry(lambda v, w=0: v + w)",
-        "entry(lambda v, w=1: v + w)",
-        "entry(lambda v, *, w=1: v + w)",
-        "entry(lambda v, *, w=3: v + w)",
-        "entry((lambda n: lambda v: v + n)(1))",
-        "entry((lambda n: lambda v: v + n)(5))",
-        "entry(fresh('lambda v: v + N', N=1))",
-        "entry(fresh('lambda v: v + N', N=2))",
-        "entry(fresh('lambda v: abs(v)', abs=str))",
-        "entry(fresh('lambda v: abs(v)'))",
-        "entry(fresh('lambda v: [lambda: 0.0, 1][0]()'))",
-        "entry(fresh('lambda v: [lambda: -.0, 1][0]()'))",
-        "entry(fresh('lambda v: (0.0, v)'))",
-        "entry(fresh('lambda v: (-.0, v)'))",
+        *(f"entry({argument})" for argument in arguments),
     )
 
 

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -71,6 +72,7 @@ Ref<> realKeys(Comparison& comparison) {
       Py_INCREF(object);
     } else {
       auto* key = PyObject_New(SortKey, sortKeyType());
+      if (!key) throw PendingPythonException();
       key->comparison = &comparison;
       key->index = i;
       object = reinterpret_cast<PyObject*>(key);
@@ -99,12 +101,13 @@ bool sortValues(Translator& translator, ValueVector& items, const Value& key, bo
   Ref<> list = realKeys(comparison);
   Ref<> positions = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
-    PyList_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i), PyLong_FromSize_t(i));
+    PyList_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i),
+                    checked(PyLong_FromSize_t(i)).release());
   }
   Ref<> keyFunction = checked(PyObject_GetAttrString(list.get(), "__getitem__"));
   Ref<> sort = checked(PyObject_GetAttrString(positions.get(), "sort"));
   Ref<> empty = checked(PyTuple_New(0));
-  Ref<> keywords = Ref<>::steal(
+  Ref<> keywords = checked(
       Py_BuildValue("{sOsO}", "key", keyFunction.get(), "reverse", reverse ? Py_True : Py_False));
   Ref<> done = Ref<>::steal(PyObject_Call(sort.get(), empty.get(), keywords.get()));
   if (!done) {
