@@ -87,41 +87,52 @@ def test_equal_functions_are_one_translation(made):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "repeat"),
     [
         # So few that each has its translation.
-        [
-            "lambda v: v + 1",
-            "lambda v: v + 1.0",
-            "lambda v: v + True",
-            "lambda v: v - 1",
-            "lambda w: w + 1",
-            "fresh('lambda v: abs(v)', abs=str)",
-            "fresh('lambda v: abs(v)')",
-        ],
-        [
-            "lambda v, w=0: v + w",
-            "lambda v, w=1: v + w",
-            "lambda v, *, w=1: v + w",
-            "lambda v, *, w=3: v + w",
-            "(lambda n: lambda v: v + n)(1)",
-            "(lambda n: lambda v: v + n)(5)",
-        ],
-        [
-            "fresh('lambda v: v + N', N=1)",
-            "fresh('lambda v: v + N', N=2)",
-            "fresh('lambda v: [lambda: 0.0, 1][0]()')",
-            "fresh('lambda v: [lambda: -.0, 1][0]()')",
-            "fresh('lambda v: (0.0, v)')",
-            "fresh('lambda v: (-.0, v)')",
-        ],
+        (
+            [
+                "lambda v: v + 1",
+                "lambda v: v + 1.0",
+                "lambda v: v + True",
+                "lambda v: v - 1",
+                "lambda w: w + 1",
+            ],
+            True,
+        ),
+        (
+            [
+                "lambda v, w=0: v + w",
+                "lambda v, w=1: v + w",
+                "lambda v, *, w=1: v + w",
+                "lambda v, *, w=3: v + w",
+                "(lambda n: lambda v: v + n)(1)",
+                "(lambda n: lambda v: v + n)(5)",
+            ],
+            True,
+        ),
+        # Each has globals of its own, and is another function in each call.
+        (
+            [
+                "fresh('lambda v: abs(v)', abs=str)",
+                "fresh('lambda v: abs(v)')",
+                "fresh('lambda v: v + N', N=1)",
+                "fresh('lambda v: v + N', N=2)",
+                "fresh('lambda v: [lambda: 0.0, 1][0]()')",
+                "fresh('lambda v: [lambda: -.0, 1][0]()')",
+                "fresh('lambda v: (0.0, v)')",
+                "fresh('lambda v: (-.0, v)')",
+            ],
+            False,
+        ),
     ],
-    ids=["bodies", "parameters", "constants"],
+    ids=["bodies", "parameters", "globals"],
 )
-def test_functions_that_differ_in_any_part_are_told_apart(arguments):
+def test_functions_that_differ_in_any_part_are_told_apart(arguments, repeat):
     check_world(
         FUNCTIONS + "\ndef entry(f): return f(2), f.__name__, f.__defaults__, f.__kwdefaults__",
         *(f"entry({argument})" for argument in arguments),
+        repeat=repeat,
     )
 
 
