@@ -56,6 +56,10 @@ struct Frame {
   const Instruction& instruction() const { return code->instructions[pc]; }
 };
 
+// Where a frame that ends says it is: to raise again at the end of a handler's clean-up is to be
+// where it was raised.
+int32_t lastInstruction(const Frame& frame);
+
 // What a GeneratorVariable that has not ended holds: a frame before its first instruction behind
 // RETURN_GENERATOR, or behind a YIELD_VALUE.
 class SuspendedGenerator : public SuspendedFrame {

@@ -1,14 +1,11 @@
 #include "interpreter/instruction_translator.h"
 
-#include <algorithm>
-
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
-#include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/traceback.h"
 #include "variables/protocol/object_protocol.h"
@@ -121,10 +118,6 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   return frame_;
 }
 
-namespace {
-
-// Where a frame that ends says it is: to raise again at the end of a handler's clean-up is to be
-// where it was raised.
 int32_t lastInstruction(const Frame& frame) {
   const Instruction& instruction = frame.instruction();
   bool restores = instruction.opcode == Opcode::RERAISE && instruction.argument > 0;
@@ -133,8 +126,6 @@ int32_t lastInstruction(const Frame& frame) {
   PyObject* lasti = frame.slots[index].objectOrNull();
   return lasti && PyLong_Check(lasti) ? static_cast<int32_t>(PyLong_AsLong(lasti)) : frame.pc;
 }
-
-}  // namespace
 
 void InstructionTranslator::popFrame() {
   std::unique_ptr<Frame> frame(frame_);
@@ -193,7 +184,7 @@ NewCellVariable* InstructionTranslator::runningClassCell() {
   return nullptr;
 }
 
-// --- Marks and breaks.
+// --- Marks.
 
 void InstructionTranslator::markInstruction(Frame& frame) {
   if (!frame.callersResumable || isPrologue(frame.code->instructions[frame.pc].opcode)) return;
@@ -224,163 +215,6 @@ void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
   if (&frame != mark_.frame || mark_.hasSnapshot || operand.sameAs(before)) return;
   auto slot = static_cast<size_t>(&operand - frame.slots.data());
   mark_.operands.emplace_back(slot, std::move(before));
-}
-
-Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
-  Outcome outcome;
-  BreakReason& report = outcome.reason.emplace();
-  const GraphBreakEntry& kind = entryOf(reason.kind());
-  report.gbType = kind.gbType;
-  report.context = reason.context();
-  report.explanation = reason.explanation();
-  report.hints = kind.hints();
-  report.filename = printable(frame_->code->filename);
-  report.function = printable(frame_->code->name);
-  report.line = frame_->code->positions[frame_->pc].line;
-
-  trail.rewind();
-  setException(Value());
-  handled_ = mark_.handled;
-  runningGenerator_ = nullptr;
-  raisedAgain_ = false;
-  while (frame_ != mark_.frame) popFrame();
-  frame_->pc = mark_.pc;
-  frame_->openHandlers = mark_.openHandlers;
-  if (mark_.hasSnapshot) {
-    frame_->slots = std::move(mark_.slots);
-    frame_->depth = mark_.depth;
-  }
-  while (!mark_.operands.empty()) {
-    auto& [slot, before] = mark_.operands.back();
-    frame_->slots[slot] = std::move(before);
-    mark_.operands.pop_back();
-  }
-  outcome.kind = mark_.hasSnapshot ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
-  Value handled = handled_;
-  for (Frame* frame = frame_; frame; frame = frame->back) {
-    FrameState& state = outcome.frames.emplace_back(stateOf(*frame));
-    state.openHandlers = frame->openHandlers;
-    if (frame->openHandlers == 0) continue;
-    state.handled = std::move(handled);
-    handled = frame->handledBefore;
-  }
-  std::reverse(outcome.frames.begin(), outcome.frames.end());
-  // Each caller is in the middle of the call that pushed the next frame.
-  Frame* frame = frame_;
-  for (size_t i = outcome.frames.size() - 1; i > 0; --i, frame = frame->back) {
-    outcome.frames[i - 1].operandCount = frame->operandCount;
-  }
-  return outcome;
-}
-
-Outcome InstructionTranslator::translate() {
-  try {
-    leaveEndsToPython();
-    Outcome outcome;
-    outcome.result = run(frame_);
-    clearUnlessInterrupted();
-    return outcome;
-  } catch (const GraphBreak& reason) {
-    clearUnlessInterrupted();
-    return breakAt(reason);
-  }
-}
-
-// --- Exceptions.
-
-const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) const {
-  int32_t region = frame.code->regionOf[frame.pc];
-  return region < 0 ? nullptr : &frame.code->regions[region];
-}
-
-bool InstructionTranslator::errorsAreObserved() const {
-  for (const Frame* frame = frame_; frame; frame = frame->back) {
-    const ExceptionRegion* region = handlerOf(*frame);
-    if (!region) continue;
-    // The clean-up after a handler is the compiler's own. A `with` block hands the error to the
-    // __exit__ below its region's stack, which lets it pass if the manager is one that we model.
-    const std::vector<Instruction>& instructions = frame->code->instructions;
-    if (instructions[region->target].opcode != Opcode::PUSH_EXC_INFO) continue;
-    bool isWith = instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
-    size_t exit = frame->localCount + region->depth - 1;
-    if (isWith && trackerOf<ContextExitVariable>(frame->slots[exit])) continue;
-    return true;
-  }
-  return false;
-}
-
-bool InstructionTranslator::anyHandler() const {
-  for (const Frame* frame = frame_; frame; frame = frame->back) {
-    if (handlerOf(*frame)) return true;
-    if (!frame->pushedByInstruction) return false;
-  }
-  return false;
-}
-
-void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame) {
-  if (!frame.traced) {
-    frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
-  }
-  auto* entry = make<TracebackVariable>(raised.traceback, frame.traced, frame.pc);
-  assignTrailed(trail, raised.traceback, Value(entry));
-}
-
-Value InstructionTranslator::handledInTrace() const {
-  Value handled = handled_;
-  for (const Frame* frame = runningGenerator_; frame && !handled; frame = frame->outerGenerator) {
-    handled = frame->handled;
-  }
-  return handled;
-}
-
-Value InstructionTranslator::handledByCaller() {
-  Ref<> handled = Ref<>::steal(PyErr_GetHandledException());
-  const Source* source = sources->handledException();
-  addGuard(source, handled ? GuardType::NOT_NONE_MATCH : GuardType::NONE_MATCH);
-  return handled ? wrap(source, handled) : Value::none();
-}
-
-bool InstructionTranslator::unwind(Frame* entry) {
-  Value pending = exception();
-  auto* raised = trackerOf<ExceptionVariable>(pending);
-  bool again = std::exchange(raisedAgain_, false);
-  bool isRoot = !entry->back && !entry->generator;
-  if (isRoot && !anyHandler()) {
-    Value text;
-    std::string message;
-    if (auto* raised = trackerOf<ExceptionVariable>(pending)) {
-      message = raised->type()->tp_name;
-      if (!raised->arguments.empty() && raised->arguments[0].isConstant()) {
-        message += ": " + describe(raised->arguments[0]);
-      }
-    }
-    throw GraphBreak(GraphBreakKind::ObservedException, message);
-  }
-  for (;;) {
-    Frame& frame = *frame_;
-    if (raised && !again) addTraceback(*raised, frame);
-    again = false;
-    if (const ExceptionRegion* region = handlerOf(frame)) {
-      if (raised) {
-        settleContext(*this, *raised);
-      }
-      int32_t lasti = lastInstruction(frame);
-      frame.drop(frame.depth - region->depth);
-      if (region->pushLasti) frame.push(Value::integer(lasti));
-      frame.push(takeException());
-      frame.pc = region->target;
-      return true;
-    }
-    // What existed before has a traceback of its own, which would grow.
-    if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(pending));
-    bool last = frame_ == entry;
-    if (frame.generator) {
-      frame.generator->state = GeneratorVariable::State::Finished;
-      leaveGenerator(frame);
-    }
-    popFrame();
-    if (last) return false;
-  }
 }
 
 // --- The loop.

@@ -1,0 +1,107 @@
+// From the instruction that raised to the handler, past the frames that have none.
+#include "interpreter/instruction_translator.h"
+#include "variables/containers/dict.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/traceback.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) const {
+  int32_t region = frame.code->regionOf[frame.pc];
+  return region < 0 ? nullptr : &frame.code->regions[region];
+}
+
+bool InstructionTranslator::errorsAreObserved() const {
+  for (const Frame* frame = frame_; frame; frame = frame->back) {
+    const ExceptionRegion* region = handlerOf(*frame);
+    if (!region) continue;
+    // The clean-up after a handler is the compiler's own. A `with` block hands the error to the
+    // __exit__ below its region's stack, which lets it pass if the manager is one that we model.
+    const std::vector<Instruction>& instructions = frame->code->instructions;
+    if (instructions[region->target].opcode != Opcode::PUSH_EXC_INFO) continue;
+    bool isWith = instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
+    size_t exit = frame->localCount + region->depth - 1;
+    if (isWith && trackerOf<ContextExitVariable>(frame->slots[exit])) continue;
+    return true;
+  }
+  return false;
+}
+
+bool InstructionTranslator::anyHandler() const {
+  for (const Frame* frame = frame_; frame; frame = frame->back) {
+    if (handlerOf(*frame)) return true;
+    if (!frame->pushedByInstruction) return false;
+  }
+  return false;
+}
+
+void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame) {
+  if (!frame.traced) {
+    frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
+  }
+  auto* entry = make<TracebackVariable>(raised.traceback, frame.traced, frame.pc);
+  assignTrailed(trail, raised.traceback, Value(entry));
+}
+
+Value InstructionTranslator::handledInTrace() const {
+  Value handled = handled_;
+  for (const Frame* frame = runningGenerator_; frame && !handled; frame = frame->outerGenerator) {
+    handled = frame->handled;
+  }
+  return handled;
+}
+
+Value InstructionTranslator::handledByCaller() {
+  Ref<> handled = Ref<>::steal(PyErr_GetHandledException());
+  const Source* source = sources->handledException();
+  addGuard(source, handled ? GuardType::NOT_NONE_MATCH : GuardType::NONE_MATCH);
+  return handled ? wrap(source, handled) : Value::none();
+}
+
+bool InstructionTranslator::unwind(Frame* entry) {
+  Value pending = exception();
+  auto* raised = trackerOf<ExceptionVariable>(pending);
+  bool again = std::exchange(raisedAgain_, false);
+  bool isRoot = !entry->back && !entry->generator;
+  if (isRoot && !anyHandler()) {
+    Value text;
+    std::string message;
+    if (auto* raised = trackerOf<ExceptionVariable>(pending)) {
+      message = raised->type()->tp_name;
+      if (!raised->arguments.empty() && raised->arguments[0].isConstant()) {
+        message += ": " + describe(raised->arguments[0]);
+      }
+    }
+    throw GraphBreak(GraphBreakKind::ObservedException, message);
+  }
+  for (;;) {
+    Frame& frame = *frame_;
+    if (raised && !again) addTraceback(*raised, frame);
+    again = false;
+    if (const ExceptionRegion* region = handlerOf(frame)) {
+      if (raised) {
+        settleContext(*this, *raised);
+      }
+      int32_t lasti = lastInstruction(frame);
+      frame.drop(frame.depth - region->depth);
+      if (region->pushLasti) frame.push(Value::integer(lasti));
+      frame.push(takeException());
+      frame.pc = region->target;
+      return true;
+    }
+    // What existed before has a traceback of its own, which would grow.
+    if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(pending));
+    bool last = frame_ == entry;
+    if (frame.generator) {
+      frame.generator->state = GeneratorVariable::State::Finished;
+      leaveGenerator(frame);
+    }
+    popFrame();
+    if (last) return false;
+  }
+}
+
+}  // namespace armature
