@@ -53,6 +53,14 @@ void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
   }
 }
 
+// Where a frame stands.
+Position positionOf(const FrameState& frame) {
+  const Code& code = *frame.code;
+  Position position = code.positions[frame.pc];
+  // The compiler's own instructions have no line.
+  return position.line < 0 ? Position{code.firstLine, code.firstLine} : position;
+}
+
 }  // namespace
 
 FrameCode::FrameCode(Assembler& assembler, CodegenEnvironment& environment,
@@ -87,15 +95,8 @@ const ExceptionRegion* FrameCode::region() const {
   return region < 0 ? nullptr : &frame().code->regions[region];
 }
 
-Position FrameCode::position() const {
-  const Code& code = *frame().code;
-  Position position = code.positions[frame().pc];
-  // The compiler's own instructions have no line.
-  return position.line < 0 ? Position{code.firstLine, code.firstLine} : position;
-}
-
 void FrameCode::emit(bool plain) {
-  assembler_.setPosition(position());
+  assembler_.setPosition(positionOf(frame()));
   if (frames_.size() > 1) {
     callNext(plain);
   } else if (plain) {
@@ -318,9 +319,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   forEachValue(next, stored, take);
   int32_t inner = -1;
   if (frames_.size() > 2) take(inner, "___inner");
-  Position position = next.code->positions[next.pc];
-  assembler.setPosition(position.line < 0 ? Position{next.code->firstLine, next.code->firstLine}
-                                          : position);
+  assembler.setPosition(positionOf(next));
   assembler.emit(Opcode::RESUME, 0);
   assembler.emit(Opcode::LOAD_FAST, list);
   assembler.emit(Opcode::UNPACK_SEQUENCE, static_cast<int32_t>(locals.size()));

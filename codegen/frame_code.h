@@ -54,7 +54,6 @@ class FrameCode {
   const FrameState& frame() const { return frames_.front(); }
   const Instruction& instruction() const { return frame().code->instructions[frame().pc]; }
   const ExceptionRegion* region() const;
-  Position position() const;
 
   void callNext(bool plain);
   Ref<> functionOfNext(bool plain);

@@ -90,10 +90,11 @@ PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size
   if (!hasItsCode(object) && !takeCode(object)) return nullptr;
   // The cache must outlive the call, even if the call resets it.
   std::shared_ptr<CodeCache> cache = object->state->cache;
-  Ref<> function = Ref<>::create(object->function);
-  Ref<> calls = pythonCallsOf(object->state->settings, object->state->family);
-  if (!calls) return nullptr;
-  auto rewritten = [&] { return callRewritten(function, calls, arguments, flags, keywordNames); };
+  auto rewritten = [&]() -> PyObject* {
+    Ref<> function = Ref<>::create(object->function);
+    Ref<> calls = pythonCallsOf(object->state->settings, object->state->family);
+    return calls ? callRewritten(function, calls, arguments, flags, keywordNames) : nullptr;
+  };
   if (!cache) return rewritten();
   const EntryPoint& entry = cache->entry();
   size_t inputCount = entry.locals.size();
