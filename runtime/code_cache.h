@@ -33,7 +33,7 @@ class CodeCache {
   // What to do for these inputs.
   enum class Action : uint8_t { Run, Plain, Compiled, Error };
   // Finds, or makes, the entry for the inputs. Run: `function` is to be called with the inputs
-  // (and their list, if the entry moves them) followed by `captures` (which has room for
+  // (and what else holds them, if the entry moves them) followed by `captures` (which has room for
   // captureCapacity() objects, all borrowed).
   // Compiled: there is a new entry; ask again, with as much room as there must be now.
   // Error: a Python exception is set. Throws nothing of ours.
