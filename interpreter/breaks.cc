@@ -23,7 +23,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   handled_ = mark_.handled;
   runningGenerator_ = nullptr;
   raisedAgain_ = false;
-  while (frame_ != mark_.frame) popFrame();
+  while (frame_ != mark_.frame) dropFrame();
   frame_->pc = mark_.pc;
   frame_->openHandlers = mark_.openHandlers;
   if (mark_.hasSnapshot) {

@@ -45,7 +45,7 @@ InstructionTranslator::InstructionTranslator(const EntryPoint& entry, BorrowedRe
 }
 
 InstructionTranslator::~InstructionTranslator() {
-  while (frame_) popFrame();
+  while (frame_) dropFrame();
   while (freeFrames_) delete std::exchange(freeFrames_, freeFrames_->back);
 }
 
@@ -128,12 +128,17 @@ int32_t lastInstruction(const Frame& frame) {
 }
 
 void InstructionTranslator::popFrame() {
-  std::unique_ptr<Frame> frame(frame_);
-  if (TracedFrameVariable* traced = frame->traced) {
-    assignTrailed(trail, traced->pc, lastInstruction(*frame));
+  const Frame& frame = *frame_;
+  if (TracedFrameVariable* traced = frame.traced) {
+    assignTrailed(trail, traced->pc, lastInstruction(frame));
     recordUndo(trail, [traced] { traced->locals.clear(); });
-    traced->locals.assign(frame->slots.begin(), frame->slots.begin() + frame->localCount);
+    traced->locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   }
+  dropFrame();
+}
+
+void InstructionTranslator::dropFrame() {
+  Frame* frame = frame_;
   frame_ = frame->back;
   --frameCount_;
   frame->slots.clear();
@@ -141,7 +146,7 @@ void InstructionTranslator::popFrame() {
   frame->handled = Value();
   frame->handledBefore = Value();
   frame->back = freeFrames_;
-  freeFrames_ = frame.release();
+  freeFrames_ = frame;
 }
 
 FrameState InstructionTranslator::stateOf(const Frame& frame) const {

@@ -103,7 +103,10 @@ class InstructionTranslator : public Translator {
   void bindInputs(const FrameLocalsMapping& inputs);
   void leaveEndsToPython();
   Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);
+  // Leaves the frame: a traceback that goes through it keeps what it holds now.
   void popFrame();
+  // Forgets the frame, of which nothing is seen any more. Allocates nothing.
+  void dropFrame();
 
   // Runs until `entry` returns. Null with the exception pending if it raised.
   Value run(Frame* entry);
