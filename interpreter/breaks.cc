@@ -1,5 +1,6 @@
 // How a trace ends at a graph break.
 #include <algorithm>
+#include <stdexcept>
 
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
@@ -29,6 +30,8 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   if (mark_.hasSnapshot) {
     frame_->slots = std::move(mark_.slots);
     frame_->depth = mark_.depth;
+  } else if (frame_->depth != mark_.depth) {
+    throw std::logic_error("an instruction broke when its operands were gone");
   }
   while (!mark_.operands.empty()) {
     auto& [slot, before] = mark_.operands.back();

@@ -126,9 +126,10 @@ Value InstructionTranslator::handledOutside() {
 bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction& instruction) {
   switch (instruction.opcode) {
     case Opcode::PUSH_EXC_INFO: {
+      Value before = handled_ ? handled_ : handledOutside();
       Value exception = frame.pop();
       if (frame.openHandlers++ == 0) frame.handledBefore = handled_;
-      frame.push(handled_ ? handled_ : handledOutside());
+      frame.push(std::move(before));
       frame.push(Value(exception));
       handled_ = std::move(exception);
       return true;

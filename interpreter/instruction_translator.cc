@@ -208,9 +208,8 @@ void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
   mark_.openHandlers = frame.openHandlers;
   mark_.hasSnapshot = withSnapshot;
   mark_.operands.clear();
-  if (!withSnapshot) return;
-  mark_.slots.assign(frame.slots.begin(), frame.slots.end());
   mark_.depth = frame.depth;
+  if (withSnapshot) mark_.slots.assign(frame.slots.begin(), frame.slots.end());
 }
 
 void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {

@@ -12,14 +12,16 @@ import torch
 from armature import _C
 from differential import break_reasons, check
 
-STRIDE = int(os.environ.get("ARMATURE_FAULT_STRIDE", "97"))
-COLD_STRIDE = 20 * STRIDE
+STRIDE = int(os.environ.get("ARMATURE_FAULT_STRIDE", "17"))
+COLD_STRIDE = 100 * STRIDE
 
 
 @pytest.mark.parametrize("kind", fault_injection.KINDS)
 @pytest.mark.parametrize("program", fault_injection.PROGRAMS, ids=lambda program: program.name)
 def test_every_site_may_fail(program, kind):
-    assert list(fault_injection.try_program(program, kind, STRIDE)) == []
+    # Frames that are left and entered by exceptions are where a step can fall between two states.
+    stride = 1 if program.name in ("raises", "contexts") else STRIDE
+    assert list(fault_injection.try_program(program, kind, stride)) == []
 
 
 @pytest.mark.parametrize("kind", fault_injection.KINDS)
