@@ -1,7 +1,8 @@
 """Runs a module of CPython's own tests, plainly or with each test method compiled.
 
-``python cpython_suite_runner.py MODULE plain|captured`` prints one line of JSON for each method:
-its name and its outcome ("ok", "skipped …", or the error with its text).
+``python cpython_suite_runner.py MODULE plain|captured|broken`` prints one line of JSON for each
+method: its name and its outcome ("ok", "skipped …", or the error with its text). "broken": with a
+graph break before every instruction that Python can run instead.
 """
 
 from __future__ import annotations
@@ -55,17 +56,21 @@ def outcome(test: unittest.TestCase) -> str:
     return "ok" if result.wasSuccessful() else "unexpected success"
 
 
-def main(module: str, captured: bool) -> None:
+def main(module: str, mode: str) -> None:
     out, sys.stdout = sys.stdout, io.StringIO()  # for what the tests print
+    if mode == "broken":
+        from armature import _C
+
+        _C.inject_fault("break every", 1)
     for test in methods(
         unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(module))
     ):
         name = ".".join(test.id().split(".")[-2:])
         print(json.dumps(["begin", name]), file=out, flush=True)
-        if captured:
+        if mode != "plain":
             compile_method(test)
         print(json.dumps([name, outcome(test)]), file=out, flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] == "captured")
+    main(sys.argv[1], sys.argv[2])
