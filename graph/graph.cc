@@ -1,8 +1,11 @@
 #include "graph/graph.h"
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/StringSet.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "core/fault_injection.h"
 #include "core/graph_break.h"
@@ -16,6 +19,7 @@ namespace {
 // The base of a node's name. FX: a callable's __name__, a method's name without its underscores.
 std::string nameBase(const Node& node) {
   if (node.operation == NodeOperation::Output) return "output";
+  if (node.operation == NodeOperation::GetAttribute) return printable(node.target) + "_0";
   if (node.operation == NodeOperation::CallMethod) {
     const std::string text = printable(node.target);
     std::string_view name = text;
@@ -66,6 +70,9 @@ int Graph::traverse(visitproc visit, void* arg) const {
     for (const auto& [name, argument] : node->keywordArguments) {
       if (int stop = argument.traverse(visit, arg)) return stop;
     }
+    Py_VISIT(node->eagerTarget.get());
+    if (!node->body) continue;
+    if (int stop = node->body->traverse(visit, arg)) return stop;
   }
   return 0;
 }
@@ -100,7 +107,49 @@ Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<
   return nodes_.emplace_back(std::move(node)).get();
 }
 
-void Graph::truncate(size_t size) { nodes_.resize(size); }
+Graph::Subgraph Graph::outline(size_t first, std::vector<Node*> outputs) {
+  Subgraph result{std::make_shared<Graph>(sources_), {}};
+  Graph& body = *result.graph;
+  body.outputs_ = std::move(outputs);
+  body.codes_ = codes_;
+  llvm::DenseMap<Node*, Node*> replacements;
+  auto inside = [&](Node* node) {
+    Node*& replacement = replacements[node];
+    if (replacement) return replacement;
+    auto input = std::make_unique<Node>();
+    input->operation = NodeOperation::Placeholder;
+    input->ordinal = node->ordinal;
+    input->outer = node;
+    input->metadata = node->metadata;
+    result.inputs.push_back(node);
+    return replacement = body.nodes_.emplace_back(std::move(input)).get();
+  };
+  std::vector<std::unique_ptr<Node>> moved;
+  for (size_t i = first; i < nodes_.size(); ++i) {
+    if (nodes_[i]->operation == NodeOperation::Placeholder) continue;
+    replacements[nodes_[i].get()] = nodes_[i].get();
+    moved.push_back(std::move(nodes_[i]));
+  }
+  for (const auto& node : moved) {
+    for (Argument& argument : node->arguments) argument.replaceNodes(inside);
+    for (auto& [name, argument] : node->keywordArguments) argument.replaceNodes(inside);
+  }
+  std::move(moved.begin(), moved.end(), std::back_inserter(body.nodes_));
+  std::erase(nodes_, nullptr);
+  for (Graph* graph : {this, &body}) {
+    for (size_t i = 0; i < graph->nodes_.size(); ++i) {
+      graph->nodes_[i]->index = static_cast<int32_t>(i);
+    }
+  }
+  return result;
+}
+
+Node* Graph::addSubgraph(std::shared_ptr<Graph> body, BorrowedRef<> name,
+                         ProgramLocation location) {
+  Node* node = addCall(NodeOperation::GetAttribute, name, {}, {}, location);
+  node->body = std::move(body);
+  return node;
+}
 
 void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&)) {
   auto output = std::make_unique<Node>();
@@ -116,7 +165,11 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
   for (size_t i = nodes_.size(); i-- > 0;) {
     Node& node = *nodes_[i];
     if (node.users != 0 || node.operation == NodeOperation::Output) continue;
-    if (node.operation != NodeOperation::Placeholder && !isPure(node)) continue;
+    bool isInput = node.operation == NodeOperation::Placeholder;
+    if (isInput ? node.outer != nullptr
+                : node.operation != NodeOperation::GetAttribute && !isPure(node)) {
+      continue;
+    }
     forEachInput(node, [](Node* input) { --input->users; });
     nodes_[i] = nullptr;
   }
@@ -127,7 +180,7 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
   llvm::StringSet<> parameters;
   for (const auto& node : nodes_) {
     if (node->operation == NodeOperation::Placeholder) {
-      node->parameter = parameterName(node->source, parameters);
+      node->parameter = node->outer ? node->outer->name : parameterName(node->source, parameters);
       node->name = names.createName(snakeCase(node->parameter));
     } else {
       node->name = names.createName(nameBase(*node));
@@ -142,6 +195,9 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
     return node->operation == NodeOperation::Placeholder;
   });
   for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
+  for (const auto& node : nodes_) {
+    if (node->body) node->body->finish(std::exchange(node->body->outputs_, {}), isPure);
+  }
 }
 
 std::vector<Node*> Graph::placeholders() const {

@@ -42,6 +42,12 @@ class Argument {
   BorrowedRef<> object() const { return constant_; }  // constant, or the keys of a dict
   const std::vector<Argument>& elements() const { return elements_; }
   int traverse(visitproc visit, void* arg) const;
+  // Puts replacement(node) in the place of every node among its parts.
+  template <class Replacement>
+  void replaceNodes(Replacement&& replacement) {
+    if (kind_ == Kind::Node) node_ = replacement(node_);
+    for (Argument& element : elements_) element.replaceNodes(replacement);
+  }
 
  private:
   explicit Argument(Kind kind) : kind_(kind) {}
@@ -52,9 +58,10 @@ class Argument {
 };
 
 enum class NodeOperation : uint8_t {
-  Placeholder,   // an input; `source` says which
+  Placeholder,   // an input; `source` says which, or, in a subgraph, `outer`
   CallFunction,  // target is a callable
   CallMethod,    // target is a str; the first argument is self
+  GetAttribute,  // a subgraph, `body`; target is the str that its name begins with
   Output,        // one argument: a tuple of the results
 };
 
@@ -64,6 +71,8 @@ struct ProgramLocation {
   int32_t line = -1;
 };
 
+class Graph;
+
 class Node {
  public:
   NodeOperation operation;
@@ -72,7 +81,12 @@ class Node {
   // and is the same in another trace of the same call.
   int32_t ordinal;
   Ref<> target;                    // callable, or str
-  const Source* source = nullptr;  // Placeholder only
+  const Source* source = nullptr;  // Placeholder of the outermost graph only
+  // Placeholder of a subgraph only: the node of the graph around it that is passed for it.
+  Node* outer = nullptr;
+  std::shared_ptr<Graph> body;  // GetAttribute only
+  // What the eager backend calls instead of the target; null: the target.
+  Ref<> eagerTarget;
   std::vector<Argument> arguments;
   std::vector<std::pair<Ref<>, Argument>> keywordArguments;  // str, argument
   ProgramLocation location;
@@ -112,12 +126,27 @@ class Graph {
   // The call that would get this ordinal breaks the graph instead.
   void breakAt(int32_t ordinal) { breakAt_ = ordinal; }
   // Drops the nodes from `size` on (what a rewind does).
-  void truncate(size_t size);
+  void truncate(size_t size) {
+    if (size < nodes_.size()) nodes_.resize(size);
+  }
+
+  // A graph inside of a graph, and the nodes outside that it uses, in the order in which it does:
+  // they are passed for its placeholders.
+  struct Subgraph {
+    std::shared_ptr<Graph> graph;
+    std::vector<Node*> inputs;
+  };
+  // Moves the calls from `first` on into a graph of their own, which returns `outputs`, some of
+  // them. Placeholders stay.
+  Subgraph outline(size_t first, std::vector<Node*> outputs);
+  // Adds the node by which the graph refers to a subgraph.
+  Node* addSubgraph(std::shared_ptr<Graph> body, BorrowedRef<> name, ProgramLocation location);
 
   // Adds the output node, drops pure nodes that nobody uses and unused placeholders, gives names,
   // and puts the placeholders first, as FX wants them. Afterwards the graph does not change.
   // Dropping is allowed only for targets of which the predicate says that they have no effect
   // besides their result.
+  // The same is done to subgraphs, whose placeholders stay.
   void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
@@ -134,6 +163,7 @@ class Graph {
  private:
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<Node*> outputs_;  // of a subgraph, until it is finished
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t breakAt_ = -1;
 };

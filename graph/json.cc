@@ -63,6 +63,8 @@ const char* operationName(NodeOperation operation) {
       return "call_function";
     case NodeOperation::CallMethod:
       return "call_method";
+    case NodeOperation::GetAttribute:
+      return "get_attr";
     case NodeOperation::Output:
       return "output";
   }
@@ -88,6 +90,9 @@ json nodeToJson(const Node& node) {
   if (node.source) result["source"] = node.source->name();
   if (node.operation == NodeOperation::Placeholder) {
     result["target"] = node.parameter;
+  } else if (node.operation == NodeOperation::GetAttribute) {
+    result["target"] = node.name;
+    result["body"] = toJson(*node.body);
   } else if (node.target) {
     result["target"] = targetName(node.target);
   }

@@ -63,7 +63,9 @@ class Printer {
  public:
   explicit Printer(const Graph& graph) : graph_(graph) { findLastUses(); }
 
-  std::string print() {
+  // The class of that name, indented by so many levels; those of subgraphs are inside of it.
+  std::string print(const std::string& className, size_t level) {
+    std::string subgraphs;
     std::vector<std::string> parameters = {"self"};
     for (const auto& node : graph_.nodes()) {
       if (node->operation == NodeOperation::Placeholder) {
@@ -77,18 +79,22 @@ class Printer {
         addLine("");
         continue;
       }
+      if (node->operation == NodeOperation::GetAttribute) {
+        subgraphs += "\n" + Printer(*node->body).print(node->name, level + 1);
+      }
       addLocation(*node);
       addLine(statement(*node) + frees(*node));
     }
-    std::string result = "class GraphModule(torch.nn.Module):\n";
-    result += "    def forward(" + join(parameters, ", ") + "):\n";
+    std::string indent(4 * level, ' ');
+    std::string result = indent + "class " + className + "(torch.nn.Module):\n";
+    result += indent + "    def forward(" + join(parameters, ", ") + "):\n";
     size_t first = 0;
     while (first < lines_.size() && lines_[first].empty()) ++first;
     std::vector<std::string> indented;
     for (size_t i = first; i < lines_.size(); ++i) {
-      indented.push_back(lines_[i].empty() ? "" : "        " + lines_[i]);
+      indented.push_back(lines_[i].empty() ? "" : indent + "        " + lines_[i]);
     }
-    return result + join(indented, "\n");
+    return result + join(indented, "\n") + subgraphs;
   }
 
  private:
@@ -139,6 +145,7 @@ class Printer {
 
   std::string statement(const Node& node) {
     std::string result = node.name + annotation(node) + " = ";
+    if (node.operation == NodeOperation::GetAttribute) return result + "self." + node.name;
     if (node.operation == NodeOperation::CallMethod) {
       return result + attribute(text(node.arguments[0]), printable(node.target)) + "(" +
              arguments(node, 1) + ")";
@@ -247,6 +254,6 @@ class Printer {
 
 }  // namespace
 
-std::string toString(const Graph& graph) { return Printer(graph).print(); }
+std::string toString(const Graph& graph) { return Printer(graph).print("GraphModule", 0); }
 
 }  // namespace armature

@@ -4,6 +4,7 @@
 
 #include "bytecode/assembler.h"
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "graph/graph.h"
 
 namespace armature {
@@ -178,6 +179,12 @@ class FunctionWriter {
   }
 
   void writeCall(const Node& node) {
+    if (node.operation == NodeOperation::GetAttribute) {
+      Ref<> body = toFunction(*node.body);
+      if (!body) throw PendingPythonException();
+      return assembler_.emitLoadConst(body);
+    }
+    BorrowedRef<> target = node.eagerTarget ? node.eagerTarget : node.target;
     if (node.operation == NodeOperation::CallMethod) {
       push(node.arguments[0]);
       assembler_.emitName(Opcode::LOAD_METHOD, node.target);
@@ -201,12 +208,12 @@ class FunctionWriter {
     if (onStack_) {
       // The first argument is there already: the callable goes below it, as a method's does.
       push(node.arguments[0]);
-      assembler_.emitLoadConst(node.target);
+      assembler_.emitLoadConst(target);
       assembler_.emit(Opcode::SWAP, 2);
       return writeArguments(node, 1, 0);
     }
     assembler_.emit(Opcode::PUSH_NULL);
-    assembler_.emitLoadConst(node.target);
+    assembler_.emitLoadConst(target);
     writeArguments(node, 0, 0);
   }
 

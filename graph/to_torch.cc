@@ -20,13 +20,13 @@ class Converter {
     if (!fxGraph) return nullptr;
     createNode_ = Ref<>::steal(PyObject_GetAttrString(fxGraph.get(), "create_node"));
     if (!createNode_) return nullptr;
+    root_ = Ref<>::steal(PyDict_New());
+    if (!root_) return nullptr;
     for (const auto& node : graph_.nodes()) {
       if (!convertNode(*node)) return nullptr;
     }
-    Ref<> root = Ref<>::steal(PyDict_New());
-    if (!root) return nullptr;
-    Ref<> module =
-        Ref<>::steal(PyObject_CallMethod(fx.get(), "GraphModule", "OO", root.get(), fxGraph.get()));
+    Ref<> module = Ref<>::steal(
+        PyObject_CallMethod(fx.get(), "GraphModule", "OO", root_.get(), fxGraph.get()));
     return module && keepSourceWithCode(module) ? module : nullptr;
   }
 
@@ -61,6 +61,15 @@ class Converter {
       case NodeOperation::CallMethod:
         operation = "call_method";
         break;
+      case NodeOperation::GetAttribute: {
+        operation = "get_attr";
+        target = Ref<>::steal(PyUnicode_FromString(node.name.c_str()));
+        Ref<> body = Converter(*node.body).convert();
+        if (!target || !body || PyDict_SetItem(root_.get(), target.get(), body.get()) < 0) {
+          return false;
+        }
+        break;
+      }
       case NodeOperation::Output:
         operation = "output";
         target = Ref<>::steal(PyUnicode_FromString("output"));
@@ -124,6 +133,7 @@ class Converter {
 
   const Graph& graph_;
   Ref<> createNode_;
+  Ref<> root_;                // a dict: the module's attributes
   std::vector<Ref<>> nodes_;  // torch's, by the index of ours
 };
 

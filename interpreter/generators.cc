@@ -179,6 +179,7 @@ void InstructionTranslator::leaveGenerator(Frame& frame) {
 
 Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption resumption) {
   using State = GeneratorVariable::State;
+  effects.changes(generator);
   RecursionGuard guard(*this);
   // The frame runs as a copy, so that a rewind finds the suspended one as it was.
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());

@@ -9,6 +9,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/traceback.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -235,6 +236,17 @@ bool InstructionTranslator::returnFrom(Frame* entry, Value& result) {
   return false;
 }
 
+namespace {
+
+// As TorchDynamo does (TensorVariable.set_name_hint): the first variable gives a node its name.
+void nameNode(const Value& value, const Ref<>& name) {
+  auto* tensor = trackerOf<TensorVariable>(value);
+  if (!tensor || tensor->node->variableName) return;
+  if (tensor->node->operation != NodeOperation::Placeholder) tensor->node->variableName = name;
+}
+
+}  // namespace
+
 Value InstructionTranslator::run(Frame* entry) {
   for (;;) {
     Frame& frame = *frame_;
@@ -280,6 +292,7 @@ Value InstructionTranslator::run(Frame* entry) {
         break;
       }
       case Opcode::STORE_FAST:
+        nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
         frame.locals()[instruction.argument] = frame.pop();
         break;
       case Opcode::DELETE_FAST: {

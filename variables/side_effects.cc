@@ -10,7 +10,13 @@
 
 namespace armature {
 
-bool SideEffects::concerns(VariableTracker* target) {
+void SideEffects::changes(VariableTracker* target) const {
+  if (bodyStart_ == 0 || (!target->existing() && target->serial() >= bodyStart_)) return;
+  throw GraphBreak(GraphBreakKind::EffectInBody, describe(target));
+}
+
+bool SideEffects::concerns(VariableTracker* target) const {
+  changes(target);
   if (target->source()) return true;
   if (!target->existing()) return false;
   throw std::logic_error("change of an object without a source: " + describe(target));

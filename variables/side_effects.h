@@ -9,6 +9,7 @@
 #include <llvm/ADT/DenseMap.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/trail.h"
@@ -52,8 +53,27 @@ class SideEffects {
   SideEffects& operator=(const SideEffects&) = delete;
 
   // Whether a change of the object is an effect: it existed before the trace. Throws a GraphBreak
-  // where it did but generated code has no path to it.
-  static bool concerns(VariableTracker* target);
+  // where it did but generated code has no path to it; and if the object is not a body's own.
+  bool concerns(VariableTracker* target) const;
+
+  // While one stands, the body of an operation is traced (of a checkpoint, say), which may run as
+  // often as the operation likes: what the program changes in it has to be the body's own.
+  class BodyScope {
+   public:
+    // Trackers below that serial number are older than the body.
+    BodyScope(SideEffects& effects, size_t firstSerial)
+        : effects_(effects), outer_(std::exchange(effects.bodyStart_, firstSerial)) {}
+    ~BodyScope() { effects_.bodyStart_ = outer_; }
+    BodyScope(const BodyScope&) = delete;
+    BodyScope& operator=(const BodyScope&) = delete;
+
+   private:
+    SideEffects& effects_;
+    size_t outer_;
+  };
+  // Everything that the program can change asks this before it changes. Throws a GraphBreak if a
+  // body is being traced and `target` is not its own.
+  void changes(VariableTracker* target) const;
 
   // Returns the record's number, by which it can be cancelled. All changes are trailed.
   int32_t append(Effect effect);
@@ -90,6 +110,7 @@ class SideEffects {
   void undoAppend(int32_t before);
 
   Trail& trail_;
+  size_t bodyStart_ = 0;
   std::vector<Record> log_;
   llvm::DenseMap<const VariableTracker*, int32_t> last_;
   std::vector<VariableTracker*> written_;

@@ -55,6 +55,7 @@ Translator::~Translator() = default;
 
 Value Translator::raiseValue(Value exception) {
   if (auto* raised = trackerOf<ExceptionVariable>(exception)) {
+    effects.changes(raised);  // its context and its traceback
     chainContext(*this, *raised, handledInTrace());
   }
   exception_ = std::move(exception);
@@ -183,8 +184,10 @@ Value Translator::knownClass(PyTypeObject* type) {
   return variable;
 }
 
+void Translator::recordGraphGrowth() { trail.record(kGraphGrowth, graph.get(), graph->size()); }
+
 Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
-  trail.record(kGraphGrowth, graph.get(), graph->size());
+  recordGraphGrowth();
   usedLibraries_ = true;
   return graph->addPlaceholder(source, object);
 }
@@ -434,7 +437,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   }
   builder.checkSupported();
 
-  trail.record(kGraphGrowth, graph.get(), graph->size());
+  recordGraphGrowth();
   usedLibraries_ = true;
   Node* node =
       graph->addCall(operation, target, std::move(positional), std::move(keywords), location());
@@ -479,8 +482,9 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
     bool breaks = library.eager();  // NumPy's operations may warn, too.
     for (size_t i = 0; i < graph->size() && !breaks; ++i) {
       const Node& earlier = *graph->nodes()[i];
-      bool isInput = earlier.operation == NodeOperation::Placeholder;
-      breaks = !isInput && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;
+      bool isCall = earlier.operation == NodeOperation::CallFunction ||
+                    earlier.operation == NodeOperation::CallMethod;
+      breaks = isCall && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;
     }
     if (breaks) throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
   }
@@ -496,7 +500,7 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
 
 void Translator::changeMode(const Library& library, BorrowedRef<> target, BorrowedRef<> argument,
                             uint32_t mode) {
-  trail.record(kGraphGrowth, graph.get(), graph->size());
+  recordGraphGrowth();
   std::vector<Argument> arguments;
   arguments.push_back(Argument::constant(argument));
   Node* node =

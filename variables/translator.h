@@ -53,6 +53,14 @@ struct CallArguments {
   const Value* keyword(PyObject* name) const;
 };
 
+// An operation whose first argument is a graph, and the others what that graph takes.
+struct HigherOrderOperation {
+  Ref<> target;
+  Ref<> eagerTarget;                              // what the eager backend calls; see Node
+  Ref<> bodyName;                                 // str: what the names of bodies begin with
+  std::vector<std::pair<Ref<>, Ref<>>> keywords;  // str, constant
+};
+
 class Translator : public Observer, public Heap::Dependencies {
  public:
   ~Translator() override;
@@ -166,6 +174,10 @@ class Translator : public Observer, public Heap::Dependencies {
   Value callGraphOperation(const Library& library, NodeOperation operation, BorrowedRef<> target,
                            const CallRule& rule, llvm::ArrayRef<Value> arguments,
                            PyObject* keywordNames);
+  // Makes a call whose operations become the body of one operation of the graph, and gives what it
+  // returned. Breaks where the body cannot be run again and again as the program would run it.
+  Value callInSubgraph(const Library& library, const HigherOrderOperation& operation,
+                       const Value& callable, CallArguments& arguments);
   // The mode in which the program runs the library's operations, by the library's own number: what
   // the graph has set so far, not what is set while tracing. See Node::mode.
   uint32_t mode(const Library& library) const {
@@ -223,6 +235,8 @@ class Translator : public Observer, public Heap::Dependencies {
   PyObject* rootGlobals_ = nullptr;
 
  private:
+  // Before nodes are added.
+  void recordGraphGrowth();
   void realizeLazy(Value& value);
   void specializeNumber(Value& value);
   void checkBeforeHandler(const Library& library, Node* node);

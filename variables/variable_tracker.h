@@ -42,6 +42,8 @@ class VariableTracker {
   // The real object, for one that existed before the trace (kept alive by the trace); else null.
   PyObject* existing() const { return existing_.get(); }
   const TypeSlots& slots() const;
+  // How many trackers of its trace are older.
+  uint32_t serial() const { return serial_; }
 
  protected:
   VariableTracker(VariableKind kind, PyTypeObject* type, const Source* source = nullptr,
@@ -49,7 +51,9 @@ class VariableTracker {
       : kind_(kind), type_(type), source_(source), existing_(Ref<>::create(existing)) {}
 
  private:
+  friend class VariableArena;
   VariableKind kind_;
+  uint32_t serial_ = 0;
   PyTypeObject* type_;
   const Source* source_;
   Ref<> existing_;
@@ -80,6 +84,7 @@ class VariableArena {
     trackers_.push_back(nullptr);
     Kind* tracker = new (allocator_.Allocate(sizeof(Kind), alignof(Kind)))
         Kind(std::forward<Arguments>(arguments)...);
+    tracker->serial_ = static_cast<uint32_t>(trackers_.size() - 1);
     trackers_.back() = tracker;
     return tracker;
   }

@@ -6,6 +6,7 @@
 
 #include "cpython/type_lookup.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/checkpoint.h"
 #include "libraries/torch/dynamo_patches.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/nn_module.h"
@@ -71,6 +72,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
                                    ? findModuleHandler(function)
                                    : findOverrideQueryHandler(function);
   if (!handler && PyFunction_Check(function.get())) handler = findDynamoPatchHandler(function);
+  if (!handler && PyFunction_Check(function.get())) handler = findCheckpointHandler(function);
   if (handler) return {.kind = CallKind::Handled, .handler = handler};
   const CallableName& name = callableNames().of(function);
   // The operator module's functions are Python's own.

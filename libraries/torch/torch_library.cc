@@ -293,6 +293,14 @@ bool TorchLibrary::isPure(const Node& node) const {
 }
 
 NodeEffect TorchLibrary::effectOf(const Node& node) const {
+  if (node.operation == NodeOperation::GetAttribute) {
+    bool changes = llvm::any_of(node.body->nodes(), [&](const auto& inner) {
+      bool isEnd = inner->operation == NodeOperation::Placeholder ||
+                   inner->operation == NodeOperation::Output;
+      return !isEnd && effectOf(*inner) != NodeEffect::None;
+    });
+    return changes ? NodeEffect::Other : NodeEffect::None;
+  }
   if (node.operation != NodeOperation::CallFunction &&
       node.operation != NodeOperation::CallMethod) {
     return NodeEffect::Other;
@@ -308,6 +316,10 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return none ? NodeEffect::None : NodeEffect::Other;
   }
   if (name == kSetGradMode) return NodeEffect::Mode;
+  if (!node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node &&
+      node.arguments[0].node()->operation == NodeOperation::GetAttribute) {
+    return effectOf(*node.arguments[0].node());
+  }
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
   bool changes = changesArgument(node) || isRandomName(name) || hasOtherEffects(name);
   return changes ? NodeEffect::Other : NodeEffect::None;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "graph/json.h"
+
 namespace armature {
 namespace {
 
@@ -114,6 +118,33 @@ TEST_F(GraphTest, BecomesAFunction) {
   Ref<> result = Ref<>::steal(PyObject_CallFunction(function.get(), "ii", 20, 2));
   ASSERT_TRUE(result);
   Ref<> expected = Ref<>::steal(Py_BuildValue("(ii)", 42, 20));
+  EXPECT_TRUE(PyObject_RichCompareBool(result.get(), expected.get(), Py_EQ));
+}
+
+TEST_F(GraphTest, CallsBecomeASubgraph) {
+  Node* x = addInput("x");
+  Ref<> two = Ref<>::steal(PyLong_FromLong(2));
+  Node* doubled = addCall("mul", {x, Argument::constant(two)});
+  Node* sum = addCall("add", {doubled, x});
+  Node* y = addInput("y");
+  Node* product = addCall("mul", {sum, y});
+  Graph::Subgraph subgraph = graph.outline(2, {product});
+  EXPECT_EQ(subgraph.inputs, (std::vector<Node*>{doubled, x, y}));
+  EXPECT_EQ(graph.size(), 3);
+  EXPECT_EQ(subgraph.graph->size(), 5);
+  Node* body = graph.addSubgraph(subgraph.graph, string("body"), {});
+  Node* call = addCall("call", {body, doubled, x, y});
+  Ref<> zero = Ref<>::steal(PyLong_FromLong(0));
+  Node* item = addCall("getitem", {call, Argument::constant(zero)});
+  graph.finish({item}, never);
+  EXPECT_EQ(names(), (Names{"l_x_", "l_y_", "mul", "body_0", "call", "getitem", "output"}));
+  EXPECT_NE(toString(graph).find("class body_0(torch.nn.Module):"), std::string::npos);
+  EXPECT_EQ(toJson(graph)["nodes"][3]["body"]["nodes"].size(), 6);
+  Ref<> function = toFunction(graph);
+  ASSERT_TRUE(function);
+  Ref<> result = Ref<>::steal(PyObject_CallFunction(function.get(), "ii", 5, 3));
+  ASSERT_TRUE(result);
+  Ref<> expected = Ref<>::steal(Py_BuildValue("(i)", 45));
   EXPECT_TRUE(PyObject_RichCompareBool(result.get(), expected.get(), Py_EQ));
 }
 

@@ -42,7 +42,7 @@ def test_text(capsys):
     text = str(armature.explain(breaking)(torch.ones(2)))
     assert text.startswith("Graph Count: 2\nGraph Break Count: 1\nOp Count: 3\nBreak Reasons:\n")
     assert f'At: File "{__file__}", line {LINE + 2}, in breaking' in text
-    assert "mul = l_x_ * 2" in text
+    assert "y = l_x_ * 2" in text
     assert "\nGuards:\n  " in text and "\nCompile Times: trace " in text
 
 

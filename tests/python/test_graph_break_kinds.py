@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 from differential import break_reasons, check
+from torch.utils.checkpoint import checkpoint
 
 # Kinds that no program breaks for when all is well, and the tests that see to them.
 SPECIAL = {
@@ -85,6 +86,26 @@ def raises(n):
 def asks_for_a_break(x):
     armature.graph_break()
     return x + 1
+
+
+@example("EffectInBody", torch.ones(2))
+def effect_in_body(x):
+    seen = []
+    checkpoint(lambda a: seen.append(a), x, use_reentrant=False)
+    return seen
+
+
+@example("ResultOfBody", torch.ones(2))
+def result_of_body(x):
+    return checkpoint(lambda a: Node(), x, use_reentrant=False) is None
+
+
+@example("UnfinishedBody", torch.ones(2))
+def unfinished_body(x):
+    try:
+        checkpoint(lambda a: a + missing, x, use_reentrant=False)  # noqa: F821
+    except NameError:
+        return x
 
 
 @armature.disable

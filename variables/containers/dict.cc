@@ -121,7 +121,7 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
 }  // namespace
 
 int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Value key) {
-  if (!SideEffects::concerns(this)) return SideEffects::kNone;
+  if (!translator.effects.concerns(this)) return SideEffects::kNone;
   return translator.effects.append({kind, this, std::move(key), {}});
 }
 
@@ -212,6 +212,7 @@ bool DictVariable::has(Translator& translator, const Value& key) {
 }
 
 bool DictVariable::set(Translator& translator, const Value& key, Value value) {
+  translator.effects.changes(owner_ ? owner_ : this);
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, key, realized, hash)) return false;
@@ -245,6 +246,7 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
 }
 
 Value DictVariable::remove(Translator& translator, const Value& key) {
+  translator.effects.changes(owner_ ? owner_ : this);
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, key, realized, hash)) return Value();

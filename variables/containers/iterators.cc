@@ -265,7 +265,7 @@ void endCallable(Translator& translator, CallableIteratorVariable* iterator) {
   }
   assignTrailed(translator.trail, iterator->function, Value());
   assignTrailed(translator.trail, iterator->sentinel, Value());
-  if (SideEffects::concerns(iterator)) {
+  if (translator.effects.concerns(iterator)) {
     translator.effects.append({EffectKind::IteratorRewrite, iterator, {}, {}});
   }
 }

@@ -68,7 +68,7 @@ void ListVariable::markRearranged(Translator& translator) {
 }
 
 void ListVariable::recordRewrite(Translator& translator) {
-  if (!SideEffects::concerns(this)) return;
+  if (!translator.effects.concerns(this)) return;
   int32_t last = translator.effects.last(this);
   if (last >= 0 && translator.effects[last].kind == EffectKind::ListRewrite) return;
   translator.effects.cancelAll(this);
@@ -77,7 +77,7 @@ void ListVariable::recordRewrite(Translator& translator) {
 
 // After the change has been made.
 void ListVariable::recordEffect(Translator& translator, Effect effect) {
-  if (!SideEffects::concerns(this)) return;
+  if (!translator.effects.concerns(this)) return;
   SideEffects& effects = translator.effects;
   int32_t last = effects.last(this);
   if (last >= 0 && effects[last].kind == EffectKind::ListRewrite) return;

@@ -20,7 +20,7 @@ Ref<> pack(const Ref<>& item) { return checked(PyTuple_Pack(1, item.get())); }
 }  // namespace
 
 void SetVariable::recordEffect(Translator& translator, EffectKind kind, Value key, Value value) {
-  if (!logging_ || !SideEffects::concerns(this)) return;
+  if (!translator.effects.concerns(this) || !logging_) return;
   SideEffects& effects = translator.effects;
   int32_t last = effects.last(this);
   if (last >= 0 && effects[last].kind == EffectKind::SetRewrite) return;

@@ -18,7 +18,7 @@
 namespace armature {
 
 void NewCellVariable::store(Translator& translator, Value contents) {
-  if (SideEffects::concerns(this) && translator.effects.last(this) == SideEffects::kNone) {
+  if (translator.effects.concerns(this) && translator.effects.last(this) == SideEffects::kNone) {
     letGo(translator, contents_);
     translator.effects.append({EffectKind::CellStore, this, {}, {}});
   }
@@ -35,6 +35,7 @@ Value callFunction(Translator& translator, const Value& callable, CallArguments&
   auto* function = requireKind<UserFunctionVariable>(callable);
   if (PyObject* real = function->existing()) {
     if (BuiltinHandler handler = findHandler(real)) {
+      guardCallee(translator, callable);
       arguments.tail = false;
       return handler(translator, Value(), arguments);
     }

@@ -1,14 +1,24 @@
 #include "variables/functions/library_calls.h"
 
 #include "variables/constants/constant.h"
+#include "variables/functions/functions.h"
 
 namespace armature {
+
+void guardCallee(Translator& translator, const Value& callable) {
+  auto* function = trackerOf<UserFunctionVariable>(callable);
+  if (!function || !function->existing()) return;
+  translator.addGuard(function->source(), GuardType::ID_MATCH, function->existing());
+}
 
 bool callLibrary(Translator& translator, const Value& callable, CallArguments& arguments,
                  Value& result) {
   PyObject* object = callable.isTracker() ? callable.tracker()->existing() : callable.object();
   for (const Library* library : registeredLibraries()) {
     CallRule rule = library->classify(object);
+    if (rule.kind != CallKind::NotOurs && rule.kind != CallKind::Inline) {
+      guardCallee(translator, callable);
+    }
     switch (rule.kind) {
       case CallKind::NotOurs:
         break;

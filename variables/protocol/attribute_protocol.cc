@@ -307,7 +307,7 @@ bool setMember(Translator& translator, UserObjectVariable* object, const Found& 
                   translator.make<DictVariable>(static_cast<VariableTracker*>(object)));
   }
   Value key = Value::constant(found.object);
-  if (!isWritten(object, key) && SideEffects::concerns(object)) {
+  if (translator.effects.concerns(object) && !isWritten(object, key)) {
     if (cpython::memberValue(object->existing(), found.object)) {
       letGo(translator, memberOf(translator, found, object, name));
     }

@@ -416,6 +416,7 @@ Value getIterator(Translator& translator, Value iterable) {
 Value iteratorNext(Translator& translator, const Value& iterator) {
   RecursionGuard guard(translator);
   if (UnaryFunction function = slotsOf(iterator).tp_iternext) {
+    if (iterator.isTracker()) translator.effects.changes(iterator.tracker());
     return function(translator, iterator);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",

@@ -18,7 +18,7 @@
 namespace armature {
 
 void recordTensorMutation(Translator& translator, TensorVariable* tensor) {
-  if (!SideEffects::concerns(tensor)) return;
+  if (!translator.effects.concerns(tensor)) return;
   if (translator.effects.last(tensor) != SideEffects::kNone) return;
   translator.effects.append({EffectKind::TensorMutation, tensor, {}, {}});
 }
