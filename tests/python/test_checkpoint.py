@@ -1,4 +1,4 @@
-"""torch.utils.checkpoint in the graph: a body of its own, gradients and computations as in Python."""
+"""torch.utils.checkpoint in the graph: one body; results, gradients, computations are Python's."""
 
 from __future__ import annotations
 
