@@ -82,7 +82,7 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     code.locals.push_back({Ref<>::steal(PyUnicode_InternFromString("__class__")), LocalKind::Free});
     prologue.push_back({Opcode::COPY_FREE_VARS, 1});
   }
-  code.flags |= original.flags & CO_GENERATOR;
+  code.flags |= original.flags & (CO_GENERATOR | CO_ITERABLE_COROUTINE);
   if (original.isGenerator()) {
     prologue.push_back({Opcode::RETURN_GENERATOR, 0});
     prologue.push_back({Opcode::POP_TOP, 0});

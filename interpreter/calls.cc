@@ -60,6 +60,25 @@ bool InstructionTranslator::missingArguments(UserFunctionVariable* function, Fra
   return true;
 }
 
+// positional_only_passed_as_keyword: true with the TypeError pending.
+bool InstructionTranslator::passedPositionalOnly(UserFunctionVariable* function,
+                                                 const CallArguments& arguments) {
+  const Code& code = *function->code;
+  std::string names;
+  for (int32_t i = 0; i < code.positionalOnlyCount; ++i) {
+    PyObject* parameter = code.locals[i].name.get();
+    for (size_t k = 0; k < arguments.keywordCount(); ++k) {
+      if (PyUnicode_Compare(parameter, arguments.keywordName(k)) != 0) continue;
+      names += (names.empty() ? "" : ", ") + printable(parameter);
+    }
+  }
+  if (names.empty()) return false;
+  raise(PyExc_TypeError,
+        "%U() got some positional-only arguments passed as keyword arguments: '%s'",
+        qualifiedName(*this, function), names.c_str());
+  return true;
+}
+
 bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
                                           const CallArguments& arguments, Frame& frame) {
   const Code& code = *function->code;
@@ -103,14 +122,7 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
       if (!keywords->set(*this, Value::constant(name), arguments.keywordValue(k))) return false;
       continue;
     }
-    for (int32_t i = 0; i < code.positionalOnlyCount; ++i) {
-      if (PyUnicode_Compare(code.locals[i].name.get(), name) == 0) {
-        raise(PyExc_TypeError,
-              "%U() got some positional-only arguments passed as keyword arguments: '%U'",
-              qualifiedName(*this, function), name);
-        return false;
-      }
-    }
+    if (passedPositionalOnly(function, arguments)) return false;
     raise(PyExc_TypeError, "%U() got an unexpected keyword argument '%S'",
           qualifiedName(*this, function), name);
     return false;

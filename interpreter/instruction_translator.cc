@@ -170,7 +170,7 @@ ProgramLocation InstructionTranslator::location() const {
 }
 
 Value InstructionTranslator::runningFirstArgument() {
-  if (frame_->localCount == 0) return Value();
+  if (frame_->code->argumentCount == 0) return Value();
   const Value& first = frame_->locals()[0];
   if (auto* cell = trackerOf<NewCellVariable>(first);
       cell && frame_->code->locals[0].kind == LocalKind::Cell) {

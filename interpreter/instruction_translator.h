@@ -130,6 +130,7 @@ class InstructionTranslator : public Translator {
 
   // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.
   bool bindArguments(UserFunctionVariable* function, const CallArguments& arguments, Frame& frame);
+  bool passedPositionalOnly(UserFunctionVariable* function, const CallArguments& arguments);
   bool missingArguments(UserFunctionVariable* function, Frame& frame, bool keywordOnly);
 
   // One function for each opcode, or for a family; false with the exception pending. They find
@@ -153,6 +154,7 @@ class InstructionTranslator : public Translator {
   bool finishCall(Frame& frame, Value result, int32_t operandCount, bool& pushed);
   bool makeFunction(Frame& frame, const Instruction& instruction);
   bool importInstruction(Frame& frame, const Instruction& instruction);
+  void requireNames(const Value& module, const Value& fromList);
   void requireBuiltinImport(Frame& frame, PyObject* name);
   bool raiseInstruction(Frame& frame, const Instruction& instruction);
   bool exceptionInstruction(Frame& frame, const Instruction& instruction);

@@ -222,9 +222,22 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
       }
     }
   }
+  requireNames(Value::constant(module), fromList);
   frame.drop(2);
   frame.push(Value::constant(module));
   return true;
+}
+
+// What a package does not have may be a module in it, which is imported with it
+// (_bootstrap._handle_fromlist).
+void InstructionTranslator::requireNames(const Value& module, const Value& fromList) {
+  PyObject* names = fromList.objectOrNull();
+  if (!names || !PyTuple_CheckExact(names)) return;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    if (PyUnicode_Check(name) && getOptionalAttribute(*this, module, name)) continue;
+    throw GraphBreak(GraphBreakKind::ImportOfSubmodule, describe(Value::constant(name)));
+  }
 }
 
 }  // namespace armature

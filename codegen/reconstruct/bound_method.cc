@@ -31,7 +31,9 @@ class BoundMethodReconstructor : public Reconstructor {
       bool ofClass = Py_TYPE(function) == &PyClassMethodDescr_Type;
       if (ofClass) codegen.loadConstant(Py_None);
       codegen.load(method->self);
-      codegen.call(ofClass ? 2 : 1);
+      // Methods that want to know their class do not stand without one (method_get).
+      if (!ofClass) codegen.loadConstant(reinterpret_cast<PyObject*>(PyDescr_TYPE(function)));
+      codegen.call(2);
     } else if (function && PyUnicode_Check(function)) {
       codegen.load(method->self);
       assembler.emitName(Opcode::LOAD_ATTR, function);

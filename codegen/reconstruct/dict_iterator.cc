@@ -26,7 +26,10 @@ bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
     return iterator->container->source() &&
            !codegen.translator().effects.isWritten(iterator->container);
   }
-  if (codegen.isMadeInTwoSteps(dict) && dict->size(codegen.translator()) > 0) return false;
+  // The dict of a new object gets its items when everything else is there.
+  const VariableTracker* object = dict->instance ? dict->instance : dict->owner();
+  bool isFilledLater = object ? !object->existing() : codegen.isMadeInTwoSteps(dict);
+  if (isFilledLater && dict->size(codegen.translator()) > 0) return false;
   if (dict->size(codegen.translator()) != iterator->expectedSize ||
       dict->entries().entryCount() != iterator->entryCount) {
     return false;

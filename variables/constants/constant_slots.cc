@@ -106,6 +106,9 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
   if (slot == nb_remainder && left.isConstant() && PyUnicode_CheckExact(left.object())) {
     return formatPercent(translator, left.object(), right);
   }
+  if (slot == nb_remainder && left.isConstant() && PyBytes_Check(left.object())) {
+    return unimplemented::binary(translator, slot, left, right);
+  }
   return Value::constant(Py_NotImplemented);
 }
 
@@ -193,10 +196,14 @@ Value constantSubscript(Translator& translator, const Value& self, const Value& 
   if (key.isConstant()) {
     return translator.fromPython(PyObject_GetItem(self.object(), key.object()));
   }
-  if (PyTuple_CheckExact(self.object()) || PyUnicode_CheckExact(self.object())) {
+  if (PyTuple_CheckExact(self.object()) || PyUnicode_CheckExact(self.object()) ||
+      PyBytes_CheckExact(self.object()) || PyRange_Check(self.object())) {
     Value index = isSlice(key) ? toConstantSlice(translator, key) : toIndex(translator, key);
     if (!index) return index;
     return translator.fromPython(PyObject_GetItem(self.object(), index.object()));
+  }
+  if (PySequence_Check(self.object()) || PyMapping_Check(self.object())) {
+    return unimplemented::subscript(translator, self, key);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
                           nameOf(translator, typeOf(self)));
@@ -245,9 +252,12 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     return constantContains(translator, self, data ? Value::constant(data) : key);
   }
   if (PyRange_Check(object)) return rangeContains(translator, self, item);
-  return translator.raise(PyExc_TypeError,
-                          "argument of type '%.200s' is not a container of '%.200s'",
-                          nameOf(translator, typeOf(self)), nameOf(translator, typeOf(item)));
+  if (PyUnicode_CheckExact(object)) {
+    return translator.raise(PyExc_TypeError,
+                            "'in <string>' requires string as left operand, not %.100s",
+                            nameOf(translator, typeOf(item)));
+  }
+  return unimplemented::subscript(translator, self, item);
 }
 
 Value constantIterator(Translator& translator, const Value& self) {
@@ -427,6 +437,13 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         self = object->container;
       }
       if (trackerOf<OpaqueVariable>(self) && owner != &PyBaseObject_Type) {
+        throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
+      }
+      // dict's own method on an OrderedDict goes past what that does instead.
+      if (auto* dict = trackerOf<DictVariable>(self);
+          dict && owner == &PyDict_Type && dict->type() != owner &&
+          cpython::ownAttribute(cpython::staticBase(dict->type()),
+                                PyUnicode_AsUTF8(PyDescr_NAME(object)))) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
     }

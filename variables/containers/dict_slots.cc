@@ -4,6 +4,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/repr_recursion.h"
@@ -77,9 +78,15 @@ Value equal(Translator& translator, DictVariable* a, DictVariable* b) {
   return Value::boolean(true);
 }
 
+// The dict that a value is, or is an instance of a subclass of; null for anything else.
+DictVariable* dictIn(const Value& value) {
+  auto* object = trackerOf<UserObjectVariable>(value);
+  return object ? object->container : trackerOf<DictVariable>(value);
+}
+
 Value compare(Translator& translator, const Value& left, const Value& right, int op) {
   DictVariable* a = dictOf(left);
-  auto* b = trackerOf<DictVariable>(right);
+  DictVariable* b = dictIn(right);
   if ((op != Py_EQ && op != Py_NE) || !b) return Value::constant(Py_NotImplemented);
   Value result = a == b ? Value::boolean(true) : equal(translator, a, b);
   if (!result || op == Py_EQ) return result;
@@ -95,10 +102,10 @@ bool update(Translator& translator, DictVariable* dict, const Value& other) {
 Value merge(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   auto* a = trackerOf<DictVariable>(left);
   if (slot == nb_inplace_or) return update(translator, a, right) ? left : Value();
-  auto* b = trackerOf<DictVariable>(right);
+  DictVariable* b = dictIn(right);
   if (!a || !b) return Value::constant(Py_NotImplemented);
   DictVariable* result;
-  if (!isSpecialDict(a) && isSpecialDict(b)) {
+  if (!isSpecialDict(a) && isSpecialDict(b) && trackerOf<DictVariable>(right)) {
     result = translator.make<DictVariable>(b->type());
     result->defaultFactory = b->defaultFactory;
     if (!update(translator, result, left)) return Value();

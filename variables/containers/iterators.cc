@@ -273,10 +273,11 @@ void endCallable(Translator& translator, CallableIteratorVariable* iterator) {
 Value callableNext(Translator& translator, const Value& value) {
   auto* iterator = requireKind<CallableIteratorVariable>(value);
   if (!iterator->function) return Value();
-  Value sentinel = iterator->sentinel;
   Value result = call(translator, iterator->function, llvm::ArrayRef<Value>());
   if (result) {
     // The function may have brought the iterator to its end.
+    Value sentinel = iterator->sentinel;
+    if (!sentinel) return Value();
     int equal = areEqual(translator, sentinel, result);
     if (equal == 0) return result;
     if (equal > 0) endCallable(translator, iterator);

@@ -179,6 +179,8 @@ Value compareSequences(Translator& translator, const Value& left, const Value& r
     int equal = areEqual(translator, a, b);
     if (equal < 0) return Value();
     if (equal) continue;
+    // Comparing may have changed the lists.
+    if (i >= sizeOf(left) || i >= sizeOf(right)) break;
     if (equality) return Value::boolean(op == Py_NE);
     return richCompare(translator, std::move(a), std::move(b), op);
   }

@@ -10,6 +10,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
@@ -213,8 +214,29 @@ Value namedRepeat(Translator& translator, NumberSlot slot, const Value& self, co
   return repeat(translator, slot, self, count);
 }
 
+Value namedStr(Translator& translator, const Value& self) {
+  static PyObject* const name = staticName("__str__");
+  if (translator.heap.inherits(typeOf(self), &PyBaseObject_Type, name)) {
+    return namedRepr(translator, self);
+  }
+  Value method = lookupSpecial(translator, self, name);
+  return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
+}
+
+Value namedBool(Translator& translator, const Value& self) {
+  static PyObject* const name = staticName("__bool__");
+  static const TypeSlots objects = makeObjectSlots();
+  if (translator.heap.lookup(typeOf(self), name)) return objects.nb_bool(translator, self);
+  Value size = namedLength(translator, self);
+  return size ? Value::boolean(isTrue(translator, size)) : size;
+}
+
+// What tuples know of, and for all else the methods of the class.
 TypeSlots makeNamedTupleSlots() {
-  TypeSlots slots = makeTupleSlots();
+  TypeSlots slots = makeObjectSlots();
+  slots.nb_bool = namedBool;
+  slots.tp_str = namedStr;
+  slots.instanceDict = TypeSlots().instanceDict;
   slots.mp_length = namedLength;
   slots.mp_subscript = namedSubscript;
   slots.sq_contains = namedContains;

@@ -243,17 +243,22 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name) 
 
 Value callSuper(Translator& translator, const Value&, CallArguments& arguments) {
   Value startClass, self;
-  if (arguments.keywordCount() || arguments.positionalCount() > 2) {
-    return translator.raise(PyExc_TypeError, "super() takes at most 2 positional arguments");
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "super() takes no keyword arguments");
   }
+  if (!checkArgumentCount(translator, "super()", arguments, 0, 2)) return Value();
   if (arguments.positionalCount() == 0) {
+    // super_init_without_args
+    self = translator.runningFirstArgument();
+    if (!self) {
+      bool none = translator.location().code->co_argcount == 0;
+      return translator.raise(PyExc_RuntimeError,
+                              none ? "super(): no arguments" : "super(): arg[0] deleted");
+    }
     NewCellVariable* cell = translator.runningClassCell();
     if (!cell) return translator.raise(PyExc_RuntimeError, "super(): __class__ cell not found");
     startClass = cell->contents();
-    self = translator.runningFirstArgument();
-    if (!startClass || !self) {
-      return translator.raise(PyExc_RuntimeError, "super(): empty __class__ cell");
-    }
+    if (!startClass) return translator.raise(PyExc_RuntimeError, "super(): empty __class__ cell");
   } else if (arguments.positionalCount() == 2) {
     startClass = arguments.values[0];
     self = arguments.values[1];

@@ -22,8 +22,10 @@ Value objectInitMethod(Translator& translator, const Value& self, CallArguments&
         "object.__init__() takes exactly one argument (the instance to initialize)");
   }
   if (translator.heap.inherits(type, &PyBaseObject_Type, newName)) {
-    return translator.raise(PyExc_TypeError, "%.200s() takes no arguments",
-                            nameOf(translator, type));
+    return translator.raise(
+        PyExc_TypeError,
+        "%.200s.__init__() takes exactly one argument (the instance to initialize)",
+        nameOf(translator, type));
   }
   return Value::none();
 }
@@ -31,7 +33,9 @@ Value objectInitMethod(Translator& translator, const Value& self, CallArguments&
 // PyObject_GenericSetAttr, or a break for what the trace cannot look into.
 bool setGenerically(Translator& translator, const Value& self, PyObject* name, const Value& value) {
   Value object = translator.realized(self);
-  if (slotsOf(object).tp_setattro == unimplemented::setAttribute) {
+  // Classes have a __setattr__ of their own, which must not be gone round (hackcheck).
+  bool isClass = translator.heap.isSubtype(typeOf(object), &PyType_Type);
+  if (isClass || slotsOf(object).tp_setattro == unimplemented::setAttribute) {
     return unimplemented::setAttribute(translator, object, name, value);
   }
   return genericSetAttribute(translator, object, name, value);

@@ -213,6 +213,9 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   if (!translator.heap.inherits(metaclass, &PyType_Type, callName)) {
     throw GraphBreak(GraphBreakKind::MetaclassCall, type->tp_name);
   }
+  if (!type->tp_new) {
+    return translator.raise(PyExc_TypeError, "cannot create '%.100s' instances", type->tp_name);
+  }
   refuseFinalizer(translator, type);
   if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
     return makeException(translator, callable, type, arguments);

@@ -142,7 +142,10 @@ bool hookedSetAttribute(Translator& translator, const Value& object, PyObject* n
   if (cpython::isImmutable(type)) return false;
   PyObject* special = value ? setattr : delattr;
   Found found = translator.heap.lookup(type, special);
-  if (!found || Py_TYPE(found.object) == &PyWrapperDescr_Type) return false;
+  if (!found || found.object == cpython::lookup(&PyBaseObject_Type, special)) return false;
+  // A builtin type's own, of which the kind knows.
+  bool isWrapper = Py_TYPE(found.object) == &PyWrapperDescr_Type;
+  if (isWrapper && PyUnicode_Compare(PyDescr_NAME(found.object), special) == 0) return false;
   Value method = bindTypeAttribute(translator, found, object, type, special);
   Value key = Value::constant(name);
   Value result;
@@ -267,7 +270,12 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   static PyObject* const getattr = interned("__getattr__");
   PyTypeObject* type = typeOf(object);
   Value value;
-  if (Found own = ownGetattribute(translator, type); own && isPythonFunction(own.object)) {
+  Found own = ownGetattribute(translator, type);
+  bool isWrapper = own && Py_TYPE(own.object) == &PyWrapperDescr_Type;
+  if (own && !isWrapper && !isPythonFunction(own.object)) {
+    throw GraphBreak(GraphBreakKind::GetattrNotFunction, describe(object));
+  }
+  if (own && !isWrapper) {
     value = call(translator, bindTypeAttribute(translator, own, object, type, getattribute),
                  {Value::constant(name)});
   } else {

@@ -1,0 +1,248 @@
+"""What CPython's own tests of the language and of its types found: each the smallest program."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import re
+import sys
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import armature
+import pytest
+from differential import check
+
+PATTERN = re.compile("a")
+
+
+def say(text: str) -> str:
+    print(end="")  # breaks the graph
+    return text
+
+
+def texts(*calls: Callable[[], Any]) -> list[str]:
+    found = []
+    for call in calls:
+        try:
+            found.append(repr(call()))
+        except Exception as error:
+            found.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+def method_that_knows_its_class(s):
+    return PATTERN.sub(say("b"), s)
+
+
+def counter_and_dict(s):
+    c = collections.Counter(s)
+    return c == {"a": 2, "b": 1}, {"a": 2, "b": 1} == c, {"c": 1} | c, c | {"c": 1}
+
+
+def lists_that_change_while_they_are_compared(s):
+    class Clears:
+        def __init__(self, other):
+            self.other = other
+
+        def __eq__(self, other):
+            self.other.clear()
+            return NotImplemented
+
+    first, second = [], []
+    first.append(Clears(second))
+    second.append(Clears(first))
+    return first == second, first, second
+
+
+def construction(s):
+    class Plain:
+        pass
+
+    class Initialized:
+        def __init__(self):
+            pass
+
+    key = functools.cmp_to_key(lambda a, b: 0)
+    return texts(
+        lambda: Plain(1),
+        lambda: Plain.__init__(Plain(), 1),
+        lambda: Initialized(1),
+        lambda: type(key)(5),
+        lambda: object.__setattr__(str, s, 1),
+    )
+
+
+def super_calls(s):
+    def without_arguments():
+        super()
+
+    def without_first(x):
+        del x
+        super()
+
+    return texts(
+        without_arguments,
+        lambda: without_first(s),
+        lambda: super(1, 2, 3),
+        lambda: super(a=1),
+        lambda: super(int, s),
+    )
+
+
+def positional_only(s):
+    def f(a, b, /):
+        pass
+
+    return texts(lambda: f(a=1, b=s))
+
+
+class Index:
+    def __index__(self):
+        return 1
+
+
+def bytes_and_ranges(s):
+    class Text:
+        def __bytes__(self):
+            return b"x"
+
+    i = Index()
+    return b"%s %d" % (Text(), i), b"abc"[i:], range(4)[i:], range(4)[i], "abc"[i], b"abc"[i]
+
+
+def what_contains_what(s):
+    return texts(lambda: Index() in "abc", lambda: Index() in b"\1", lambda: Index() in range(3))
+
+
+def reversed_asks_once(s):
+    class Weird:
+        asked = 0
+
+        def __len__(self):
+            self.asked += 1
+            return self.asked + 1
+
+        def __getitem__(self, i):
+            return i
+
+    weird = Weird()
+    backwards = reversed(weird)
+    say(s)
+    return list(backwards), weird.asked
+
+
+def callable_iterator_that_ends_itself(s):
+    def spam():
+        if spam.inside:
+            return 2
+        spam.inside = True
+        list(spam.iterator)
+        return 1
+
+    spam.inside = False
+    spam.iterator = iter(spam, 2)
+    return list(spam.iterator)
+
+
+class Point(NamedTuple):
+    x: int
+    y: int = 1
+
+    def __str__(self):
+        return f"{self.x} -> {self.y}"
+
+    def __sub__(self, other):
+        return Point(self.x - other.x, self.y - other.y)
+
+    def __bool__(self):
+        return self.x != self.y
+
+    def __neg__(self):
+        return Point(-self.x, -self.y)
+
+
+def named_tuple_with_methods(s):
+    p = Point(3)
+    return str(p), f"{p}", p - Point(1), -p, bool(p), bool(Point(1)), p == (3, 1), p
+
+
+def dict_methods_of_ordered_dict(s):
+    d = collections.OrderedDict(a=1, b=2)
+    dict.pop(d, "a")
+    return texts(lambda: repr(d))
+
+
+def counter_over_counter(s):
+    c = collections.Counter(a=1, b=2)
+    return collections.Counter(iter(c)).most_common(1)
+
+
+def coroutine_of_generator(s):
+    @types.coroutine
+    def g():
+        yield
+
+    return g().gi_code.co_flags & 0x100
+
+
+class Descriptor:
+    def __get__(self, instance, owner=None):
+        return lambda name: name * 2
+
+
+def attribute_hooks(s):
+    class Hooked:
+        __getattribute__ = Descriptor()
+
+    class Stored(dict):
+        __setattr__ = dict.__setitem__
+
+    stored = Stored()
+    stored.key = s
+    return Hooked().anything, stored
+
+
+PROGRAMS = [
+    method_that_knows_its_class,
+    counter_and_dict,
+    lists_that_change_while_they_are_compared,
+    construction,
+    super_calls,
+    positional_only,
+    bytes_and_ranges,
+    what_contains_what,
+    reversed_asks_once,
+    callable_iterator_that_ends_itself,
+    named_tuple_with_methods,
+    dict_methods_of_ordered_dict,
+    counter_over_counter,
+    coroutine_of_generator,
+    attribute_hooks,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_as_in_python(program: Callable[[str], Any]) -> None:
+    check(program, "aab")
+
+
+def test_a_module_that_is_imported_by_from(tmp_path, monkeypatch) -> None:
+    (tmp_path / "package_of_ours").mkdir()
+    (tmp_path / "package_of_ours/__init__.py").write_text("")
+    (tmp_path / "package_of_ours/inside.py").write_text("value = 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import package_of_ours
+
+    def program(x):
+        from package_of_ours import inside
+
+        return inside.value + x
+
+    try:
+        assert armature.compile(program)(1) == 4
+    finally:
+        for name in ["package_of_ours", "package_of_ours.inside"]:
+            sys.modules.pop(name, None)
+    assert package_of_ours
