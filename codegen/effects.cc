@@ -122,6 +122,12 @@ void PyCodegen::replayEffects() {
     if (effects[i].kind == EffectKind::Cancelled) continue;
     reconstructorOf(effects[i].target->kind()).replay(*this, effects[i]);
   }
+  if (PyObject* setter = translator_.errorOnGraphBreakSetter()) {
+    prepareCall(setter);
+    loadConstant(translator_.errorOnGraphBreak() ? Py_True : Py_False);
+    call(1);
+    assembler_.emit(Opcode::POP_TOP);
+  }
 }
 
 }  // namespace armature

@@ -45,6 +45,10 @@ GeneratedCode PyCodegen::generate() {
       generated.unsupported = "nothing was traced before the break";
       return generated;
     }
+    if (outcome_.kind == Outcome::Kind::SkipFrame) {
+      generated.unsupported = "the frame is skipped";
+      return generated;
+    }
     requireRoots();
     requireEffects();
     requireHeldLocals();
@@ -78,7 +82,7 @@ GeneratedCode PyCodegen::generate() {
     makeObjects();
     if (!isBreak && !plain) {
       int32_t result = -1;
-      if (!translator_.effects.empty()) {
+      if (!translator_.effects.empty() || translator_.errorOnGraphBreakSetter()) {
         // Loaded before the effects, which may replace what a source leads to.
         load(outcome_.result);
         result = freshLocal("result");

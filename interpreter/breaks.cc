@@ -4,12 +4,18 @@
 
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/containers/dict.h"
 
 namespace armature {
 
-Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
-  Outcome outcome;
-  BreakReason& report = outcome.reason.emplace();
+namespace {
+
+int32_t lineOf(const Frame& frame) { return frame.code->positions[frame.pc].line; }
+
+}  // namespace
+
+BreakReason InstructionTranslator::describeBreak(const GraphBreak& reason) const {
+  BreakReason report;
   const GraphBreakEntry& kind = entryOf(reason.kind());
   report.gbType = kind.gbType;
   report.context = reason.context();
@@ -17,7 +23,33 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   report.hints = kind.hints();
   report.filename = printable(frame_->code->filename);
   report.function = printable(frame_->code->name);
-  report.line = frame_->code->positions[frame_->pc].line;
+  report.line = lineOf(*frame_);
+  for (const Frame* frame = frame_; frame; frame = frame->back) {
+    report.stack.push_back({frame->code->filename, frame->code->name, lineOf(*frame)});
+  }
+  std::reverse(report.stack.begin(), report.stack.end());
+  return report;
+}
+
+bool InstructionTranslator::isSkipped(const UserFunctionVariable& function) const {
+  if (!skipped_) return false;
+  auto isThis = [&](const CodePtr& code) {
+    return code->original.get() == function.code->original.get();
+  };
+  return llvm::any_of(skipped_->codes, isThis) ||
+         (skipped_->modules && skipped_->modules->contains(function.globals->existing()));
+}
+
+Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
+  Outcome outcome;
+  outcome.reason = describeBreak(reason);
+  outcome.breakIsError = errorOnGraphBreak();
+  // A frame in which no break can be is run by C code, whose caller's instruction breaks.
+  if (reason.kind() == GraphBreakKind::SkipFrameCall && frame_ == mark_.frame) {
+    outcome.kind = Outcome::Kind::SkipFrame;
+    if (frame_->back) outcome.skipped = frame_->code;
+    return outcome;
+  }
 
   trail.rewind();
   setException(Value());
@@ -58,9 +90,18 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
 
 Outcome InstructionTranslator::translate() {
   try {
+    if (skipped_ && skipped_->modules && skipped_->modules->contains(rootGlobals_)) {
+      GraphBreak reason(GraphBreakKind::SkippedFunction, printable(entry_.code->qualifiedName));
+      Outcome outcome;
+      outcome.kind = Outcome::Kind::SkipFrame;
+      outcome.reason = describeBreak(reason);
+      outcome.breakIsError = errorOnGraphBreak();
+      return outcome;
+    }
     leaveEndsToPython();
     Outcome outcome;
     outcome.result = run(frame_);
+    outcome.breakIsError = errorOnGraphBreak();
     clearUnlessInterrupted();
     return outcome;
   } catch (const GraphBreak& reason) {

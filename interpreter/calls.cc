@@ -202,6 +202,9 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   if (function->code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     throw GraphBreak(GraphBreakKind::Coroutine, printable(function->code->name));
   }
+  if (isSkipped(*function)) {
+    throw GraphBreak(GraphBreakKind::SkippedFunction, printable(function->code->qualifiedName));
+  }
   Frame* caller = frame_;
   Frame* frame = pushFrame(function->code, function->globals, function);
   if (!bindArguments(function, arguments, *frame)) {

@@ -14,11 +14,19 @@
 #include "guards/frame_locals_mapping.h"
 #include "interpreter/entry_point.h"
 #include "interpreter/frame.h"
+#include "interpreter/skipped_functions.h"
 #include "variables/translator.h"
 
 namespace armature {
 
 class ExceptionVariable;
+
+// A frame as a traceback shows it.
+struct FrameLine {
+  Ref<> filename;
+  Ref<> function;
+  int32_t line = -1;
+};
 
 // A graph break as users see it.
 struct BreakReason {
@@ -26,9 +34,11 @@ struct BreakReason {
   std::string context;
   std::string explanation;
   std::vector<std::string> hints;
+  // The frame that broke, and all frames of the trace, that one last.
   std::string filename;
   std::string function;
   int32_t line = -1;
+  std::vector<FrameLine> stack;
 };
 
 // How a translation ended.
@@ -37,11 +47,17 @@ struct Outcome {
     Return,       // the function returned `result`
     Break,        // the last frame's instruction at `pc` has to be run by Python
     ResumePlain,  // the last frame has to go on in plain Python from `pc`
+    SkipFrame,    // the frame of `skipped` has to run as it is, from its beginning
   };
   Kind kind = Kind::Return;
   Value result;
   // Break and ResumePlain: root first, the frame that broke last.
   std::vector<FrameState> frames;
+  // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
+  // the trace can go back: trace again, with this code among those that are skipped.
+  CodePtr skipped;
+  // The program has asked that a break be an error where this trace ended.
+  bool breakIsError = false;
   std::optional<BreakReason> reason;
 };
 
@@ -59,6 +75,8 @@ class InstructionTranslator : public Translator {
   // Runs the trace to its end; catches every GraphBreak. Throws PendingPythonException where
   // something arrives from outside (an interrupt, no memory), and lets errors of ours pass.
   Outcome translate();
+  // Leaves these functions to Python. To be called before; they must outlive the trace.
+  void skip(const SkippedFunctions& functions) { skipped_ = &functions; }
 
   const EntryPoint& entry() const { return entry_; }
   // The code of a generator of the trace, none of those that are kept, that stands at a yield
@@ -125,7 +143,9 @@ class InstructionTranslator : public Translator {
   // A frame returned: gives the result to its caller's stack. True if `entry` itself returned.
   bool returnFrom(Frame* entry, Value& result);
 
+  BreakReason describeBreak(const GraphBreak& reason) const;
   Outcome breakAt(const GraphBreak& reason);
+  bool isSkipped(const UserFunctionVariable& function) const;
   FrameState stateOf(const Frame& frame) const;
 
   // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.
@@ -177,6 +197,7 @@ class InstructionTranslator : public Translator {
   bool closeDelegate(const Value& delegate);
 
   EntryPoint entry_;
+  const SkippedFunctions* skipped_ = nullptr;
   Frame* frame_ = nullptr;
   std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
   // Frames to use again, by `back`: to give one up allocates nothing.

@@ -28,6 +28,9 @@ bool startsWith(std::string_view text, std::string_view beginning) {
 // Folders of a library in which there are models' own computations.
 constexpr std::string_view kCapturedOfTorch[] = {"nn/modules/", "optim/", "distributions/"};
 
+// Its functions call the program's.
+constexpr std::string_view kCapturedOfOwn = "_error_on_graph_break.py";
+
 }  // namespace
 
 bool isSkippedCode(BorrowedRef<PyCodeObject> code) {
@@ -36,7 +39,7 @@ bool isSkippedCode(BorrowedRef<PyCodeObject> code) {
   if (startsWith(file, "<frozen ")) return true;
   static const std::string standardLibrary = folderOf("os");
   static const std::string own = folderOf("armature");
-  if (startsWith(file, own)) return true;
+  if (startsWith(file, own)) return file.substr(own.size()) != kCapturedOfOwn;
   bool isInstalled =
       file.find("/site-packages/") != file.npos || file.find("/dist-packages/") != file.npos;
   if (startsWith(file, standardLibrary) && !isInstalled) return true;

@@ -7,6 +7,7 @@
 
 #include "guards/check_function_manager.h"
 #include "interpreter/instruction_translator.h"
+#include "runtime/thread_state.h"
 
 namespace armature {
 
@@ -19,6 +20,8 @@ struct CacheEntry {
   std::unique_ptr<CheckFunctionManager> guards;
   // Takes the inputs and the captures; null: run the function as it is.
   Ref<> function;
+  // It holds for calls that begin with this (isErrorOnGraphBreak), if it says so.
+  std::optional<bool> errorOnGraphBreak;
 
   // For explanations; not used on the hit path.
   std::shared_ptr<const Graph> graph;
@@ -29,6 +32,10 @@ struct CacheEntry {
   double backendSeconds = 0;
   uint64_t instructionCount = 0;
 
+  bool holds(const FrameLocalsMapping& inputs, PyObject** captures) const {
+    if (errorOnGraphBreak && *errorOnGraphBreak != isErrorOnGraphBreak()) return false;
+    return guards->check(inputs, captures);
+  }
   // Visits what the entry alone holds, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
   // A dict: graph, operations, guards, guard_count, guard_program, bytecode, break_reason,

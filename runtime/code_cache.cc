@@ -29,6 +29,7 @@ BreakReason wholeFunction(const Code& code, GraphBreakKind kind, std::string con
   reason.filename = textOf(code.filename);
   reason.function = textOf(code.name);
   reason.line = code.firstLine;
+  reason.stack.push_back({code.filename, code.name, code.firstLine});
   return reason;
 }
 
@@ -62,7 +63,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
       walkedInPeace = true;
       for (size_t i = 0; i < entries_.size(); ++i) {
         CacheEntry& entry = *entries_[i];
-        bool holds = entry.guards->check(inputs, captures);
+        bool holds = entry.holds(inputs, captures);
         if (changes_ != changes) {
           walkedInPeace = false;
           break;
@@ -94,7 +95,7 @@ bool CodeCache::visitEntry(const FrameLocalsMapping& inputs,
   std::vector<PyObject*> captures(captureCapacity_ + 1);
   for (size_t i = 0; i < entries_.size(); ++i) {
     const CacheEntry& entry = *entries_[i];
-    if (!entry.guards->check(inputs, captures.data())) continue;
+    if (!entry.holds(inputs, captures.data())) continue;
     visit(entry);
     return true;
   }
@@ -108,11 +109,19 @@ bool CodeCache::accepts(const FrameLocalsMapping& inputs) {
 std::string CodeCache::whyMissed(const FrameLocalsMapping& inputs) {
   Walk walk(*this);
   std::string text;
+  auto add = [&](const std::string& reason) {
+    if (!text.empty()) text += "\n";
+    text += reason;
+  };
   for (size_t i = 0; i < entries_.size(); ++i) {
+    const std::optional<bool>& isError = entries_[i]->errorOnGraphBreak;
+    if (isError && *isError != isErrorOnGraphBreak()) {
+      add(std::string("error_on_graph_break is ") + (*isError ? "True" : "False"));
+      continue;
+    }
     GuardFailure failure;
     if (entries_[i]->guards->checkVerbose(inputs, failure)) continue;
-    if (!text.empty()) text += "\n";
-    text += failure.text;
+    add(failure.text);
     if (!failure.actual.empty()) text += "  (found: " + failure.actual + ")";
   }
   return text;
@@ -206,18 +215,26 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   for (const auto& entry : entries_) {
     for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
   }
-  InstructionTranslator translator(entry_, globals_, inputs);
-  translator.useProfile(profile_);
-  startGlobalState(translator);
+  SkippedFunctions skipped;
+  skipped.modules = &settings_->engine->skippedModules;
+  std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
-  try {
-    outcome = translator.translate();
-  } catch (const SignalRaised&) {
-    throw RaisedForUser();
-  }
-  if (settings_->fullGraph && outcome.kind != Outcome::Kind::Return) {
-    raiseUnsupported(hooks(), *outcome.reason);
-  }
+  do {
+    trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
+    trace->useProfile(profile_);
+    trace->skip(skipped);
+    startGlobalState(*trace);
+    try {
+      outcome = trace->translate();
+    } catch (const SignalRaised&) {
+      throw RaisedForUser();
+    }
+    if (breaksAreErrors(outcome) && outcome.kind != Outcome::Kind::Return) {
+      raiseUnsupported(hooks(), *outcome.reason);
+    }
+    if (outcome.skipped) skipped.codes.push_back(outcome.skipped);
+  } while (outcome.skipped);
+  InstructionTranslator& translator = *trace;
   if (settings_->backend) observeEverything(translator);
 
   RuntimeEnvironment environment(settings_, family_);
@@ -229,8 +246,9 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   if (!generated.unsupported.empty() && !outcome.reason) {
     outcome.reason = wholeFunction(*entry_.code, GraphBreakKind::NotRebuilt, generated.unsupported);
   }
-  if (!generated.unsupported.empty() && settings_->fullGraph)
+  if (!generated.unsupported.empty() && breaksAreErrors(outcome)) {
     raiseUnsupported(hooks(), *outcome.reason);
+  }
   if (generated.cannotRebuild) {
     internalErrors_.push_back("cannot rebuild " + generated.unsupported);
     reportFailure(hooks(), *entry_.code, internalErrors_.back(), FailureKind::Limit);
@@ -248,15 +266,22 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     if (!entry->function) throw PendingPythonException();
     captureCapacity_ = std::max(captureCapacity_, generated.captures.size());
   }
+  if (outcome.reason || translator.observedErrorOnGraphBreak()) {
+    entry->errorOnGraphBreak = isErrorOnGraphBreak();
+  }
   entry->reason = std::move(outcome.reason);
   entry->generated = std::move(generated.canonical);
   entry->instructionCount = translator.instructionCount();
   entry->backendSeconds = environment.backendSeconds();
   for (Node* input : translator.graph->placeholders()) input->example = nullptr;
-  entry->graph = std::move(translator.graph);
+  if (outcome.kind != Outcome::Kind::SkipFrame) entry->graph = std::move(translator.graph);
   double total = std::chrono::duration<double>(Clock::now() - start).count();
   entry->traceSeconds = total - entry->backendSeconds;
   return entry;
+}
+
+bool CodeCache::breaksAreErrors(const Outcome& outcome) const {
+  return settings_->fullGraph || outcome.breakIsError;
 }
 
 bool CodeCache::giveUp(const std::string& recompileReason) {

@@ -105,6 +105,8 @@ class CodeCache {
   bool compile(const FrameLocalsMapping& inputs);
   // Throws on failure; see runtime/failure.h.
   std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs);
+  // Is what could not be traced to be raised? By compile()'s arguments, or by the program.
+  bool breaksAreErrors(const Outcome& outcome) const;
   // The function runs as plain Python from here on, and the user hears of it. False.
   bool giveUp(const std::string& recompileReason);
   // Notes and reports an error of ours. Leaves a Python exception set only if the user is to see

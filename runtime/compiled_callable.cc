@@ -393,6 +393,8 @@ PyTypeObject CompiledCallableType = {
 BorrowedRef<> originalOf(BorrowedRef<> compiledCallable) {
   return callable(compiledCallable)->original;
 }
+Ref<> callOf(BorrowedRef<> compiledCallable) { return callOf(callable(compiledCallable.get())); }
+
 BorrowedRef<> callsOf(BorrowedRef<> compiledCallable) { return callable(compiledCallable)->calls; }
 
 int addCompiledCallableType(PyObject* module) {

@@ -16,6 +16,8 @@ extern PyTypeObject CompiledCallableType;
 
 // The object that a CompiledCallable stands for, borrowed.
 BorrowedRef<> originalOf(BorrowedRef<> compiledCallable);
+// What a call of it runs now, with the object first. Null with an exception set.
+Ref<> callOf(BorrowedRef<> compiledCallable);
 // A dict: all that calls of it have run so far, by the function in whose place it is. Borrowed.
 BorrowedRef<> callsOf(BorrowedRef<> compiledCallable);
 

@@ -35,6 +35,8 @@ struct CompiledObject {
   PyObject* function;
   PyObject* dict;      // of a DisabledFunction
   PyObject* settings;  // of a CompiledFunction: the package's
+  PyObject* reason;    // of a DisabledFunction
+  bool isRecursive;    // of a DisabledFunction
   PyObject* weakReferences;
   CompiledState* state;  // null in a DisabledFunction
 };
@@ -118,7 +120,8 @@ constexpr vectorcallfunc callCompiled = guarded<callCompiledUnguarded>;
 
 PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {
-  PlainScope plain;
+  std::optional<PlainScope> plain;
+  if (compiled(self)->isRecursive) plain.emplace();
   return PyObject_Vectorcall(compiled(self)->function, arguments, flags, keywordNames);
 }
 
@@ -203,10 +206,11 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
 }
 
 PyObject* newDisabled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"function", nullptr};
-  PyObject* function;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O:DisabledFunction",
-                                   const_cast<char**>(names), &function)) {
+  static const char* names[] = {"function", "recursive", "reason", nullptr};
+  PyObject *function, *reason = Py_None;
+  int isRecursive = 1;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|pO:DisabledFunction",
+                                   const_cast<char**>(names), &function, &isRecursive, &reason)) {
     return nullptr;
   }
   if (!PyCallable_Check(function)) {
@@ -218,6 +222,8 @@ PyObject* newDisabled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
   if (!self) return nullptr;
   compiled(self.get())->vectorcall = callDisabled;
   compiled(self.get())->function = Py_NewRef(function);
+  compiled(self.get())->reason = Py_NewRef(reason);
+  compiled(self.get())->isRecursive = isRecursive;
   return self.release();
 }
 
@@ -226,6 +232,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(object->function);
   Py_VISIT(object->dict);
   Py_VISIT(object->settings);
+  Py_VISIT(object->reason);
   // What the caches of a function hold is the function's; its resume functions only borrow it.
   if (Py_TYPE(self) != &CompiledFunctionType || !object->state) return 0;
   Py_VISIT(object->state->settings->backend.get());
@@ -242,6 +249,7 @@ int clearReferences(PyObject* self) {
   CompiledObject* object = compiled(self);
   Py_CLEAR(object->dict);
   Py_CLEAR(object->settings);
+  Py_CLEAR(object->reason);
   if (Py_TYPE(self) == &CompiledFunctionType && object->state && object->state->family) {
     CodeCache::clear(object->state->family->caches);
   }
@@ -260,6 +268,7 @@ void deallocate(PyObject* self) {
   state.reset();
   Py_CLEAR(object->dict);
   Py_CLEAR(object->settings);
+  Py_CLEAR(object->reason);
   Py_CLEAR(object->function);
   Py_TYPE(self)->tp_free(self);
 }
@@ -280,6 +289,10 @@ PyObject* represent(PyObject* self) {
 PyMemberDef members[] = {
     {"function", T_OBJECT, offsetof(CompiledObject, function), READONLY,
      "The function that this one stands for."},
+    {"recursive", T_BOOL, offsetof(CompiledObject, isRecursive), READONLY,
+     "Whether compiled functions that it calls run plainly, too."},
+    {"reason", T_OBJECT, offsetof(CompiledObject, reason), READONLY,
+     "Why it is disabled, for `explain` and the logs."},
     {},
 };
 
@@ -444,6 +457,15 @@ int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t
         continue;
     }
   }
+}
+
+bool isDisabledItself(BorrowedRef<> object) {
+  return Py_TYPE(object.get()) == &DisabledFunctionType && !compiled(object.get())->isRecursive;
+}
+
+PyObject* reasonOfDisabled(BorrowedRef<> disabledFunction) {
+  PyObject* reason = compiled(disabledFunction.get())->reason;
+  return reason == Py_None ? nullptr : reason;
 }
 
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }

@@ -15,8 +15,8 @@ namespace armature {
 
 // armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit, settings)
 extern PyTypeObject CompiledFunctionType;
-// armature._C.DisabledFunction(callable): the callable as it is, and compiled functions inside it
-// too.
+// armature._C.DisabledFunction(callable, recursive=True, reason=None): the callable as it is, and,
+// if that is recursive, compiled functions inside it too.
 extern PyTypeObject DisabledFunctionType;
 
 // What armature._C.CompiledFunction() makes, for an engine of its own. Null with an exception set.
@@ -37,6 +37,11 @@ int acceptsCall(PyObject* compiledFunction, PyObject* const* arguments, size_t p
 // arguments, or what the compilation raised.
 int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t positionalCount,
                   PyObject* keywordNames, llvm::function_ref<void(const CacheEntry&)> visit);
+
+// Is it a DisabledFunction which leaves alone what its function calls?
+bool isDisabledItself(BorrowedRef<> object);
+// Why a DisabledFunction is one, in the program's words, borrowed; null if it says nothing.
+PyObject* reasonOfDisabled(BorrowedRef<> disabledFunction);
 
 // The function that a CompiledFunction or DisabledFunction stands for, borrowed.
 PyObject* wrappedFunction(PyObject* object);

@@ -123,10 +123,16 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   CompilingScope scope;
   InstructionTranslator translator(entry_, globals_, inputs);
   translator.useProfile(profile_);
+  SkippedFunctions skipped;
+  skipped.modules = &settings_->engine->skippedModules;
+  translator.skip(skipped);
   startGlobalState(translator);
   translator.graph->breakAt(failure.failed);
   Outcome outcome = translator.translate();
-  if (outcome.kind == Outcome::Kind::Return || !isWhatRan(*translator.graph, failure)) {
+  if (outcome.kind != Outcome::Kind::Break && outcome.kind != Outcome::Kind::ResumePlain) {
+    return nullptr;
+  }
+  if (!isWhatRan(*translator.graph, failure)) {
     return nullptr;
   }
   FailureEnvironment environment(settings_, family_, failure);

@@ -51,6 +51,13 @@ Ref<> describe(const BreakReason& reason) {
   dict.set("filename", reason.filename);
   dict.set("function", reason.function);
   dict.set("line", Ref<>::steal(PyLong_FromLong(reason.line)));
+  Ref<> stack = Ref<>::steal(PyList_New(0));
+  for (const FrameLine& frame : reason.stack) {
+    Ref<> row = Ref<>::steal(
+        Py_BuildValue("(OiO)", frame.filename.get(), frame.line, frame.function.get()));
+    if (!stack || !row || PyList_Append(stack.get(), row.get()) < 0) return nullptr;
+  }
+  dict.set("stack", std::move(stack));
   return dict.take();
 }
 

@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/MapVector.h>
 
+#include "runtime/error_on_graph_break.h"
+#include "runtime/thread_state.h"
 #include "variables/library.h"
 #include "variables/tensors/tensor.h"
 
@@ -11,6 +13,7 @@ void startGlobalState(InstructionTranslator& translator) {
   for (const Library* library : registeredLibraries()) {
     translator.startInMode(*library, library->currentMode());
   }
+  translator.startErrorOnGraphBreak(isErrorOnGraphBreak(), errorOnGraphBreakSetter());
 }
 
 void observeEverything(InstructionTranslator& translator) {

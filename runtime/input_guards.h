@@ -5,7 +5,7 @@
 
 namespace armature {
 
-// Tells the translator the library state in which the call is made.
+// Tells the translator the state of libraries and of the thread in which the call is made.
 void startGlobalState(InstructionTranslator& translator);
 // A backend that gets example inputs has seen all their metadata.
 void observeEverything(InstructionTranslator& translator);

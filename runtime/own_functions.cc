@@ -3,9 +3,11 @@
 #include "core/describe.h"
 #include "core/graph_break.h"
 #include "core/text.h"
+#include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 #include "runtime/compiled_callable.h"
 #include "runtime/compiled_function.h"
+#include "runtime/error_on_graph_break.h"
 #include "runtime/thread_state.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -19,12 +21,30 @@ Value isCompilingHandler(Translator& translator, const Value&, CallArguments& ar
   return Value::boolean(true);
 }
 
-Value graphBreakHandler(Translator&, const Value&, CallArguments&) {
-  throw GraphBreak(GraphBreakKind::GraphBreakCall);
+// What the program says with a call that ends the graph; "" if it says nothing.
+std::string messageOf(const CallArguments& arguments) {
+  const Value* message = arguments.keyword("msg");
+  if (!message && arguments.positionalCount() > 0) message = &arguments.values[0];
+  bool isText = message && message->isConstant() && PyUnicode_CheckExact(message->object());
+  return isText ? printable(message->object()) : "";
 }
 
-[[noreturn]] void breakOnDisabled(BorrowedRef<> callable) {
-  throw GraphBreak(GraphBreakKind::DisabledFunction, describe(callable));
+Value graphBreakHandler(Translator&, const Value&, CallArguments& arguments) {
+  throw GraphBreak(GraphBreakKind::GraphBreakCall, messageOf(arguments));
+}
+
+Value skipFrameHandler(Translator&, const Value&, CallArguments& arguments) {
+  throw GraphBreak(GraphBreakKind::SkipFrameCall, messageOf(arguments));
+}
+
+[[noreturn]] void breakOnDisabled(BorrowedRef<> disabled, BorrowedRef<> callable) {
+  std::string explanation;
+  PyObject* reason = reasonOfDisabled(disabled);
+  if (reason && PyUnicode_CheckExact(reason)) {
+    explanation = std::string(entryOf(GraphBreakKind::DisabledFunction).explanation) +
+                  " Reason: " + printable(reason);
+  }
+  throw GraphBreak(GraphBreakKind::DisabledFunction, describe(callable), std::move(explanation));
 }
 
 // A compiled function is traced as the function that it stands for: `fn` in compile(fn).
@@ -40,11 +60,13 @@ Value callCompiledFunction(Translator& translator, const Value& self, CallArgume
   return call(translator, translator.wrap(inner, wrappedFunction(object)), arguments);
 }
 
-bool isDisabled(BorrowedRef<> compiledCallable) {
+// The DisabledFunction that a CompiledCallable has called; null if it is not disabled.
+PyObject* disabledCall(BorrowedRef<> compiledCallable) {
   PyObject *function, *call;
   Py_ssize_t position = 0;
-  return PyDict_Next(callsOf(compiledCallable), &position, &function, &call) &&
-         Py_TYPE(call) == &DisabledFunctionType;
+  bool isDisabled = PyDict_Next(callsOf(compiledCallable), &position, &function, &call) &&
+                    Py_TYPE(call) == &DisabledFunctionType;
+  return isDisabled ? call : nullptr;
 }
 
 // And what stands for a module or another callable object, as that object.
@@ -52,7 +74,7 @@ Value callCompiledCallable(Translator& translator, const Value& self, CallArgume
   const VariableTracker* tracker = self.tracker();
   PyObject* object = tracker->existing();
   const Source* source = tracker->source();
-  if (isDisabled(object)) breakOnDisabled(originalOf(object));
+  if (PyObject* disabled = disabledCall(object)) breakOnDisabled(disabled, originalOf(object));
   if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
   PyObject* member = cpython::ownAttribute(tracker->type(), "_orig_mod");
   const Source* inner =
@@ -61,19 +83,52 @@ Value callCompiledCallable(Translator& translator, const Value& self, CallArgume
 }
 
 Value callDisabledFunction(Translator&, const Value& self, CallArguments&) {
-  breakOnDisabled(wrappedFunction(self.tracker()->existing()));
+  PyObject* disabled = self.tracker()->existing();
+  breakOnDisabled(disabled, wrappedFunction(disabled));
 }
 
 PyObject* isCompilingNow(PyObject*, PyObject*) { return PyBool_FromLong(isCompiling()); }
-PyObject* graphBreak(PyObject*, PyObject*) { Py_RETURN_NONE; }
+
+PyObject* graphBreak(PyObject*, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"msg", nullptr};
+  PyObject* message;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:graph_break", const_cast<char**>(names),
+                                   &message)) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+// As a decorator: disable(function, recursive=False).
+PyObject* skipFrame(PyObject*, PyObject* arguments, PyObject* keywords) {
+  static const char* names[] = {"msg", nullptr};
+  PyObject* message = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O:skip_frame", const_cast<char**>(names),
+                                   &message)) {
+    return nullptr;
+  }
+  if (!message || PyUnicode_Check(message)) Py_RETURN_NONE;
+  Ref<> package = Ref<>::steal(PyImport_ImportModule("armature"));
+  Ref<> disable =
+      package ? Ref<>::steal(PyObject_GetAttrString(package.get(), "disable")) : Ref<>();
+  return disable ? PyObject_CallFunctionObjArgs(disable.get(), message, Py_False, nullptr)
+                 : nullptr;
+}
 
 PyMethodDef methods[] = {
     {"is_compiling", isCompilingNow, METH_NOARGS,
      "is_compiling()\n--\n\n"
      "True in code that is being captured, and False in code that Python runs as it is."},
-    {"graph_break", graphBreak, METH_NOARGS,
-     "graph_break()\n--\n\n"
-     "Ends the graph in code that is being captured; elsewhere does nothing."},
+    {"graph_break", cpython::asMethod(graphBreak), METH_VARARGS | METH_KEYWORDS,
+     "graph_break(msg='')\n--\n\n"
+     "Ends the graph in code that is being captured; elsewhere does nothing. `explain` and the "
+     "logs "
+     "tell the message."},
+    {"skip_frame", cpython::asMethod(skipFrame), METH_VARARGS | METH_KEYWORDS,
+     "skip_frame(msg='')\n--\n\n"
+     "Leaves the function that calls it to Python, from its beginning or from its last graph break "
+     "on; what it calls is captured. In code that is not being captured, does nothing.\n\n"
+     "@skip_frame is disable(recursive=False)."},
     {},
 };
 
@@ -90,8 +145,9 @@ int addOwnFunctions(PyObject* module) {
     if (function) registerObjectHandler(function, handler);
     return function != nullptr;
   };
-  bool added = add("is_compiling", isCompilingHandler) && add("graph_break", graphBreakHandler);
-  return added ? 0 : -1;
+  bool added = add("is_compiling", isCompilingHandler) && add("graph_break", graphBreakHandler) &&
+               add("skip_frame", skipFrameHandler);
+  return added ? addErrorOnGraphBreak(module) : -1;
 }
 
 }  // namespace armature

@@ -11,6 +11,8 @@
 #include "cpython/type_lookup.h"
 #include "libraries/skipped_code.h"
 #include "runtime/argument_binding.h"
+#include "runtime/compiled_callable.h"
+#include "runtime/compiled_function.h"
 #include "runtime/failure.h"
 #include "runtime/resumption.h"
 #include "runtime/thread_state.h"
@@ -134,9 +136,15 @@ PyObject* callWithSelf(State& state, PyObject* self, PyObject* function, PyObjec
   return call(state, self, function, all.data(), count + 1, keywordNames);
 }
 
-PyObject* pythonFunction(PyTypeObject* type, PyObject* name) {
+// Does a call of it come to Python code here?
+bool isPythonCode(PyObject* callable) {
+  return PyFunction_Check(callable) || isDisabledItself(callable);
+}
+
+// Null if there is none.
+PyObject* pythonCode(PyTypeObject* type, PyObject* name) {
   PyObject* found = cpython::lookup(type, name);
-  return found && PyFunction_Check(found) ? found : nullptr;
+  return found && isPythonCode(found) ? found : nullptr;
 }
 
 // type_call of typeobject.c.
@@ -226,8 +234,21 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
   }
   if (type == &PyMethod_Type) {
     PyObject* function = PyMethod_GET_FUNCTION(callable);
-    if (!PyFunction_Check(function)) return plain();
+    if (!isPythonCode(function)) return plain();
     return callWithSelf(state, self, function, PyMethod_GET_SELF(callable), arguments, flags,
+                        keywordNames);
+  }
+  if (isDisabledItself(callable)) {
+    Ref<> function = Ref<>::create(wrappedFunction(callable));
+    if (!PyFunction_Check(function.get())) return plain();
+    return callRewritten(function, self, arguments, flags, keywordNames);
+  }
+  if (type == &CompiledCallableType) {
+    Ref<> function = callOf(callable);
+    if (!function) return nullptr;
+    if (!isDisabledItself(function)) return plain();
+    Ref<> original = Ref<>::create(originalOf(callable));
+    return callWithSelf(state, self, function.get(), original.get(), arguments, flags,
                         keywordNames);
   }
   if (isPartial(callable)) {
@@ -243,13 +264,13 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
                       cpython::lookup(type, callName) == typeCall && made->tp_new &&
                       !made->tp_vectorcall;
     static PyObject* const name = PyUnicode_InternFromString("__init__");
-    PyObject* initializer = isOrdinary ? pythonFunction(made, name) : nullptr;
+    PyObject* initializer = isOrdinary ? pythonCode(made, name) : nullptr;
     if (!initializer) return plain();
     Ref<> held = Ref<>::create(initializer);
     return construct(state, self, made, initializer, arguments, flags, keywordNames);
   }
   static PyObject* const name = PyUnicode_InternFromString("__call__");
-  Ref<> function = Ref<>::create(pythonFunction(type, name));
+  Ref<> function = Ref<>::create(pythonCode(type, name));
   if (!function) return plain();
   return callWithSelf(state, self, function.get(), callable, arguments, flags, keywordNames);
 }

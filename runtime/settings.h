@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/ref.h"
+#include "interpreter/skipped_functions.h"
 
 namespace armature {
 
@@ -33,6 +34,8 @@ struct EngineState {
   Hooks hooks;
   // Compile and run captured code although a trace or profile function is set.
   bool compileWhileTracing = false;
+  // Whoever changes it drops the translations that were made before.
+  SkippedModules skippedModules;
 };
 
 // The engine of the Python package, that of every CompiledFunction which Python code makes. Lives

@@ -11,6 +11,7 @@ namespace {
 
 thread_local bool compiling = false;
 thread_local int plainDepth = 0;
+thread_local bool errorOnGraphBreak = false;
 // In all threads; changed under the GIL. In a process forked while another thread translated it
 // stays above 0: what that thread was in the middle of is never finished there, so nothing is
 // translated any more.
@@ -24,6 +25,9 @@ bool runsPlain() { return plainDepth > 0; }
 bool isWatched(const EngineState& engine) {
   return cpython::isTraced() && !engine.compileWhileTracing;
 }
+
+bool isErrorOnGraphBreak() { return errorOnGraphBreak; }
+void setErrorOnGraphBreak(bool isError) { errorOnGraphBreak = isError; }
 
 PlainScope::PlainScope() { ++plainDepth; }
 PlainScope::~PlainScope() { --plainDepth; }

@@ -21,6 +21,11 @@ bool runsPlain();
 // nothing of captured code, and the engine is to respect that.
 bool isWatched(const EngineState& engine);
 
+// True where the program has asked that a graph break be an error: in this thread, until it is set
+// again.
+bool isErrorOnGraphBreak();
+void setErrorOnGraphBreak(bool isError);
+
 class PlainScope {
  public:
   PlainScope();

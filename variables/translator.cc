@@ -498,6 +498,11 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
   });
 }
 
+void Translator::setErrorOnGraphBreak(bool isError) {
+  assignTrailed(trail, errorOnGraphBreak_, isError);
+  observeErrorOnGraphBreak();
+}
+
 void Translator::changeMode(const Library& library, BorrowedRef<> target, BorrowedRef<> argument,
                             uint32_t mode) {
   recordGraphGrowth();

@@ -168,6 +168,22 @@ class Translator : public Observer, public Heap::Dependencies {
   }
   void rememberConstant(PyObject* object, const Source* source);
 
+  // --- Is a graph break an error here? What the traced call begins with, and what the program
+  // makes of it (error_on_graph_break). Trailed. `setter` is a C function that takes a bool.
+  void startErrorOnGraphBreak(bool isError, BorrowedRef<> setter) {
+    errorOnGraphBreak_ = errorOnGraphBreakBefore_ = isError;
+    errorOnGraphBreakSetter_ = setter;
+  }
+  bool errorOnGraphBreak() const { return errorOnGraphBreak_; }
+  void setErrorOnGraphBreak(bool isError);
+  // The trace holds only where calls begin with the same.
+  void observeErrorOnGraphBreak() { observedErrorOnGraphBreak_ = true; }
+  bool observedErrorOnGraphBreak() const { return observedErrorOnGraphBreak_; }
+  // What generated code has to call with errorOnGraphBreak(); null: nothing.
+  PyObject* errorOnGraphBreakSetter() const {
+    return errorOnGraphBreak_ != errorOnGraphBreakBefore_ ? errorOnGraphBreakSetter_ : nullptr;
+  }
+
   // --- Graph.
   Node* addInput(const Source* source, BorrowedRef<> object);
   // Adds a call and returns its result as variables (one tensor, or a structure of them).
@@ -248,6 +264,10 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   bool usedLibraries_ = false;
+  bool errorOnGraphBreak_ = false;
+  bool errorOnGraphBreakBefore_ = false;
+  bool observedErrorOnGraphBreak_ = false;
+  PyObject* errorOnGraphBreakSetter_ = nullptr;  // lives as long as the process
   uint64_t observedStates_ = 0;
   // How deep slots have called slots, and the stack on which they do (recursion_guard.h).
   friend class RecursionGuard;

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar, overload
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 # --- cpython/
 
@@ -22,6 +24,7 @@ class BreakReasonFields(TypedDict):
     filename: str
     function: str
     line: int
+    stack: list[tuple[str, int, str]]  # the file, line and function of each frame, that one last
 
 class Entry(TypedDict):
     """One translation."""
@@ -85,9 +88,18 @@ class CompiledCallable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 class DisabledFunction:
-    """A function that is never captured, nor any compiled function that it calls."""
+    """A function that is never captured, nor, if that is recursive, any compiled function that it
+    calls."""
 
-    def __init__(self, function: Callable[..., Any]) -> None: ...
+    def __init__(
+        self, function: Callable[..., Any], recursive: bool = ..., reason: str | None = ...
+    ) -> None: ...
+    @property
+    def recursive(self) -> bool:
+        """Whether compiled functions that it calls run plainly, too."""
+    @property
+    def reason(self) -> str | None:
+        """Why it is disabled, for explain() and the logs."""
     @property
     def function(self) -> Callable[..., Any]:
         """The function that this one stands for."""
@@ -115,8 +127,31 @@ def accepts(compiled: CompiledFunction, /, *args: Any, **kwargs: Any) -> bool:
 def is_compiling() -> bool:
     """True in code that is being captured, and False in code that Python runs as it is."""
 
-def graph_break() -> None:
-    """Ends the graph in code that is being captured; elsewhere does nothing."""
+def graph_break(msg: str = ...) -> None:
+    """Ends the graph in code that is being captured; elsewhere does nothing. explain() and the logs
+    tell the message."""
+
+@overload
+def skip_frame(msg: str = ...) -> None:
+    """Leaves the function that calls it to Python, from its beginning or from its last graph break
+    on; what it calls is captured. In code that is not being captured, does nothing.
+
+    @skip_frame is disable(recursive=False).
+    """
+
+@overload
+def skip_frame(msg: F) -> F: ...
+def is_error_on_graph_break() -> bool:
+    """Whether a graph break is an error in this thread."""
+
+def set_error_on_graph_break(value: bool, /) -> None:
+    """Makes a graph break an error in this thread, or not."""
+
+def model_error_on_graph_break(type: type, /) -> None:
+    """Names the class whose with statements set it, so that traces need not go into its methods."""
+
+def set_skip_modules(names: Sequence[str], /) -> None:
+    """The modules of which no function is captured; drops no translation."""
 
 def set_hooks(
     compiled: Callable[[Entry], object] | None = ...,

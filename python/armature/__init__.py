@@ -12,12 +12,14 @@ if find_spec("armature._C") is None:
     raise ImportError(_abi.why_no_engine())
 
 from armature import backends, logging
-from armature._C import graph_break, is_compiling
+from armature._C import graph_break, is_compiling, skip_frame
 from armature._compile import compile, disable, guard_check, reset
 from armature._config import config
+from armature._error_on_graph_break import error_on_graph_break
 from armature._explain import (
     BreakReason,
     Explanation,
+    FrameLine,
     GraphBreakKind,
     Translation,
     explain,
@@ -30,6 +32,7 @@ from armature.logging import set_logs
 __all__ = [
     "BreakReason",
     "Explanation",
+    "FrameLine",
     "GraphBreakKind",
     "InternalError",
     "InvalidBackend",
@@ -40,6 +43,7 @@ __all__ = [
     "compile",
     "config",
     "disable",
+    "error_on_graph_break",
     "explain",
     "graph_break",
     "graph_break_kinds",
@@ -49,4 +53,5 @@ __all__ = [
     "logging",
     "reset",
     "set_logs",
+    "skip_frame",
 ]

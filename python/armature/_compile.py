@@ -6,13 +6,12 @@ import copyreg
 import functools
 import sys
 import types
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from armature import _C, backends
-from armature._config import config
+from armature._config import compiled_functions, config, forget_translations
 from armature.backends import BackendFunction, is_torch_module, kind_of
 from armature.exc import Unsupported
 from armature.logging import format_break, log
@@ -35,10 +34,6 @@ class Settings:
     fullgraph: bool = False
     mode: str | None = None
     options: Mapping[str, Any] | None = None
-
-
-# All compiled functions that are alive.
-_alive: weakref.WeakSet[_C.CompiledFunction] = weakref.WeakSet()
 
 
 @overload
@@ -145,7 +140,7 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
     compiled = _C.CompiledFunction(
         fn, backend, settings.fullgraph, config.recompile_limit, settings
     )
-    _alive.add(compiled)
+    compiled_functions.add(compiled)
     return compiled
 
 
@@ -160,9 +155,12 @@ def _compile_object(original: Any, settings: Settings) -> Any:
     )
 
 
-def _disable_object(original: Any) -> Any:
+def _disable_object(original: Any, recursive: bool, reason: str | None) -> Any:
+    inside = functools.partial(_disable_any, recursive=recursive, reason=reason)
     return _C.CompiledCallable(
-        original, functools.partial(_transform_call, original, _disable_any), _disable_object
+        original,
+        functools.partial(_transform_call, original, inside),
+        functools.partial(_disable_object, recursive=recursive, reason=reason),
     )
 
 
@@ -183,6 +181,7 @@ def _not_captured(fn: types.FunctionType, kind: str) -> dict[str, Any]:
         "filename": fn.__code__.co_filename,
         "function": fn.__name__,
         "line": fn.__code__.co_firstlineno,
+        "stack": [(fn.__code__.co_filename, fn.__code__.co_firstlineno, fn.__name__)],
     }
 
 
@@ -260,34 +259,46 @@ def guard_check(compiled: Callable[..., Any], /, *args: Any, **kwargs: Any) -> b
 
 def reset() -> None:
     """Forgets all translations of all functions: each is compiled anew when next called."""
-    for compiled in list(_alive):
-        _C.reset(compiled)
+    forget_translations()
 
 
 @overload
-def disable(fn: F) -> F: ...
+def disable(fn: F, recursive: bool = ..., *, reason: str | None = ...) -> F: ...
 @overload
-def disable(fn: None = ...) -> Callable[[F], F]: ...
-def disable(fn: Any = None) -> Any:
+def disable(
+    fn: None = ..., recursive: bool = ..., *, reason: str | None = ...
+) -> Callable[[F], F]: ...
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """Returns ``fn`` as a function that is never captured, nor any compiled function it calls.
 
-    Also a decorator, with or without parentheses. Where captured code calls it, the graph breaks
+    Also a decorator, with or without arguments. Where captured code calls it, the graph breaks
     and Python runs the call. Takes what compile() takes, and raises TypeError likewise.
+
+    recursive: False: only ``fn`` itself runs as plain Python. What it calls is captured, where
+        captured code calls ``fn``; compiled functions are compiled, whoever calls it.
+    reason: why; ``explain``, the logs and ``fullgraph=True`` tell it.
     """
-    return disable if fn is None else _disable_any(fn)
+
+    def decorate(function: Any) -> Any:
+        return _disable_any(function, recursive, reason)
+
+    return decorate if fn is None else decorate(fn)
 
 
-def _disable_any(fn: Any) -> Any:
+def _disable_any(fn: Any, recursive: bool = True, reason: str | None = None) -> Any:
+    def again(inner: Any) -> Any:
+        return _disable_any(inner, recursive, reason)
+
     if isinstance(fn, _C.DisabledFunction):
-        return fn
+        return again(fn.function) if recursive and not fn.recursive else fn
     if isinstance(fn, _C.CompiledFunction):
-        return _disable_any(fn.function)
+        return again(fn.function)
     if isinstance(fn, _C.CompiledCallable):
-        return _disable_object(fn._orig_mod)
+        return _disable_object(fn._orig_mod, recursive, reason)
     if isinstance(fn, types.FunctionType):
-        return functools.update_wrapper(_C.DisabledFunction(fn), fn)
-    inside = _inside(fn, _disable_any)
-    return inside if inside is not None else _disable_object(fn)
+        return functools.update_wrapper(_C.DisabledFunction(fn, recursive, reason), fn)
+    inside = _inside(fn, again)
+    return inside if inside is not None else _disable_object(fn, recursive, reason)
 
 
 def _reduce(function: Any) -> Any:
@@ -298,7 +309,7 @@ def _reduce(function: Any) -> Any:
     if found is function:
         return function.__qualname__
     if isinstance(function, _C.DisabledFunction):
-        return _disable_any, (function.function,)
+        return _disable_any, (function.function, function.recursive, function.reason)
     return _compile_any, (function.function, function._armature_settings)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from armature import _C
 
@@ -12,11 +14,12 @@ from armature import _C
 class Config:
     """The settings of the package. An unknown name or a wrong value is an error at once."""
 
-    __slots__ = ("_compile_while_tracing", "_recompile_limit", "_strict")
+    __slots__ = ("_compile_while_tracing", "_recompile_limit", "_skip_modules", "_strict")
 
     def __init__(self) -> None:
         self._recompile_limit = 8
         self._compile_while_tracing = False
+        self._skip_modules: tuple[str, ...] = ()
         self._strict = os.environ.get("ARMATURE_STRICT", "0") not in ("", "0")
 
     @property
@@ -49,6 +52,30 @@ class Config:
         self._strict = _boolean("strict", value)
 
     @property
+    def skip_modules(self) -> tuple[str, ...]:
+        """The names of modules whose functions are never captured (none).
+
+        With a module go those inside of it. Its functions run as plain Python, by the ``__name__``
+        in their globals, and what they call is captured. Where captured code calls one of them, the
+        graph breaks. A change forgets all translations, as reset() does.
+        """
+        return self._skip_modules
+
+    @skip_modules.setter
+    def skip_modules(self, names: Iterable[str]) -> None:
+        if isinstance(names, str):
+            raise TypeError("skip_modules must be several names of modules, not a str")
+        modules = tuple(names)
+        for name in modules:
+            if type(name) is not str:
+                raise TypeError(f"the name of a module is a str, not {type(name).__name__}")
+        if modules == self._skip_modules:
+            return
+        self._skip_modules = modules
+        _C.set_skip_modules(modules)
+        forget_translations()
+
+    @property
     def compile_while_tracing(self) -> bool:
         """Run compiled code although a trace or profile function is set (False).
 
@@ -63,7 +90,7 @@ class Config:
         _C.set_compile_while_tracing(value)
 
     @contextlib.contextmanager
-    def patch(self, **settings: int) -> Iterator[None]:
+    def patch(self, **settings: Any) -> Iterator[None]:
         """Sets the settings for the length of a ``with`` block."""
         before = {name: getattr(self, name) for name in settings}
         try:
@@ -75,14 +102,24 @@ class Config:
                 setattr(self, name, value)
 
     def __repr__(self) -> str:
-        names = ("compile_while_tracing", "recompile_limit", "strict")
-        return f"Config({', '.join(f'{name}={getattr(self, name)}' for name in names)})"
+        names = ("compile_while_tracing", "recompile_limit", "skip_modules", "strict")
+        return f"Config({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
 def _boolean(name: str, value: bool) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
     return value
+
+
+# All compiled functions that are alive.
+compiled_functions: weakref.WeakSet[_C.CompiledFunction] = weakref.WeakSet()
+
+
+def forget_translations() -> None:
+    """Forgets all translations of all functions."""
+    for compiled in list(compiled_functions):
+        _C.reset(compiled)
 
 
 config = Config()

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from armature import _C
 from armature._compile import Settings, _compile_any, _functions
 from armature.backends import BackendFunction
-from armature.logging import format_break
+from armature.logging import format_break, format_calls
 
 
 class GraphBreakKind(NamedTuple):
@@ -26,9 +26,18 @@ def graph_break_kinds() -> list[GraphBreakKind]:
     return [GraphBreakKind(*kind) for kind in _C.graph_break_kinds()]
 
 
+class FrameLine(NamedTuple):
+    """A frame as a traceback shows it."""
+
+    filename: str
+    line: int
+    function: str
+
+
 @dataclass(frozen=True)
 class BreakReason:
-    """Why a graph ended."""
+    """Why a graph ended, and where: ``stack`` has the frames from that in which the graph began to
+    that which broke."""
 
     gb_type: str
     context: str
@@ -37,6 +46,7 @@ class BreakReason:
     filename: str
     function: str
     line: int
+    stack: list[FrameLine]
 
     def __str__(self) -> str:
         return format_break(vars(self))
@@ -121,6 +131,7 @@ class Explanation:
                 f"    Explanation: {reason.explanation}",
                 *(f"    Hint: {hint}" for hint in reason.hints),
                 f'    At: File "{reason.filename}", line {reason.line}, in {reason.function}',
+                *(f"    {line}" for line in format_calls(reason.stack)),
             ]
         if self.internal_errors:
             lines.append(f"Internal Errors: {len(self.internal_errors)}")
@@ -163,7 +174,9 @@ def explain(
 
 
 def _translation(entry: dict[str, Any]) -> Translation:
-    reason = entry["break_reason"]
+    reason: dict[str, Any] | None = entry["break_reason"]
+    if reason:
+        reason = {**reason, "stack": [FrameLine(*frame) for frame in reason["stack"]]}
     return Translation(
         name=entry["name"],
         filename=entry["filename"],

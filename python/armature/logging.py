@@ -18,11 +18,12 @@ import sys
 import types
 import warnings
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from armature import _C
 from armature._config import config
-from armature.exc import InternalError, RecompileLimitWarning, Unsupported
+from armature.exc import InternalError, RecompileLimitWarning, Unsupported, format_stack
 
 ARTIFACTS = (
     "graph_breaks",
@@ -70,13 +71,22 @@ def log(artifact: str, message: str) -> None:
 
 
 def format_break(reason: dict[str, Any]) -> str:
-    """The reason of a graph break, with its place: one line, and one more for each hint."""
+    """The reason of a graph break, with its place: one line, one more for each hint, and, where it
+    is in a function that was called, the frames as in a traceback."""
     context = f": {reason['context']}" if reason["context"] else ""
     hints = "".join(f"\n    Hint: {hint}" for hint in reason["hints"])
+    calls = "".join(f"\n    {line}" for line in format_calls(reason["stack"]))
     return (
         f"{reason['filename']}:{reason['line']} in {reason['function']}: "
-        f"{reason['gb_type']}{context}\n    {reason['explanation']}{hints}"
+        f"{reason['gb_type']}{context}\n    {reason['explanation']}{hints}{calls}"
     )
+
+
+def format_calls(stack: Sequence[tuple[str, int, str]]) -> list[str]:
+    """The frames of a break as in a traceback, if there is more than one."""
+    if len(stack) < 2:
+        return []
+    return ["Calls (most recent call last):", *format_stack(stack)]
 
 
 def _indent(text: str) -> str:

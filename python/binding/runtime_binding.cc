@@ -85,6 +85,24 @@ PyObject* setCompileWhileTracing(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
+PyObject* setSkipModules(PyObject*, PyObject* names) {
+  return forPython([&]() -> PyObject* {
+    Ref<> items = Ref<>::steal(PySequence_Tuple(names));
+    if (!items) return nullptr;
+    std::vector<Ref<>> modules;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      PyObject* name = PyTuple_GET_ITEM(items.get(), i);
+      if (!PyUnicode_CheckExact(name)) {
+        return PyErr_Format(PyExc_TypeError, "the name of a module is a str, not '%.200s'",
+                            Py_TYPE(name)->tp_name);
+      }
+      modules.push_back(Ref<>::create(name));
+    }
+    packageEngine()->skippedModules.set(std::move(modules));
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* accepts(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   if (count == 0) {
     PyErr_SetString(PyExc_TypeError, "accepts() needs a compiled function");
@@ -175,6 +193,9 @@ PyMethodDef methods[] = {
     {"set_compile_while_tracing", setCompileWhileTracing, METH_O,
      "set_compile_while_tracing(value, /)\n--\n\n"
      "Whether compiled functions are captured although a trace or profile function is set."},
+    {"set_skip_modules", setSkipModules, METH_O,
+     "set_skip_modules(names, /)\n--\n\n"
+     "The modules of which no function is captured; drops no translation."},
     {"inject_fault", injectFault, METH_VARARGS,
      "inject_fault(kind, number, /)\n--\n\n"
      "Makes the number-th site from here fail, once, by 'error', 'break', 'MemoryError' or "
