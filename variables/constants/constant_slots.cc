@@ -443,7 +443,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       if (auto* dict = trackerOf<DictVariable>(self);
           dict && owner == &PyDict_Type && dict->type() != owner &&
           cpython::ownAttribute(cpython::staticBase(dict->type()),
-                                PyUnicode_AsUTF8(PyDescr_NAME(object)))) {
+                                printable(PyDescr_NAME(object)).c_str())) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
     }
