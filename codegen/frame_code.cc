@@ -123,13 +123,23 @@ void FrameCode::beginProtected() {
     assembler_.emit(Opcode::PUSH_EXC_INFO);
     assembler_.emit(Opcode::POP_TOP);
   }
-  if (handled < 0 && !region()) return;
+  if (handled < 0 && !region() && !timerEnd_) return;
   handler_ = assembler_.newLabel();
   assembler_.beginRegion(*handler_, handled >= 0, false);
 }
 
 void FrameCode::endProtected() {
   if (handler_) assembler_.endRegion();
+  emitTimer(timerEnd_);
+}
+
+// Null: nothing.
+void FrameCode::emitTimer(BorrowedRef<> function) {
+  if (!function) return;
+  assembler_.emit(Opcode::PUSH_NULL);
+  assembler_.emitLoadConst(function);
+  assembler_.emitCall(0);
+  assembler_.emit(Opcode::POP_TOP);
 }
 
 void FrameCode::leaveHandled() {
@@ -139,6 +149,7 @@ void FrameCode::leaveHandled() {
 void FrameCode::emitHandler() {
   if (!handler_) return;
   assembler_.bind(*handler_);
+  emitTimer(timerEnd_);
   if (stored_.handled >= 0) {
     assembler_.emit(Opcode::SWAP, 2);
     assembler_.emit(Opcode::POP_EXCEPT);
@@ -233,6 +244,9 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
 void FrameCode::runInstruction() {
   Operands operands = operandsOf(instruction());
   StoredFrame& stored = stored_;
+  BreakTimer timer = environment_.breakTimer();
+  emitTimer(timer.begin);
+  timerEnd_ = timer.end;
   beginProtected();
   size_t bottom = stored.stack.size() - operands.taken - operands.borrowed;
   // caller(callable, *arguments): its place is that of the NULL below, or below a method.
@@ -258,6 +272,7 @@ void FrameCode::runInstruction() {
     endProtected();
     finish(stored, nextPc, operands.left, operands.borrowed);
     assembler_.bind(taken);
+    emitTimer(timerEnd_);
     finish(stored, instruction().argument, static_cast<int32_t>(use.jump) - operands.borrowed,
            operands.borrowed);
   } else if (instruction().opcode == Opcode::LOAD_METHOD) {

@@ -64,6 +64,7 @@ class FrameCode {
   void endProtected();
   void emitHandler();
   void leaveHandled();
+  void emitTimer(BorrowedRef<> function);
   void finish(StoredFrame after, int32_t nextPc, int32_t results, int32_t borrowed);
   void jumpTo(StoredFrame after, int32_t pc, bool plain);
   void move(int32_t local);
@@ -79,6 +80,7 @@ class FrameCode {
   // What makes the call that is to be run; does it take a method, with its object, for an argument?
   Ref<> caller_;
   bool callerTakes_ = false;
+  Ref<> timerEnd_;  // null: nothing is to be called after the instruction
 };
 
 // Locals that a stopped frame may read as it goes on: from its instruction for the innermost one

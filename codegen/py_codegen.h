@@ -26,6 +26,12 @@ struct CompiledGraph {
   bool isEager = false;
 };
 
+// Two callables without arguments, for before and after what Python does because of a break. Null
+// where nobody wants to know.
+struct BreakTimer {
+  Ref<> begin, end;
+};
+
 // What codegen asks of the room above it.
 class CodegenEnvironment {
  public:
@@ -42,6 +48,8 @@ class CodegenEnvironment {
   // A callable `caller(callable, *arguments)` for calls that Python makes; null: they are made as
   // they are, or an exception is set.
   virtual Ref<> pythonCalls() = 0;
+  // For the break of this code.
+  virtual BreakTimer breakTimer() { return {}; }
 };
 
 struct GeneratedCode {

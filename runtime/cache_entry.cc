@@ -38,6 +38,7 @@ Ref<> CacheEntry::describe() const {
   dict.set("guard_program", guards ? guards->programText() : std::string());
   dict.set("bytecode", generated ? toString(*generated) : std::string());
   dict.set("break_reason", reason ? armature::describe(*reason) : Ref<>::create(Py_None));
+  dict.set("break_statistics", breakStatistics ? breakStatistics : Ref<>::create(Py_None));
   dict.set("recompile_reason", recompileReason);
   dict.set("trace_seconds", Ref<>::steal(PyFloat_FromDouble(traceSeconds)));
   dict.set("backend_seconds", Ref<>::steal(PyFloat_FromDouble(backendSeconds)));

@@ -27,6 +27,7 @@ struct CacheEntry {
   std::shared_ptr<const Graph> graph;
   CodePtr generated;
   std::optional<BreakReason> reason;
+  Ref<> breakStatistics;  // null: its break is not measured, or it has none
   std::string recompileReason;
   double traceSeconds = 0;
   double backendSeconds = 0;
@@ -39,8 +40,8 @@ struct CacheEntry {
   // Visits what the entry alone holds, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
   // A dict: graph, operations, guards, guard_count, guard_program, bytecode, break_reason,
-  // recompile_reason, trace_seconds, backend_seconds, instructions, valid. Null with an exception
-  // set on failure.
+  // break_statistics, recompile_reason, trace_seconds, backend_seconds, instructions, valid. Null
+  // with an exception set on failure.
   Ref<> describe() const;
 };
 

@@ -69,7 +69,10 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
           break;
         }
         if (!holds) continue;
-        if (!entry.function) return Action::Plain;
+        if (!entry.function) {
+          plainStatistics_ = entry.breakStatistics;
+          return Action::Plain;
+        }
         function = entry.function;
         captureCount = entry.guards->captureCount();
         // Most calls repeat the last one: it is asked first next time.
@@ -80,6 +83,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
         return Action::Run;
       }
     }
+    plainStatistics_ = nullptr;
     if (!walkedInPeace || givenUp_ || !mayTranslate()) return Action::Plain;
     if (compile(inputs)) return Action::Compiled;
   } catch (...) {
@@ -269,6 +273,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   if (outcome.reason || translator.observedErrorOnGraphBreak()) {
     entry->errorOnGraphBreak = isErrorOnGraphBreak();
   }
+  if (outcome.reason) entry->breakStatistics = environment.breakStatistics();
   entry->reason = std::move(outcome.reason);
   entry->generated = std::move(generated.canonical);
   entry->instructionCount = translator.instructionCount();

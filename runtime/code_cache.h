@@ -40,6 +40,9 @@ class CodeCache {
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
               size_t& captureCount);
   size_t captureCapacity() const { return captureCapacity_; }
+  // After Plain: of the break because of which the call is plain (break_statistics.h), borrowed;
+  // null if it is not measured.
+  BorrowedRef<> plainStatistics() const { return plainStatistics_; }
   // Goes on with a call whose graph failed after it had changed something: what the function
   // returns. `inputs` has all arguments of the entry in its slots. Null with an exception set,
   // which is the failure's own if it cannot be gone on.
@@ -129,6 +132,7 @@ class CodeCache {
   // Counts the changes of entries_, its order included.
   uint64_t changes_ = 0;
   size_t captureCapacity_ = 0;
+  Ref<> plainStatistics_;
   // All of them count towards the limit: those whose entry has died, and those that failed.
   int32_t compilations_ = 0;
   bool givenUp_ = false;

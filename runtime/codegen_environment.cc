@@ -2,7 +2,9 @@
 
 #include <chrono>
 
+#include "core/checked.h"
 #include "core/fault_injection.h"
+#include "runtime/break_statistics.h"
 #include "runtime/python_calls.h"
 #include "runtime/resumption.h"
 
@@ -59,7 +61,7 @@ Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
 Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals,
                                          bool plain) {
   faultSite();
-  if (plain) return makePlainResumeFunction(entry, globals, pythonCalls());
+  if (plain) return makePlainResumeFunction(entry, globals, pythonCalls(), breakStatistics());
   for (const std::shared_ptr<CodeCache>& cache : family_->caches) {
     if (cache->entry() == entry && cache->globals().get() == globals.get()) {
       return makeResumeFunction(cache, pythonCalls());
@@ -73,6 +75,20 @@ Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> 
 Ref<> RuntimeEnvironment::frameFunction(BorrowedRef<> function) {
   faultSite();
   return makeFrameFunction(function);
+}
+
+const Ref<>& RuntimeEnvironment::breakStatistics() {
+  bool measures = settings_->measuresBreaks || settings_->engine->measuresBreaks;
+  if (measures && !breakStatistics_) breakStatistics_ = checked(makeBreakStatistics().release());
+  return breakStatistics_;
+}
+
+BreakTimer RuntimeEnvironment::breakTimer() {
+  const Ref<>& statistics = breakStatistics();
+  if (!statistics) return {};
+  BreakTimer timer = timerOf(statistics);
+  if (!timer.end) throw PendingPythonException();
+  return timer;
 }
 
 Ref<> RuntimeEnvironment::pythonCalls() { return pythonCallsOf(settings_, family_); }

@@ -19,6 +19,10 @@ class RuntimeEnvironment : public CodegenEnvironment {
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   Ref<> frameFunction(BorrowedRef<> function) override;
   Ref<> pythonCalls() override;
+  BreakTimer breakTimer() override;
+
+  // Of the break in this code; null where breaks are not measured. Throws PendingPythonException.
+  const Ref<>& breakStatistics();
 
   // How long the backend took.
   double backendSeconds() const { return seconds_; }
@@ -30,6 +34,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
 
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<CodeCache::Family> family_;
+  Ref<> breakStatistics_;  // made when it is needed
   double seconds_ = 0;
   bool backendRaised_ = false;
 };

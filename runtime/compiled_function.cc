@@ -8,6 +8,7 @@
 #include "core/constant.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
+#include "runtime/break_statistics.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/compiled_callable.h"
 #include "runtime/failure.h"
@@ -175,14 +176,14 @@ Ref<> makeCompiled(PyTypeObject* type, BorrowedRef<> function,
 }
 
 PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"function",        "backend",  "fullgraph",
-                                "recompile_limit", "settings", nullptr};
+  static const char* names[] = {"function", "backend",         "fullgraph", "recompile_limit",
+                                "settings", "measures_breaks", nullptr};
   PyObject* function;
   PyObject *backend = Py_None, *packageSettings = Py_None;
-  int fullGraph = 0, limit = 8;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiO:CompiledFunction",
+  int fullGraph = 0, limit = 8, measuresBreaks = 0;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiOp:CompiledFunction",
                                    const_cast<char**>(names), &function, &backend, &fullGraph,
-                                   &limit, &packageSettings)) {
+                                   &limit, &packageSettings, &measuresBreaks)) {
     return nullptr;
   }
   if (backend != Py_None && !PyCallable_Check(backend)) {
@@ -202,6 +203,7 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
   settings->fullGraph = fullGraph;
   settings->recompileLimit = limit;
+  settings->measuresBreaks = measuresBreaks;
   return makeCompiled(type, function, std::move(settings), packageSettings).release();
 }
 
@@ -471,7 +473,7 @@ PyObject* reasonOfDisabled(BorrowedRef<> disabledFunction) {
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
 
 int addCompiledFunctionTypes(PyObject* module) {
-  if (readyResumptionTypes() < 0 || readyPythonCallsType() < 0 ||
+  if (readyResumptionTypes() < 0 || readyBreakStatisticsType() < 0 || readyPythonCallsType() < 0 ||
       addCompiledCallableType(module) < 0)
     return -1;
   return PyModule_AddType(module, &CompiledFunctionType) < 0 ||

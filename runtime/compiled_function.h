@@ -13,7 +13,8 @@
 
 namespace armature {
 
-// armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit, settings)
+// armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit, settings,
+//                              measures_breaks)
 extern PyTypeObject CompiledFunctionType;
 // armature._C.DisabledFunction(callable, recursive=True, reason=None): the callable as it is, and,
 // if that is recursive, compiled functions inside it too.

@@ -10,6 +10,7 @@
 #include "codegen/plain_function.h"
 #include "core/native_stack.h"
 #include "cpython/tracebacks.h"
+#include "runtime/break_statistics.h"
 #include "runtime/failure.h"
 #include "runtime/thread_state.h"
 
@@ -22,8 +23,9 @@ struct ResumeState {
   EntryPoint entry;
   Ref<> globals;
   Ref<> pythonCalls;
-  PlainCode plainCode;  // made when it is needed
-  Ref<> plainFunction;  // null while there is none, or if each call needs one of its own
+  PlainCode plainCode;    // made when it is needed
+  Ref<> breakStatistics;  // of the break because of which it is plain; null: not measured
+  Ref<> plainFunction;    // null while there is none, or if each call needs one of its own
 };
 
 struct ResumeFunction {
@@ -126,6 +128,7 @@ class HandledScope {
 
 PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments) {
   ResumeState& state = *target->state;
+  BreakScope scope(state.breakStatistics);
   Ref<> function = state.plainFunction;
   if (!function) {
     if (!state.plainCode.code) state.plainCode = plainCode(state.entry, state.pythonCalls);
@@ -167,8 +170,10 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
         }
         return plain();
       }
-      case CodeCache::Action::Plain:
+      case CodeCache::Action::Plain: {
+        BreakScope scope(cache.plainStatistics());
         return plain();
+      }
       case CodeCache::Action::Error:
         failed = true;
         return nullptr;
@@ -326,8 +331,11 @@ Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls) {
   return makeFunction(std::move(cache), entry, std::move(globals), std::move(pythonCalls));
 }
 
-Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls) {
-  return makeFunction(nullptr, entry, Ref<>::create(globals), std::move(pythonCalls));
+Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls,
+                              Ref<> breakStatistics) {
+  Ref<> made = makeFunction(nullptr, entry, Ref<>::create(globals), std::move(pythonCalls));
+  if (made) resumeFunction(made.get())->state->breakStatistics = std::move(breakStatistics);
+  return made;
 }
 
 Ref<> makeFrameFunction(BorrowedRef<> function) {

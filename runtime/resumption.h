@@ -28,8 +28,9 @@ PyObject* runFrame(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments
 // A callable of an entry point's inputs, which returns a Resumption there. Null with an exception
 // set. Where it runs plain Python, that makes its calls by `pythonCalls`.
 Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls);
-// The same in plain Python only.
-Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls);
+// The same in plain Python only, which counts for a break (break_statistics.h), if one is given.
+Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls,
+                              Ref<> breakStatistics = nullptr);
 // A callable that passes its arguments to `function`, generated code of a frame, and runs the frame
 // to its end. Null with an exception set.
 Ref<> makeFrameFunction(BorrowedRef<> function);

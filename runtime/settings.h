@@ -34,6 +34,8 @@ struct EngineState {
   Hooks hooks;
   // Compile and run captured code although a trace or profile function is set.
   bool compileWhileTracing = false;
+  // As in Settings, for all that is compiled from now on.
+  bool measuresBreaks = false;
   // Whoever changes it drops the translations that were made before.
   SkippedModules skippedModules;
 };
@@ -49,6 +51,8 @@ struct Settings {
   // never sees a GraphModule and observes no metadata.
   Ref<> backend;
   bool fullGraph = false;
+  // Count how often breaks are hit, and the time that Python takes because of them.
+  bool measuresBreaks = false;
   int32_t recompileLimit = 8;
 };
 

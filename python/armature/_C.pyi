@@ -26,6 +26,14 @@ class BreakReasonFields(TypedDict):
     line: int
     stack: list[tuple[str, int, str]]  # the file, line and function of each frame, that one last
 
+class BreakStatistics:
+    """How often a graph break was hit, and how long Python took because of it."""
+
+    @property
+    def hits(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
 class Entry(TypedDict):
     """One translation."""
 
@@ -40,6 +48,7 @@ class Entry(TypedDict):
     guard_program: str
     bytecode: str
     break_reason: BreakReasonFields | None
+    break_statistics: BreakStatistics | None  # None: the break is not measured
     recompile_reason: str
     trace_seconds: float
     backend_seconds: float
@@ -56,6 +65,7 @@ class CompiledFunction:
         fullgraph: bool = ...,
         recompile_limit: int = ...,
         settings: Any = ...,
+        measures_breaks: bool = ...,
     ) -> None: ...
     @property
     def function(self) -> FunctionType:
@@ -149,6 +159,9 @@ def set_error_on_graph_break(value: bool, /) -> None:
 
 def model_error_on_graph_break(type: type, /) -> None:
     """Names the class whose with statements set it, so that traces need not go into its methods."""
+
+def set_measures_breaks(value: bool, /) -> None:
+    """Whether all that is compiled from now on counts its graph breaks."""
 
 def set_skip_modules(names: Sequence[str], /) -> None:
     """The modules of which no function is captured; drops no translation."""

@@ -28,12 +28,13 @@ _SUSPENDING = {
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The arguments of one call of compile()."""
+    """The arguments of one call of compile(), and what explain() asks for besides."""
 
     backend: str | BackendFunction = "eager"
     fullgraph: bool = False
     mode: str | None = None
     options: Mapping[str, Any] | None = None
+    measures_breaks: bool = False
 
 
 @overload
@@ -138,7 +139,12 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
             log("graph_breaks", format_break(reason))
     backend = backends.resolve(settings.backend, settings.mode, settings.options)
     compiled = _C.CompiledFunction(
-        fn, backend, settings.fullgraph, config.recompile_limit, settings
+        fn,
+        backend,
+        settings.fullgraph,
+        config.recompile_limit,
+        settings,
+        settings.measures_breaks,
     )
     compiled_functions.add(compiled)
     return compiled

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from armature import _C
 from armature._compile import Settings, _compile_any, _functions
 from armature.backends import BackendFunction
-from armature.logging import format_break, format_calls
+from armature.logging import format_break, format_calls, format_hits
 
 
 class GraphBreakKind(NamedTuple):
@@ -47,6 +47,8 @@ class BreakReason:
     function: str
     line: int
     stack: list[FrameLine]
+    hits: int = 0  # how often it was hit in the call
+    seconds: float = 0.0  # that Python took because of it, in what was called meanwhile, too
 
     def __str__(self) -> str:
         return format_break(vars(self))
@@ -132,6 +134,7 @@ class Explanation:
                 *(f"    Hint: {hint}" for hint in reason.hints),
                 f'    At: File "{reason.filename}", line {reason.line}, in {reason.function}',
                 *(f"    {line}" for line in format_calls(reason.stack)),
+                f"    Hit: {format_hits(reason.hits, reason.seconds)}",
             ]
         if self.internal_errors:
             lines.append(f"Internal Errors: {len(self.internal_errors)}")
@@ -158,7 +161,7 @@ def explain(
     what it returned is in the Explanation's ``result``. Takes and refuses what compile() does; for
     functions that are not captured (generator functions), there are no translations.
     """
-    compiled = _compile_any(fn, Settings(backend))
+    compiled = _compile_any(fn, Settings(backend, measures_breaks=True))
 
     def call(*args: Any, **kwargs: Any) -> Explanation:
         try:
@@ -176,7 +179,13 @@ def explain(
 def _translation(entry: dict[str, Any]) -> Translation:
     reason: dict[str, Any] | None = entry["break_reason"]
     if reason:
-        reason = {**reason, "stack": [FrameLine(*frame) for frame in reason["stack"]]}
+        statistics = entry["break_statistics"]
+        reason = {
+            **reason,
+            "stack": [FrameLine(*frame) for frame in reason["stack"]],
+            "hits": statistics.hits,
+            "seconds": statistics.seconds,
+        }
     return Translation(
         name=entry["name"],
         filename=entry["filename"],

@@ -1,7 +1,8 @@
 """What the engine did, as text on stderr: ``ARMATURE_LOGS=recompiles,graph_breaks``.
 
 Artifacts:
-  graph_breaks    where and why a graph ended, and what to do about it
+  graph_breaks    where and why a graph ended, and what to do about it; at the end of the program,
+                  how often each was hit, and the time that Python took because of it
   recompiles      the guards that did not hold when a function was compiled once more
   graph_code      each graph, as torch.fx prints it
   guards          what each translation assumes
@@ -12,6 +13,7 @@ Artifacts:
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import sys
@@ -36,6 +38,8 @@ ARTIFACTS = (
 )
 
 _enabled: set[str] = set()
+# The breaks that were logged.
+_measured: list[tuple[_C.BreakReasonFields, _C.BreakStatistics]] = []
 _logger = logging.getLogger("armature")
 # Code whose internal errors were logged once.
 _failed: weakref.WeakSet[types.CodeType] = weakref.WeakSet()
@@ -55,6 +59,7 @@ def set_logs(*artifacts: str, **switches: bool) -> None:
             raise ValueError(f"there is no log {name!r}; logs: {', '.join(ARTIFACTS)}, all")
     _enabled.clear()
     _enabled.update(chosen)
+    _C.set_measures_breaks("graph_breaks" in _enabled)
     # Without logs the engine does not even describe what it made.
     _C.set_hooks(
         compiled=_on_compiled if _enabled else None,
@@ -89,6 +94,20 @@ def format_calls(stack: Sequence[tuple[str, int, str]]) -> list[str]:
     return ["Calls (most recent call last):", *format_stack(stack)]
 
 
+def format_hits(hits: int, seconds: float) -> str:
+    """How often a break was hit, and the time that Python took because of it."""
+    return f"{hits} time{'' if hits == 1 else 's'}, {1e3 * seconds:.3f} ms in Python"
+
+
+@atexit.register
+def log_measured_breaks() -> None:
+    """Logs how often each break was hit that was logged, the one that took longest first."""
+    for reason, statistics in sorted(_measured, key=lambda entry: -entry[1].seconds):
+        hits = format_hits(statistics.hits, statistics.seconds)
+        where = f"{reason['filename']}:{reason['line']} in {reason['function']}"
+        log("graph_breaks", f"{where}: {reason['gb_type']}: {hits}")
+
+
 def _indent(text: str) -> str:
     return "\n".join("    " + line for line in text.rstrip("\n").split("\n"))
 
@@ -105,6 +124,8 @@ def _on_compiled(entry: dict[str, Any]) -> None:
         log("recompiles", f"{where}: no translation fits:\n{_indent(entry['recompile_reason'])}")
     if entry["break_reason"]:
         log("graph_breaks", format_break(entry["break_reason"]))
+        if "graph_breaks" in _enabled and entry["break_statistics"]:
+            _measured.append((entry["break_reason"], entry["break_statistics"]))
     if entry["graph"]:
         log("graph_code", f"{where}\n{_indent(entry['graph'])}")
     for artifact in ("guards", "guard_program", "bytecode"):

@@ -85,6 +85,13 @@ PyObject* setCompileWhileTracing(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
+PyObject* setMeasuresBreaks(PyObject*, PyObject* value) {
+  int truth = PyObject_IsTrue(value);
+  if (truth < 0) return nullptr;
+  packageEngine()->measuresBreaks = truth;
+  Py_RETURN_NONE;
+}
+
 PyObject* setSkipModules(PyObject*, PyObject* names) {
   return forPython([&]() -> PyObject* {
     Ref<> items = Ref<>::steal(PySequence_Tuple(names));
@@ -193,6 +200,9 @@ PyMethodDef methods[] = {
     {"set_compile_while_tracing", setCompileWhileTracing, METH_O,
      "set_compile_while_tracing(value, /)\n--\n\n"
      "Whether compiled functions are captured although a trace or profile function is set."},
+    {"set_measures_breaks", setMeasuresBreaks, METH_O,
+     "set_measures_breaks(value, /)\n--\n\n"
+     "Whether all that is compiled from now on counts its graph breaks."},
     {"set_skip_modules", setSkipModules, METH_O,
      "set_skip_modules(names, /)\n--\n\n"
      "The modules of which no function is captured; drops no translation."},
