@@ -169,6 +169,21 @@ def named_tuple_with_methods(s):
     return str(p), f"{p}", p - Point(1), -p, bool(p), bool(Point(1)), p == (3, 1), p
 
 
+POINTS = {Point(1): 1, (3, 1): 2}
+
+
+def named_tuples_for_keys(s):
+    found = {Point(1): 1, (3, 1): 2}
+    return (
+        POINTS == found,
+        POINTS[Point(3)],
+        POINTS[(1, 1)],
+        (3, 1) in found,
+        Point(4) in POINTS,
+        list(POINTS),
+    )
+
+
 def dict_methods_of_ordered_dict(s):
     d = collections.OrderedDict(a=1, b=2)
     dict.pop(d, "a")
@@ -245,6 +260,7 @@ def attributes_past_the_class(s):
 
 
 PROGRAMS = [
+    named_tuples_for_keys,
     texts_of_objects,
     attributes_past_the_class,
     builtins_of_builtins,
