@@ -445,11 +445,12 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
       // dict's own method on an OrderedDict goes past what that does instead.
-      if (auto* dict = trackerOf<DictVariable>(self);
-          dict && owner == &PyDict_Type && dict->type() != owner &&
-          cpython::ownAttribute(cpython::staticBase(dict->type()),
-                                BorrowedRef<>(PyDescr_NAME(object)))) {
-        throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
+      if (auto* dict = trackerOf<DictVariable>(self); dict && owner == &PyDict_Type) {
+        PyTypeObject* layout = cpython::staticBase(dict->type());
+        BorrowedRef<> name(PyDescr_NAME(object));
+        if (layout != owner && cpython::ownAttribute(layout, name)) {
+          throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
+        }
       }
     }
     // A class method makes an instance of the class by which it is called.
