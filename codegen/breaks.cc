@@ -1,9 +1,13 @@
 // What a graph break leaves in locals of the generated code, and what it lets go of there.
 #include "codegen/frame_code.h"
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
 #include "core/text.h"
+#include "cpython/tracebacks.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
+#include "variables/objects/traceback.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -54,11 +58,40 @@ bool PyCodegen::keepsAlive(const Value& value) const {
   return isInput && (isPart || !translator_.entry().isFunctionStart());
 }
 
+// Does a new object keep the frame alive, through a traceback? A local variable that holds it then
+// keeps the others for longer than the frame runs.
+bool PyCodegen::leadsTo(const Value& value, const VariableTracker* frame) {
+  if (!frame) return false;
+  llvm::DenseSet<VariableTracker*> seen;
+  std::vector<VariableTracker*> pending;
+  auto visit = [&](const Value& part) {
+    VariableTracker* tracker = part.isTracker() ? part.tracker() : nullptr;
+    bool isNew = tracker && !tracker->source() && !tracker->existing() &&
+                 !llvm::isa<TensorVariable>(tracker);
+    if (isNew && seen.insert(tracker).second) pending.push_back(tracker);
+  };
+  visit(value);
+  while (!pending.empty()) {
+    VariableTracker* tracker = pending.back();
+    pending.pop_back();
+    if (tracker == frame) return true;
+    const Reconstructor& reconstructor = reconstructorOf(tracker->kind());
+    reconstructor.needs(*this, tracker, visit);
+    reconstructor.holds(*this, tracker, visit);
+  }
+  return false;
+}
+
 void PyCodegen::requireHeldLocals() {
+  for (const Value& local : outcome_.locals) {
+    if (keepsAlive(local)) plan_.require(local);
+  }
   for (const FrameState& frame : outcome_.frames) {
     llvm::BitVector live = liveIn(frame, &frame == &outcome_.frames.back());
     for (size_t i = 0; i < frame.locals.size(); ++i) {
-      if (!live.test(i) && keepsAlive(frame.locals[i])) plan_.require(frame.locals[i]);
+      const Value& local = frame.locals[i];
+      if (live.test(i)) continue;
+      if (keepsAlive(local) || leadsTo(local, frame.traced)) plan_.require(local);
     }
   }
 }
@@ -77,6 +110,12 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     stored.stack.push_back(frame.stack[i] ? store(frame.stack[i], "stack") : -1);
   }
   if (frame.handled) stored.handled = store(frame.handled, "handled");
+  if (index == 0 && translator_.entry().isShown) {
+    stored.shown = assembler_.addFreshLocal("frame");
+    assembler_.emit(Opcode::LOAD_FAST, static_cast<int32_t>(translator_.entry().shownInput()));
+    assembler_.emit(Opcode::STORE_FAST, stored.shown);
+  }
+  if (frame.traced && plan_.find(frame.traced)) stored.traced = store(frame.traced, "traced");
   llvm::BitVector live = liveIn(frame, isInnermost);
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const Value& value = frame.locals[i];
@@ -86,6 +125,23 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     if (!live.test(i) && !stored.held.contains(local)) continue;
     stored.locals[local] = store(value, printable(frame.code->locals[i].name).c_str());
   }
+}
+
+// Of a frame that is shown, when it returns: its frame object keeps what the local variables hold
+// in the end, and nothing else.
+void PyCodegen::leaveLocals() {
+  prepareCall(cpython::continueFrameFunction());
+  assembler_.emit(Opcode::LOAD_FAST, static_cast<int32_t>(translator_.entry().shownInput()));
+  call(1);
+  assembler_.emit(Opcode::POP_TOP);
+  for (const Value& local : outcome_.locals) {
+    if (!keepsAlive(local)) continue;
+    load(local);
+    assembler_.emit(Opcode::STORE_FAST, assembler_.addFreshLocal("local"));
+  }
+  releaseLocals();
+  if (inputHolder_ >= 0) return;
+  for (int32_t i = 0; i < inputCount_; ++i) assembler_.emit(Opcode::DELETE_FAST, i);
 }
 
 // From here on objects live as long as in plain Python: what the frames need is in locals of

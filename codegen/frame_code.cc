@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/tracebacks.h"
 #include "variables/containers/dict.h"
 
 namespace armature {
@@ -47,6 +48,8 @@ void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
     if (local >= 0) visit(local, "stack");
   }
   if (stored.handled >= 0) visit(stored.handled, "handled");
+  if (stored.shown >= 0) visit(stored.shown, "frame");
+  if (stored.traced >= 0) visit(stored.traced, "traced");
   for (size_t i = 0; i < frame.code->locals.size(); ++i) {
     auto found = stored.locals.find(static_cast<int32_t>(i));
     if (found != stored.locals.end()) visit(found->second, printable(frame.code->locals[i].name));
@@ -97,6 +100,7 @@ const ExceptionRegion* FrameCode::region() const {
 
 void FrameCode::emit(bool plain) {
   assembler_.setPosition(positionOf(frame()));
+  continueShown();
   if (frames_.size() > 1) {
     callNext(plain);
   } else if (plain) {
@@ -112,6 +116,36 @@ void FrameCode::move(int32_t local) {
   assembler_.emit(Opcode::DELETE_FAST, local);
 }
 
+// --- Frame objects that tracebacks show.
+
+// The frame of this code is what they stand for from now on. One local, `shown`, is left with what
+// the next code is to be told.
+void FrameCode::continueShown() {
+  for (int32_t* local : {&stored_.shown, &stored_.traced}) {
+    if (*local < 0) continue;
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(cpython::continueFrameFunction());
+    assembler_.emit(Opcode::LOAD_FAST, *local);
+    assembler_.emitCall(1);
+    assembler_.emit(Opcode::STORE_FAST, *local);
+  }
+  if (stored_.shown >= 0 && stored_.traced >= 0) {
+    storeOwnFrame(stored_);
+    assembler_.emit(Opcode::DELETE_FAST, stored_.traced);
+  } else if (stored_.traced >= 0) {
+    stored_.shown = stored_.traced;
+  }
+  stored_.traced = -1;
+}
+
+void FrameCode::storeOwnFrame(StoredFrame& stored) {
+  assembler_.emit(Opcode::PUSH_NULL);
+  assembler_.emitLoadConst(cpython::ownFrameFunction());
+  assembler_.emitCall(0);
+  if (stored.shown < 0) stored.shown = assembler_.addFreshLocal("frame");
+  assembler_.emit(Opcode::STORE_FAST, stored.shown);
+}
+
 // --- What may raise.
 
 // The exception that the frame is handling is the one that sys.exc_info() tells, and the context of
@@ -123,7 +157,7 @@ void FrameCode::beginProtected() {
     assembler_.emit(Opcode::PUSH_EXC_INFO);
     assembler_.emit(Opcode::POP_TOP);
   }
-  if (handled < 0 && !region() && !timerEnd_) return;
+  if (handled < 0 && stored_.shown < 0 && !region() && !timerEnd_) return;
   handler_ = assembler_.newLabel();
   assembler_.beginRegion(*handler_, handled >= 0, false);
 }
@@ -156,6 +190,14 @@ void FrameCode::emitHandler() {
   }
   const ExceptionRegion* region = this->region();
   if (!region) {
+    // A frame that is shown keeps its local variables when it ends, and nothing else.
+    if (stored_.shown >= 0) {
+      for (int32_t local : stored_.stack) {
+        if (local >= 0) assembler_.emit(Opcode::DELETE_FAST, local);
+      }
+      if (stored_.handled >= 0) assembler_.emit(Opcode::DELETE_FAST, stored_.handled);
+      assembler_.emit(Opcode::DELETE_FAST, stored_.shown);
+    }
     assembler_.emit(Opcode::RERAISE, 0);
     return;
   }
@@ -173,6 +215,7 @@ void FrameCode::emitHandler() {
     after.stack.push_back(lasti);
   }
   after.stack.push_back(exception);
+  if (after.shown < 0) storeOwnFrame(after);  // in the exception's traceback
   jumpTo(std::move(after), region->target, false);
 }
 
@@ -218,6 +261,7 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
     if (local >= 0) inputs.push_back(local);
   }
   if (after.handled >= 0) inputs.push_back(after.handled);
+  if (after.shown >= 0) inputs.push_back(after.shown);
   for (size_t i = 0; i < frame().code->locals.size(); ++i) {
     auto found = after.locals.find(static_cast<int32_t>(i));
     if (found == after.locals.end()) continue;
@@ -230,6 +274,7 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
   }
   EntryPoint entry =
       resumeEntry(frame().code, pc, std::move(isNull), frame().openHandlers, std::move(locals));
+  entry.isShown = after.shown >= 0;
   Ref<> function = environment_.resumeFunction(entry, frame().globals->existing(), plain);
   if (!function) throw PendingPythonException();
   assembler_.emit(Opcode::PUSH_NULL);

@@ -25,8 +25,12 @@ class CodegenEnvironment;
 
 // The values of a stopped frame, in locals of generated code. None is held elsewhere in it.
 struct StoredFrame {
-  std::vector<int32_t> stack;               // -1: NULL
-  int32_t handled = -1;                     // the exception that it is handling; -1: none
+  std::vector<int32_t> stack;  // -1: NULL
+  int32_t handled = -1;        // the exception that it is handling; -1: none
+  // Frame objects by which tracebacks show the frame: of what ran before (EntryPoint::isShown), of
+  // what was traced; -1: none.
+  int32_t shown = -1;
+  int32_t traced = -1;
   llvm::DenseMap<int32_t, int32_t> locals;  // of the frame -> of generated code
   // Those of the locals that have to be handed on though nothing reads them: the frame keeps
   // objects alive that others can see.
@@ -55,6 +59,8 @@ class FrameCode {
   const Instruction& instruction() const { return frame().code->instructions[frame().pc]; }
   const ExceptionRegion* region() const;
 
+  void continueShown();
+  void storeOwnFrame(StoredFrame& stored);
   void callNext(bool plain);
   Ref<> functionOfNext(bool plain);
   void runInstruction();

@@ -3,6 +3,7 @@
 #include "codegen/plain_function.h"
 
 #include "codegen/call_rewriting.h"
+#include "cpython/tracebacks.h"
 
 namespace armature {
 
@@ -95,6 +96,16 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     prologue.push_back({Opcode::POP_TOP, 0});
     prologue.push_back({Opcode::DELETE_FAST, parameters - 1});
   }
+  if (entry.isShown) {
+    auto shown = static_cast<int32_t>(entry.shownInput());
+    prologue.push_back({Opcode::PUSH_NULL, 0});
+    prologue.push_back({Opcode::LOAD_CONST, static_cast<int32_t>(code.constants.size())});
+    code.constants.push_back(Ref<>::create(cpython::continueFrameFunction()));
+    prologue.push_back({Opcode::LOAD_FAST, shown});
+    prologue.push_back({Opcode::DELETE_FAST, shown});
+    prologue.push_back({Opcode::CALL, 1});
+    prologue.push_back({Opcode::POP_TOP, 0});
+  }
   auto move = [&](int32_t input) {
     prologue.push_back({Opcode::LOAD_FAST, input});
     prologue.push_back({Opcode::DELETE_FAST, input});
@@ -119,7 +130,7 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     prologue.push_back({Opcode::POP_TOP, 0});
     prologue.push_back({Opcode::POP_TOP, 0});
   } else if (entry.handlesException()) {
-    prologue.push_back({Opcode::DELETE_FAST, input});
+    prologue.push_back({Opcode::DELETE_FAST, static_cast<int32_t>(entry.handledInput())});
   }
   // super() takes the first local of its caller, which nothing else needs any more.
   if (classCell >= 0 && entry.locals[0] == 0) {

@@ -68,6 +68,7 @@ GeneratedCode PyCodegen::generate() {
       if (!entry.stackIsNull[i]) addParameter("___stack" + std::to_string(i));
     }
     if (entry.handlesException()) addParameter("___handled");
+    if (entry.isShown) addParameter("___frame");
     for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
     if (entry.movesInputs) inputHolder_ = addParameter("___inputs");
 
@@ -92,6 +93,7 @@ GeneratedCode PyCodegen::generate() {
       } else {
         load(outcome_.result);
       }
+      if (entry.isShown) leaveLocals();
       assembler_.emit(Opcode::RETURN_VALUE);
     } else {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);

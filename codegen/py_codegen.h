@@ -106,8 +106,10 @@ class PyCodegen {
   void requireRoots();
   void requireHeldLocals();
   bool keepsAlive(const Value& value) const;
+  bool leadsTo(const Value& value, const VariableTracker* frame);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
+  void leaveLocals();
 
   const FrameState& innermost() const { return outcome_.frames.back(); }
 

@@ -57,7 +57,44 @@ PyObject* setFrameLocal(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   Py_RETURN_NONE;
 }
 
+// The link is f_trace, which nothing looks at in a frame that does not run.
+PyObject* continueFrame(PyObject*, PyObject* earlier) {
+  PyFrameObject* running = PyEval_GetFrame();
+  if (!PyFrame_Check(earlier) || !running) {
+    PyErr_BadInternalCall();
+    return nullptr;
+  }
+  auto* last = reinterpret_cast<PyFrameObject*>(earlier);
+  PyObject* told = last->f_trace;
+  bool isShown = told && PyFrame_Check(told) && Py_REFCNT(told) > 1;
+  if (isShown) last = reinterpret_cast<PyFrameObject*>(told);
+  Py_INCREF(running);
+  Py_XSETREF(last->f_trace, reinterpret_cast<PyObject*>(running));
+  return Py_NewRef(reinterpret_cast<PyObject*>(last));
+}
+
+PyObject* ownFrame(PyObject*, PyObject*) {
+  PyFrameObject* running = PyEval_GetFrame();
+  if (!running) {
+    PyErr_BadInternalCall();
+    return nullptr;
+  }
+  return Py_NewRef(reinterpret_cast<PyObject*>(running));
+}
+
 }  // namespace
+
+PyObject* continueFrameFunction() {
+  static PyMethodDef method = {"continue_frame", continueFrame, METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+PyObject* ownFrameFunction() {
+  static PyMethodDef method = {"own_frame", ownFrame, METH_NOARGS, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
 
 PyObject* setFrameLocalFunction() {
   static PyMethodDef method = {"set_frame_local", asMethod(setFrameLocal), METH_FASTCALL, nullptr};

@@ -12,6 +12,15 @@ PyObject* makeFrameFunction();
 // make_frame has made.
 PyObject* setFrameLocalFunction();
 
+// continue_frame(earlier): what `earlier` stood for, the frame of a function of the program, goes
+// on in the frame that calls this. `earlier` keeps that alive, and with it what its locals hold in
+// the end, as the one frame object that plain Python has would. Returns what is to be given to the
+// next such call: `earlier`, or the frame that was told before, where something else shows that as
+// well.
+PyObject* continueFrameFunction();
+// own_frame(): the frame that calls.
+PyObject* ownFrameFunction();
+
 // The byte offset of the first instruction of the code with this place in the source, which is all
 // that a traceback shows of an instruction; 0 if there is none.
 Py_ssize_t offsetOf(BorrowedRef<PyCodeObject> code, int line, int endLine, int column,

@@ -102,6 +102,7 @@ Outcome InstructionTranslator::translate() {
     Outcome outcome;
     outcome.result = run(frame_);
     outcome.breakIsError = errorOnGraphBreak();
+    outcome.locals = std::move(leftLocals_);
     clearUnlessInterrupted();
     return outcome;
   } catch (const GraphBreak& reason) {

@@ -78,6 +78,7 @@ struct FrameState {
   int32_t openHandlers = 0;
   // The exception that the innermost of them is handling; null if there are none.
   Value handled;
+  TracedFrameVariable* traced = nullptr;
   // Callers: how many entries of the stack the pending call consumes.
   int32_t operandCount = 0;
 };

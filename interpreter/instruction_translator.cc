@@ -68,6 +68,7 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
     frame_->openHandlers = entry_.openHandlers;
     ++index;
   }
+  index += entry_.isShown;
   for (size_t i = 0; i < entry_.locals.size(); ++i, ++index) {
     PyObject* object = inputs.slots[index];
     if (!object) continue;
@@ -155,6 +156,7 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
   state.code = frame.code;
   state.globals = frame.globals;
   state.function = frame.function;
+  state.traced = frame.traced;
   state.pc = frame.pc;
   state.locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   state.stack.assign(frame.slots.begin() + frame.localCount,
@@ -228,6 +230,9 @@ bool InstructionTranslator::returnFrom(Frame* entry, Value& result) {
   Frame* frame = frame_;
   bool last = frame == entry;
   int32_t operandCount = frame->operandCount;
+  if (last && entry_.isShown && !frame->generator && !frame->back) {
+    leftLocals_.assign(frame->slots.begin(), frame->slots.begin() + frame->localCount);
+  }
   popFrame();
   if (last) return true;
   frame_->drop(operandCount);

@@ -51,6 +51,8 @@ struct Outcome {
   };
   Kind kind = Kind::Return;
   Value result;
+  // Return from a frame that is shown: its local variables as it ended.
+  std::vector<Value> locals;
   // Break and ResumePlain: root first, the frame that broke last.
   std::vector<FrameState> frames;
   // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
@@ -210,6 +212,7 @@ class InstructionTranslator : public Translator {
   Frame* runningGenerator_ = nullptr;  // the innermost one's frame
   // The pending exception is raised again: its traceback stays as it is in the raising frame.
   bool raisedAgain_ = false;
+  std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;
 };
 

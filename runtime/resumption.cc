@@ -141,7 +141,7 @@ PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments
     return PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr);
   };
   if (!state.entry.handlesException()) return call();
-  HandledScope handled(arguments[state.entry.firstLocalInput() - 1]);
+  HandledScope handled(arguments[state.entry.handledInput()]);
   return call();
 }
 
@@ -211,7 +211,7 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   handler.start = region.target;
   handler.movesInputs = false;
   handler.stackIsNull.resize(region.depth);
-  size_t kept = handler.inputCount() - handler.locals.size() - handler.handlesException();
+  size_t kept = handler.firstLocalInput() - handler.handlesException() - handler.isShown;
   arguments.append(inputs.begin(), inputs.begin() + kept);
   auto push = [&](PyObject* object) {
     handler.stackIsNull.push_back(false);
@@ -219,7 +219,8 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   };
   if (region.pushLasti) push(lasti.get());
   push(exception.get());
-  if (entry.handlesException()) arguments.push_back(inputs[entry.firstLocalInput() - 1]);
+  if (entry.handlesException()) arguments.push_back(inputs[entry.handledInput()]);
+  if (entry.isShown) arguments.push_back(inputs[entry.shownInput()]);
   arguments.append(inputs.end() - entry.locals.size(), inputs.end());
   Ref<> function = makePlainResumeFunction(handler, state.globals, state.pythonCalls);
   if (!function) return nullptr;

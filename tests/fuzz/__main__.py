@@ -34,6 +34,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--directory", type=pathlib.Path, default=_ROOT / ".cache" / "fuzz")
     parser.add_argument("--report", type=pathlib.Path, help="write the summary there, as JSON")
     parser.add_argument("--tracebacks", action="store_true", help="compare their lines, too")
+    parser.add_argument(
+        "--break-every", type=int, default=0, metavar="N", help="break at every N-th instruction"
+    )
     parser.add_argument("--show", action="store_true", help="print the program of --seed")
     parser.add_argument(
         "--replay", nargs="+", type=pathlib.Path, help="judge saved programs (.json)"
@@ -47,7 +50,9 @@ def main() -> int:
     prepare()
 
     def write(seed: int) -> Program:
-        return dataclasses.replace(write_program(seed), tracebacks=options.tracebacks)
+        return dataclasses.replace(
+            write_program(seed), tracebacks=options.tracebacks, break_every=options.break_every
+        )
 
     if options.show:
         program = write(options.seed)

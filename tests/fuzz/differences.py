@@ -66,7 +66,8 @@ def compare(program: Program, *, deep: bool = False) -> Outcome:
                 sides = getattr(expected, part), getattr(actual, part)
                 detail = _errors(*sides) if part == "error" else _detail(*sides)
                 return Outcome(calls, Difference(part, number, detail))
-        if _is_repetition(program, plain, number) and actual.compilations:
+        repeats = _is_repetition(program, plain, number) and not program.break_every
+        if repeats and actual.compilations:
             detail = f"{actual.compilations} compilations in a call that only repeats the last"
             return Outcome(calls, Difference(RECOMPILES, number, detail))
     return Outcome(calls)
@@ -75,6 +76,8 @@ def compare(program: Program, *, deep: bool = False) -> Outcome:
 def _is_repetition(program: Program, plain: list[Observation], number: int) -> bool:
     """Whether the call before was the same, and left the world as it had found it."""
     if number == 0 or not program.observed:
+        return False
+    if "hash(" in program.source:  # of an address, which is another number in another call
         return False
     return program.steps[number] == program.steps[number - 1] and plain[number - 1].pure
 

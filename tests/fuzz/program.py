@@ -37,6 +37,9 @@ class Program:
     steps: tuple[Step, ...]
     observed: bool = True
     tracebacks: bool = False  # whether the lines of tracebacks are compared
+    break_every: int = (
+        0  # the captured side breaks before every so many instructions; 0: it doesn't
+    )
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))

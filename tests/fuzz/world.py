@@ -70,9 +70,12 @@ def run(program: Program, *, captured: bool) -> list[Observation]:
     with _library_as_it_was(), time_limit(30 if captured else 5):
         gc.collect()
         gc.disable()
+        if captured and program.break_every:
+            _C.inject_fault("break every", program.break_every)
         try:
             return _World(program, captured).run()
         finally:
+            _C.clear_fault()
             gc.enable()
             armature.reset()
             _C.set_hooks(None, armature.logging._on_recompile_limit, armature.Unsupported)
@@ -134,6 +137,12 @@ class _World:
             observation.lifetimes = self.lifetimes()
             gc.collect()
             observation.lifetimes += self.lifetimes()
+        if observation.pure:  # Not if what died has changed the world.
+            self.last, before = (
+                "\n".join(describe({"world": self.namespace}, self.namespace)),
+                self.last,
+            )
+            observation.pure = self.last == before
         observation.printed = without_addresses(printed.getvalue())
         observation.compilations = self.compilations - compilations
         return observation

@@ -1,0 +1,212 @@
+# ruff: noqa: B011, B016, B018, B030, B904, F841, RUF040
+"""A frame that tracebacks show keeps what its local variables hold in the end, and no more.
+
+Each program handles or raises an exception, breaks the graph before or after, and leaves weak
+references to what its frame holds; then the exception is dropped.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import armature
+import pytest
+
+WATCHED: list[weakref.ref[Any]] = []
+KEPT: list[BaseException] = []
+LOG: list[str] = []
+
+
+class Thing:
+    pass
+
+
+class Manager:
+    def __enter__(self) -> Manager:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        LOG.append("exit")
+
+
+class NoExit:
+    def __enter__(self) -> NoExit:
+        return self
+
+    def __exit__() -> None:  # type: ignore[misc]
+        pass
+
+
+THING = Thing()
+
+
+def watch(thing: Any) -> Any:
+    WATCHED.append(weakref.ref(thing))
+    return thing
+
+
+def in_the_block(x: Any) -> None:
+    try:
+        first = watch(Thing())
+        raise 1  # type: ignore[misc]
+    except 1:  # type: ignore[misc]
+        pass
+
+
+def in_the_handler(x: Any) -> None:
+    try:
+        (first,) = [1 for _ in []]
+    except ValueError:
+        first = watch(Thing())
+        raise 1  # type: ignore[misc]
+
+
+def around_with(x: Any) -> None:
+    first = watch(Thing())
+    with Manager():
+        x()
+
+
+def exit_that_cannot_be_called(x: Any) -> None:
+    with NoExit():
+        first = watch(Thing())
+        assert False, 1
+
+
+def in_a_cycle(x: Any) -> None:
+    out = []
+    try:
+        raise 1  # type: ignore[misc]
+    except TypeError as error:
+        out.append(error)
+    last = watch(Thing())
+
+
+def kept_and_returned(x: Any) -> int:
+    first = watch(Thing())
+    try:
+        raise KeyError(1)
+    except KeyError as error:
+        KEPT.append(error)
+    second = watch(Thing())
+    second = watch(Thing())
+    return 1
+
+
+def of_two_frames(x: Any) -> int:
+    def inner() -> int:
+        first = watch(Thing())
+        try:
+            x()
+        except TypeError as error:
+            KEPT.append(error)
+        second = watch(Thing())
+        return 2
+
+    third = watch(Thing())
+    inner()
+    del third
+    return 1
+
+
+def of_each_turn(x: Any) -> None:
+    for _ in range(5):
+        thing = watch(Thing())
+        try:
+            x()
+        except TypeError as error:
+            KEPT.append(error)
+
+
+def name_of_the_exception_is_gone(x: Any) -> int:
+    class Error(Exception):
+        pass
+
+    try:
+        raise Error
+    except Error as error:
+        watch(error)
+    return 1
+
+
+def generator(log: list[str]) -> Any:
+    try:
+        yield 1
+    finally:
+        log.append("closed")
+
+
+def generator_in_the_frame(x: Any) -> None:
+    made = generator(LOG)
+    next(made)
+    try:
+        x.missing
+    except 1:  # type: ignore[misc]
+        pass
+
+
+PROGRAMS = [
+    in_the_block,
+    in_the_handler,
+    around_with,
+    exit_that_cannot_be_called,
+    in_a_cycle,
+    kept_and_returned,
+    of_two_frames,
+    of_each_turn,
+    name_of_the_exception_is_gone,
+    generator_in_the_frame,
+]
+
+
+def observe(function: Callable[[Any], Any]) -> list[Any]:
+    for log in WATCHED, KEPT, LOG:
+        log.clear()
+    seen: list[Any] = []
+
+    def look() -> None:
+        seen.append(([reference() is None for reference in WATCHED], list(LOG)))
+
+    gc.disable()
+    try:
+        try:
+            seen.append(function(5))
+        except Exception as error:
+            seen.append((type(error), str(error)))
+            look()
+        look()
+        KEPT.clear()
+        look()
+        gc.collect()
+        look()
+    finally:
+        gc.enable()
+    return seen
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_frames_keep_their_variables(program: Callable[[Any], Any]) -> None:
+    compiled = armature.compile(program)
+    for _ in range(3):
+        assert observe(compiled) == observe(program)
+
+
+def test_frames_of_a_long_loop_are_not_kept() -> None:
+    def loop(turns: int) -> None:
+        for _ in range(turns):
+            try:
+                KEPT[5]
+            except IndexError as error:
+                hash(error)
+            hash(THING)
+
+    KEPT.clear()
+    compiled = armature.compile(loop)
+    compiled(10)
+    gc.collect()
+    before = len(gc.get_objects())
+    compiled(2000)
+    assert len(gc.get_objects()) - before < 200
