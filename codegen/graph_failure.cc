@@ -57,7 +57,9 @@ PyObject* record(PyObject* self, PyObject* exception) {
   failure->failed = column;
   failure->exception = Ref<>::create(exception);
   for (const auto& node : graph->nodes()) {
-    PyObject* value = PyDict_GetItemWithError(locals.get(), valueName(node->index).get());
+    Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(node->name.data(), node->name.size()));
+    if (!name) return nullptr;
+    PyObject* value = PyDict_GetItemWithError(locals.get(), name.get());
     if (value) failure->values[node->ordinal] = Ref<>::create(value);
   }
   if (PyErr_Occurred()) return nullptr;

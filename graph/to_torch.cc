@@ -139,9 +139,6 @@ class Converter {
 
 }  // namespace
 
-Ref<> toTorchGraphModule(const Graph& graph) {
-  graph.nameNodes();
-  return Converter(graph).convert();
-}
+Ref<> toTorchGraphModule(const Graph& graph) { return Converter(graph).convert(); }
 
 }  // namespace armature

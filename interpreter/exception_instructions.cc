@@ -87,8 +87,6 @@ bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& in
       raise(PyExc_RuntimeError, "No active exception to reraise");
       return false;
     }
-    // One of the caller's, whose traceback would grow.
-    if (!handledInTrace()) throw GraphBreak(GraphBreakKind::ExistingException, describe(handled));
     setException(std::move(handled));
     raisedAgain_ = true;
     return false;
@@ -108,8 +106,7 @@ bool InstructionTranslator::raiseInstruction(Frame& frame, const Instruction& in
       cause = instantiate(*this, cause);
       if (!cause) return false;
     }
-    assignTrailed(trail, raised->cause, std::move(cause));
-    assignTrailed(trail, raised->suppressContext, true);
+    setCause(*this, *raised, std::move(cause));
   }
   raiseValue(std::move(exception));
   return false;
@@ -191,9 +188,13 @@ bool InstructionTranslator::withInstruction(Frame& frame, const Instruction& ins
     frame.push(Value::none());
     return true;
   }
+  realizeOperand(frame, 1);
+  exception = frame.peek(1);
   Value type = typeValue(*this, exception);
   auto* raised = trackerOf<ExceptionVariable>(exception);
-  Value traceback = raised ? raised->traceback : Value(make<OpaqueVariable>(&PyTraceBack_Type));
+  if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
+  Value traceback = tracebackOf(*this, *raised);
+  if (!traceback) traceback = Value::none();
   Value result = call(*this, frame.peek(4), {type, exception, std::move(traceback)});
   if (!result) return false;
   frame.push(std::move(result));

@@ -130,11 +130,7 @@ Value thrownException(Translator& translator, llvm::ArrayRef<Value> thrown) {
   auto* raised = trackerOf<ExceptionVariable>(exception);
   if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
   if (!traceback.is(Py_None) || isExceptionClass(type)) {
-    if (!traceback.is(Py_None) && !trackerOf<TracebackVariable>(traceback)) {
-      throw GraphBreak(GraphBreakKind::ExistingException, describe(traceback));
-    }
-    assignTrailed(translator.trail, raised->traceback,
-                  traceback.is(Py_None) ? Value() : std::move(traceback));
+    setTraceback(translator, *raised, traceback.is(Py_None) ? Value() : std::move(traceback));
   }
   return exception;
 }
@@ -224,9 +220,8 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
     if (auto* stop = trackerOf<ExceptionVariable>(cause)) settleContext(*this, *stop);
     raise(PyExc_RuntimeError, "generator raised StopIteration");
     auto* error = requireKind<ExceptionVariable>(exception());
-    error->cause = error->context = cause;
-    error->contextIsCallers = false;
-    error->suppressContext = true;
+    setContext(*this, *error, cause);
+    setCause(*this, *error, cause);
     return Value();
   }
   return item;

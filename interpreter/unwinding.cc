@@ -42,8 +42,8 @@ void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame
   if (!frame.traced) {
     frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
   }
-  auto* entry = make<TracebackVariable>(raised.traceback, frame.traced, frame.pc);
-  assignTrailed(trail, raised.traceback, Value(entry));
+  auto* entry = make<TracebackVariable>(tracebackOf(*this, raised), frame.traced, frame.pc);
+  setTraceback(*this, raised, Value(entry));
 }
 
 Value InstructionTranslator::handledInTrace() const {
@@ -62,6 +62,7 @@ Value InstructionTranslator::handledByCaller() {
 }
 
 bool InstructionTranslator::unwind(Frame* entry) {
+  setException(realized(exception()));
   Value pending = exception();
   auto* raised = trackerOf<ExceptionVariable>(pending);
   bool again = std::exchange(raisedAgain_, false);
@@ -92,7 +93,6 @@ bool InstructionTranslator::unwind(Frame* entry) {
       frame.pc = region->target;
       return true;
     }
-    // What existed before has a traceback of its own, which would grow.
     if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(pending));
     bool last = frame_ == entry;
     if (frame.generator) {

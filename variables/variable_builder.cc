@@ -14,6 +14,7 @@
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/partial.h"
+#include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -333,15 +334,18 @@ Value VariableBuilder::buildInstance() {
   // Subclasses of OrderedDict keep an order of their own, which only their iterator knows.
   PyTypeObject* layout = staticBase(type);
   bool isModule = layout == &PyModule_Type;
+  bool isError = source_ && PyExceptionClass_Check(reinterpret_cast<PyObject*>(layout));
   bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type || isModule;
   Found access = translator_.heap.lookup(type, "__getattribute__");
   bool knownAccess = (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
                      (access.object == translator_.heap.lookup(layout, "__getattribute__").object ||
                       PyFunction_Check(access.object));
-  if (!plainLayout || !knownAccess || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-    return buildOpaque();
-  }
+  bool isPlain = plainLayout && (type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (!knownAccess || !(isPlain || isError)) return buildOpaque();
   guardType();
+  if (isError) {
+    return translator_.make<ExceptionVariable>(source_, object_, translator_.knownClass(type));
+  }
   auto* object = translator_.make<UserObjectVariable>(source_, object_);
   if (layout == &PyDict_Type) {
     object->container = translator_.make<DictVariable>(source_, object_);

@@ -61,6 +61,13 @@ class ExceptionReconstructor : public Reconstructor {
     if (exception->dict) fillInstanceDict(codegen, exception, exception->dict);
   }
 
+  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+    visit(effect.value);
+  }
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    setThroughDescriptor(codegen, effect.key.object(), effect.target, effect.value);
+  }
+
  private:
   static ExceptionVariable* exceptionOf(VariableTracker* tracker) {
     return llvm::cast<ExceptionVariable>(tracker);

@@ -5,6 +5,7 @@ Each is called at rest and inside of a handler of its caller, which a trace must
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,7 +34,7 @@ def shown(error: BaseException | None, seen: tuple[BaseException, ...] = ()) -> 
 
 def outcome(call: Callable[[], Any]) -> tuple[str | None, Any]:
     try:
-        return repr(call()), None
+        return re.sub("0x[0-9a-f]+", "…", repr(call())), None
     except BaseException as error:
         return None, shown(error)
 

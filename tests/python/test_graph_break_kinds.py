@@ -338,12 +338,7 @@ example("EmptyCell")(of_deleted_variable())
 ERROR = ValueError("existing")
 
 
-@example("ExistingException")
-def raises_existing():
-    try:
-        raise ERROR
-    except ValueError as error:
-        return str(error)
+example("ExistingException")(lambda: ERROR.__init__("existing"))
 
 
 async def coroutine():

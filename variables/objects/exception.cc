@@ -3,8 +3,11 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/type_lookup.h"
+#include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/instance_dict.h"
+#include "variables/objects/traceback.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -16,7 +19,9 @@ namespace {
 DictVariable* exceptionDict(Translator& translator, const Value& self) {
   auto* exception = requireKind<ExceptionVariable>(self);
   if (!exception->dict) {
-    assignTrailed(translator.trail, exception->dict, translator.make<DictVariable>(exception));
+    DictVariable* dict = exception->existing() ? existingInstanceDict(translator, exception)
+                                               : translator.make<DictVariable>(exception);
+    assignTrailed(translator.trail, exception->dict, dict);
   }
   return exception->dict;
 }
@@ -29,8 +34,65 @@ bool isInstance(Translator& translator, const Value& value, PyObject* exceptionC
   return translator.heap.isSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(exceptionClass));
 }
 
-Value argumentsOf(Translator& translator, const Value& self) {
-  return makeTuple(translator, exceptionOf(self)->arguments);
+// --- Fields of exceptions that existed before.
+
+PyObject* descriptorOf(const char* name) {
+  return cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(PyExc_BaseException), name);
+}
+
+PyObject* memberDescriptor(const ExceptionVariable& exception, size_t index) {
+  ExceptionFields fields = fieldsOf(exception.type());
+  return cpython::ownAttribute(fields.owner, fields.names[index]);
+}
+
+Value existingField(Translator& translator, const ExceptionVariable& exception,
+                    PyObject* descriptor) {
+  PyObject* object = exception.existing();
+  Ref<> value = checked(
+      Py_TYPE(descriptor)
+          ->tp_descr_get(descriptor, object, reinterpret_cast<PyObject*>(exception.type())));
+  const Source* source =
+      translator.sources->item(SourceKind::Descriptor, exception.source(), descriptor);
+  return translator.wrap(source, value);
+}
+
+// A field gets another value, or none: `before` is what it holds.
+void recordField(Translator& translator, ExceptionVariable& exception, PyObject* descriptor,
+                 const Value& before, const Value& value) {
+  if (!translator.effects.concerns(&exception)) return;
+  letGo(translator, before);
+  SideEffects& effects = translator.effects;
+  int32_t last = effects.last(&exception);
+  if (last != SideEffects::kNone && effects[last].key.is(descriptor)) effects.cancel(last);
+  effects.append({EffectKind::SlotSet, &exception, Value::constant(descriptor),
+                  value ? value : Value::none()});
+}
+
+void setLink(Translator& translator, ExceptionVariable& exception, const char* name, Value& link,
+             const Value& before, Value value) {
+  recordField(translator, exception, descriptorOf(name), before, value);
+  if (!value && exception.existing()) value = Value::none();
+  assignTrailed(translator.trail, link, std::move(value));
+}
+
+void setSuppressed(Translator& translator, ExceptionVariable& exception, bool suppressed) {
+  assignTrailed(translator.trail, exception.suppressContext, suppressed);
+  assignTrailed(translator.trail, exception.knowsSuppressContext, true);
+}
+
+// --- Attributes.
+
+Value getArguments(Translator& translator, const Value& self) {
+  return makeTuple(translator, argumentsOf(translator, *exceptionOf(self)));
+}
+
+void replaceArguments(Translator& translator, ExceptionVariable& exception, ValueVector arguments) {
+  recordField(translator, exception, descriptorOf("args"), Value(),
+              makeTuple(translator, arguments));
+  recordUndo(translator.trail,
+             [&exception, before = exception.arguments] { exception.arguments = before; });
+  assignTrailed(translator.trail, exception.knowsArguments, true);
+  exception.arguments = std::move(arguments);
 }
 
 // BaseException_set_args
@@ -42,14 +104,15 @@ bool setArguments(Translator& translator, const Value& self, const Value& value)
   ExceptionVariable* exception = exceptionOf(self);
   ValueVector arguments;
   if (!iterateInto(translator, value, arguments)) return false;
-  recordUndo(translator.trail,
-             [exception, before = exception->arguments] { exception->arguments = before; });
-  exception->arguments = std::move(arguments);
+  if (exception->existing()) {
+    letGo(translator, existingField(translator, *exception, descriptorOf("args")));
+  }
+  replaceArguments(translator, *exception, std::move(arguments));
   return true;
 }
 
-// BaseException_set_cause and BaseException_set_context.
-bool setLink(Translator& translator, const char* name, Value& link, Value value) {
+// What BaseException_set_cause and BaseException_set_context demand of the value.
+bool isLink(Translator& translator, const char* name, Value& value) {
   if (!value) {
     translator.raise(PyExc_TypeError, "__%s__ may not be deleted", name);
     return false;
@@ -60,29 +123,24 @@ bool setLink(Translator& translator, const char* name, Value& link, Value value)
                      name);
     return false;
   }
-  assignTrailed(translator.trail, link, std::move(value));
   return true;
 }
 
-bool setCause(Translator& translator, const Value& self, const Value& value) {
-  ExceptionVariable* exception = exceptionOf(self);
-  if (!setLink(translator, "cause", exception->cause, value)) return false;
-  assignTrailed(translator.trail, exception->suppressContext, true);
+bool assignCause(Translator& translator, const Value& self, const Value& value) {
+  Value cause = value;
+  if (!isLink(translator, "cause", cause)) return false;
+  setCause(translator, *exceptionOf(self), std::move(cause));
   return true;
 }
 
-bool setContext(Translator& translator, const Value& self, const Value& value) {
-  assignTrailed(translator.trail, exceptionOf(self)->contextIsCallers, false);
-  return setLink(translator, "context", exceptionOf(self)->context, value);
+bool assignContext(Translator& translator, const Value& self, const Value& value) {
+  Value context = value;
+  if (!isLink(translator, "context", context)) return false;
+  setContext(translator, *exceptionOf(self), std::move(context));
+  return true;
 }
 
-Value contextOf(Translator& translator, const Value& self) {
-  ExceptionVariable* exception = exceptionOf(self);
-  settleContext(translator, *exception);
-  return orNone(exception->context);
-}
-
-bool setTraceback(Translator& translator, const Value& self, const Value& value) {
+bool assignTraceback(Translator& translator, const Value& self, const Value& value) {
   if (!value) {
     translator.raise(PyExc_TypeError, "__traceback__ may not be deleted");
     return false;
@@ -93,19 +151,26 @@ bool setTraceback(Translator& translator, const Value& self, const Value& value)
     translator.raise(PyExc_TypeError, "__traceback__ must be a traceback or None");
     return false;
   }
-  assignTrailed(translator.trail, exceptionOf(self)->traceback,
-                isNone ? Value() : std::move(traceback));
+  setTraceback(translator, *exceptionOf(self), isNone ? Value() : std::move(traceback));
   return true;
 }
 
-bool setSuppressContext(Translator& translator, const Value& self, const Value& value) {
+Value getSuppressContext(Translator& translator, const Value& self) {
+  ExceptionVariable* exception = exceptionOf(self);
+  if (exception->knowsSuppressContext) return Value::boolean(exception->suppressContext);
+  return existingField(translator, *exception, descriptorOf("__suppress_context__"));
+}
+
+bool assignSuppressContext(Translator& translator, const Value& self, const Value& value) {
   Value truth = translator.realized(value);
   if (!truth.is(Py_True) && !truth.is(Py_False)) {
     translator.raise(PyExc_TypeError, truth ? "attribute value type must be bool"
                                             : "can't delete numeric/char attribute");
     return false;
   }
-  assignTrailed(translator.trail, exceptionOf(self)->suppressContext, truth.is(Py_True));
+  ExceptionVariable* exception = exceptionOf(self);
+  recordField(translator, *exception, descriptorOf("__suppress_context__"), Value(), truth);
+  setSuppressed(translator, *exception, truth.is(Py_True));
   return true;
 }
 
@@ -116,37 +181,43 @@ bool isNumber(const ExceptionFields& fields, size_t index) {
 }
 
 template <size_t index>
-Value getMember(Translator&, const Value& self) {
+Value getMember(Translator& translator, const Value& self) {
   ExceptionVariable* exception = exceptionOf(self);
-  if (exception->members[index]) return exception->members[index];
+  if (Value value = fieldValue(translator, *exception, index)) return value;
   return isNumber(fieldsOf(exception->type()), index) ? Value::integer(0) : Value::none();
 }
 
 template <size_t index>
-bool setMember(Translator& translator, const Value& self, const Value& value) {
+bool assignMember(Translator& translator, const Value& self, const Value& value) {
   ExceptionVariable* exception = exceptionOf(self);
-  if (isNumber(fieldsOf(exception->type()), index)) {
+  bool isDeletion = !value && exception->existing();
+  if (isNumber(fieldsOf(exception->type()), index) || isDeletion) {
     throw GraphBreak(GraphBreakKind::AssignmentToCObject, describe(self));
   }
-  assignTrailed(translator.trail, exception->members[index], value);
+  setField(translator, *exception, index, value);
   return true;
 }
 
 #define MEMBER(type, name, index) \
-  { &PyExc_##type, name, getMember<index>, setMember<index> }
+  { &PyExc_##type, name, getMember<index>, assignMember<index> }
 constexpr BuiltinAttribute kExceptionAttributes[] = {
-    {&PyExc_BaseException, "args", argumentsOf, setArguments},
+    {&PyExc_BaseException, "args", getArguments, setArguments},
     {&PyExc_BaseException, "__cause__",
-     [](Translator&, const Value& self) { return orNone(exceptionOf(self)->cause); }, setCause},
-    {&PyExc_BaseException, "__context__", contextOf, setContext},
-    {&PyExc_BaseException, "__traceback__",
-     [](Translator&, const Value& self) { return orNone(exceptionOf(self)->traceback); },
-     setTraceback},
-    {&PyExc_BaseException, "__suppress_context__",
-     [](Translator&, const Value& self) {
-       return Value::boolean(exceptionOf(self)->suppressContext);
+     [](Translator& translator, const Value& self) {
+       return orNone(causeOf(translator, *exceptionOf(self)));
      },
-     setSuppressContext},
+     assignCause},
+    {&PyExc_BaseException, "__context__",
+     [](Translator& translator, const Value& self) {
+       return orNone(contextOf(translator, *exceptionOf(self)));
+     },
+     assignContext},
+    {&PyExc_BaseException, "__traceback__",
+     [](Translator& translator, const Value& self) {
+       return orNone(tracebackOf(translator, *exceptionOf(self)));
+     },
+     assignTraceback},
+    {&PyExc_BaseException, "__suppress_context__", getSuppressContext, assignSuppressContext},
     MEMBER(StopIteration, "value", 0),
     MEMBER(SystemExit, "code", 0),
     MEMBER(OSError, "errno", 0),
@@ -196,8 +267,8 @@ PyTypeObject* ownerOfBuiltin(Translator& translator, const ExceptionVariable* ex
 
 // What the builtin class's __str__ says.
 Value builtinStr(Translator& translator, const Value& self, PyTypeObject* owner) {
-  const ExceptionVariable* exception = exceptionOf(self);
-  const ValueVector& arguments = exception->arguments;
+  ExceptionVariable* exception = exceptionOf(self);
+  const ValueVector arguments = argumentsOf(translator, *exception);
   if (owner == &PyBaseObject_Type) return toRepr(translator, self);
   // KeyError_str, which is BaseException_str for all but one argument.
   bool isKey = owner->tp_str == reinterpret_cast<PyTypeObject*>(PyExc_KeyError)->tp_str;
@@ -215,17 +286,17 @@ Value builtinStr(Translator& translator, const Value& self, PyTypeObject* owner)
 
 // BaseException_repr, which no other builtin class replaces.
 Value builtinRepr(Translator& translator, const Value& self, PyTypeObject* owner) {
-  const ExceptionVariable* exception = exceptionOf(self);
+  ExceptionVariable* exception = exceptionOf(self);
+  const ValueVector values = argumentsOf(translator, *exception);
   if (owner->tp_repr != reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_repr) {
     throw GraphBreak(GraphBreakKind::TextOfException, describe(self));
   }
   Found name = translator.heap.nameOf(exception->type());
   if (name.source) translator.addGuard(name.source, GuardType::EQUALS_MATCH, name.object);
-  Value arguments = exception->arguments.size() == 1
-                        ? toRepr(translator, exception->arguments[0])
-                        : toRepr(translator, makeTuple(translator, exception->arguments));
+  Value arguments = values.size() == 1 ? toRepr(translator, values[0])
+                                       : toRepr(translator, makeTuple(translator, values));
   if (!arguments) return arguments;
-  return Value::steal(exception->arguments.size() == 1
+  return Value::steal(values.size() == 1
                           ? PyUnicode_FromFormat("%U(%U)", name.object, arguments.object())
                           : PyUnicode_FromFormat("%U%U", name.object, arguments.object()));
 }
@@ -339,7 +410,7 @@ Value withTraceback(Translator& translator, const Value& self, CallArguments& ar
   if (!trackerOf<ExceptionVariable>(self)) {
     throw GraphBreak(GraphBreakKind::ExistingException, describe(self));
   }
-  return setTraceback(translator, self, arguments.values[0]) ? self : Value();
+  return assignTraceback(translator, self, arguments.values[0]) ? self : Value();
 }
 
 // (type, value, traceback) of what is handled.
@@ -351,7 +422,8 @@ Value excInfo(Translator& translator, const Value&, CallArguments& arguments) {
   }
   auto* exception = trackerOf<ExceptionVariable>(translator.realized(handled));
   if (!exception) throw GraphBreak(GraphBreakKind::ExistingException, describe(handled));
-  return makeTuple(translator, {exception->classVariable, handled, orNone(exception->traceback)});
+  return makeTuple(translator, {exception->classVariable, Value(exception),
+                                orNone(tracebackOf(translator, *exception))});
 }
 
 Value sysException(Translator& translator, const Value&, CallArguments& arguments) {
@@ -414,34 +486,107 @@ bool isException(const Value& value) {
          PyType_IsSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }
 
-void chainContext(Translator& translator, ExceptionVariable& raised, const Value& handled) {
-  if (!handled) {
+const ValueVector& argumentsOf(Translator& translator, ExceptionVariable& exception) {
+  if (exception.knowsArguments) return exception.arguments;
+  ValueVector arguments;
+  // An exact tuple.
+  iterateInto(translator, existingField(translator, exception, descriptorOf("args")), arguments);
+  recordUndo(translator.trail, [&exception] { exception.arguments.clear(); });
+  exception.arguments = std::move(arguments);
+  assignTrailed(translator.trail, exception.knowsArguments, true);
+  return exception.arguments;
+}
+
+Value fieldValue(Translator& translator, const ExceptionVariable& exception, size_t index) {
+  const Value& member = exception.members[index];
+  if (member || !exception.existing()) return member;
+  return existingField(translator, exception, memberDescriptor(exception, index));
+}
+
+Value causeOf(Translator& translator, const ExceptionVariable& exception) {
+  if (exception.cause || !exception.existing()) return exception.cause;
+  return existingField(translator, exception, descriptorOf("__cause__"));
+}
+
+Value contextOf(Translator& translator, const ExceptionVariable& exception) {
+  settleContext(translator, const_cast<ExceptionVariable&>(exception));
+  if (exception.context || !exception.existing()) return exception.context;
+  return existingField(translator, exception, descriptorOf("__context__"));
+}
+
+Value tracebackOf(Translator& translator, const ExceptionVariable& exception) {
+  if (exception.traceback || !exception.existing()) return exception.traceback;
+  return existingField(translator, exception, descriptorOf("__traceback__"));
+}
+
+void setField(Translator& translator, ExceptionVariable& exception, size_t index, Value value) {
+  if (exception.existing()) {
+    recordField(translator, exception, memberDescriptor(exception, index),
+                fieldValue(translator, exception, index), value);
+  }
+  assignTrailed(translator.trail, exception.members[index], std::move(value));
+}
+
+void setCause(Translator& translator, ExceptionVariable& exception, Value cause) {
+  setLink(translator, exception, "__cause__", exception.cause, causeOf(translator, exception),
+          std::move(cause));
+  setSuppressed(translator, exception, true);
+}
+
+void setContext(Translator& translator, ExceptionVariable& exception, Value context) {
+  assignTrailed(translator.trail, exception.contextIsCallers, false);
+  setLink(translator, exception, "__context__", exception.context, contextOf(translator, exception),
+          std::move(context));
+}
+
+void setTraceback(Translator& translator, ExceptionVariable& exception, Value traceback) {
+  // An entry more keeps the others.
+  auto* entry = trackerOf<TracebackVariable>(traceback);
+  Value before = tracebackOf(translator, exception);
+  auto existing = [](const Value& value) {
+    return value.isTracker() ? value.tracker()->existing() : nullptr;
+  };
+  if (entry && existing(entry->next) == existing(before)) before = Value();
+  setLink(translator, exception, "__traceback__", exception.traceback, before,
+          std::move(traceback));
+}
+
+void chainContext(Translator& translator, ExceptionVariable& raised, const Value& handling) {
+  if (!handling) {
     assignTrailed(translator.trail, raised.contextIsCallers, true);
     return;
   }
+  // Nothing that existed before refers to an exception that the trace has made, unless the trace
+  // has seen to that.
+  bool looks = raised.existing();
+  Value handled = looks ? translator.realized(handling) : handling;
   if (handled.sameAs(Value(&raised))) return;
+  auto next = [&](ExceptionVariable* exception) {
+    Value context =
+        looks ? translator.realized(contextOf(translator, *exception)) : exception->context;
+    return trackerOf<ExceptionVariable>(context);
+  };
   // A chain that leads to the exception raised is cut there; one may have a cycle already.
   auto* at = trackerOf<ExceptionVariable>(handled);
   ExceptionVariable* slow = at;
   for (bool even = false; at; even = !even) {
-    auto* next = trackerOf<ExceptionVariable>(at->context);
-    if (next == &raised) {
-      assignTrailed(translator.trail, at->context, Value());
+    ExceptionVariable* after = next(at);
+    if (after == &raised) {
+      setContext(translator, *at, Value());
       break;
     }
-    at = next;
+    at = after;
     if (at == slow) break;
-    if (even) slow = trackerOf<ExceptionVariable>(slow->context);
+    if (even) slow = next(slow);
   }
-  assignTrailed(translator.trail, raised.context, Value(handled));
-  assignTrailed(translator.trail, raised.contextIsCallers, false);
+  setContext(translator, raised, std::move(handled));
 }
 
 void settleContext(Translator& translator, ExceptionVariable& raised) {
   if (!raised.contextIsCallers) return;
   assignTrailed(translator.trail, raised.contextIsCallers, false);
   Value handled = translator.handledByCaller();
-  if (!handled.is(Py_None)) assignTrailed(translator.trail, raised.context, std::move(handled));
+  if (!handled.is(Py_None)) chainContext(translator, raised, handled);
 }
 
 Value stopIterationValue(Translator& translator, const Value& exception) {

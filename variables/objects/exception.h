@@ -1,4 +1,5 @@
-// An exception instance that the trace made, or that a constant operation raised.
+// Exception instances: those that the trace made, that a constant operation raised, and those that
+// existed before.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -27,21 +28,42 @@ class ExceptionVariable : public VariableTracker {
   ARMATURE_KIND(Exception)
   // `classVariable`: the class as the program reached it (a constant for builtin exceptions).
   ExceptionVariable(PyTypeObject* type, Value classVariable, ValueVector arguments);
+  // One that existed before.
+  ExceptionVariable(const Source* source, BorrowedRef<> existing, Value classVariable);
 
   const Value classVariable;
-  ValueVector arguments;  // args
-  // All trailed. Null: not set.
+  // args. All that follows is trailed. Of an exception that existed before, it is what the trace
+  // has written, or has looked at; the functions below look.
+  ValueVector arguments;
+  bool knowsArguments = true;
+  // Null: not set.
   std::vector<Value> members;  // OSError.errno, StopIteration.value, …: see fieldsOf
   Value cause;
   Value context;
   Value traceback;
   bool suppressContext = false;
+  bool knowsSuppressContext = true;
   // It was raised where the trace handled nothing: what the caller of the traced function handles
   // becomes its context once somebody can see that. See settleContext.
   bool contextIsCallers = false;
   // Attributes set by the program or by a Python __init__; made on demand.
   DictVariable* dict = nullptr;
 };
+
+// --- What an exception has, null for what is not set. What existed before is read, and guarded
+// once somebody looks at the value.
+const ValueVector& argumentsOf(Translator& translator, ExceptionVariable& exception);
+Value fieldValue(Translator& translator, const ExceptionVariable& exception, size_t index);
+Value causeOf(Translator& translator, const ExceptionVariable& exception);
+Value contextOf(Translator& translator, const ExceptionVariable& exception);
+Value tracebackOf(Translator& translator, const ExceptionVariable& exception);
+
+// --- Changes of it, which are effects on what existed before. Null, or None: nothing.
+void setField(Translator& translator, ExceptionVariable& exception, size_t index, Value value);
+// `raise … from cause`: suppresses the context, too.
+void setCause(Translator& translator, ExceptionVariable& exception, Value cause);
+void setContext(Translator& translator, ExceptionVariable& exception, Value context);
+void setTraceback(Translator& translator, ExceptionVariable& exception, Value traceback);
 
 // A class of exceptions; that, or an instance of one.
 bool isExceptionClass(const Value& value);
@@ -67,7 +89,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
                          PyTypeObject* initOwner, const CallArguments& arguments);
 // A real exception of the builtin class below the exception's own, with the same args and fields.
 // Null where they are not all data.
-Ref<> realException(Translator& translator, const ExceptionVariable& exception);
+Ref<> realException(Translator& translator, ExceptionVariable& exception);
 // What the trace knows of a real exception that is not the program's.
 ExceptionVariable* tracedException(Translator& translator, PyObject* real);
 

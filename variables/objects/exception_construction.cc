@@ -172,6 +172,14 @@ ExceptionFields fieldsOf(PyTypeObject* type) {
   return {};
 }
 
+ExceptionVariable::ExceptionVariable(const Source* source, BorrowedRef<> existing,
+                                     Value classVariable)
+    : VariableTracker(VariableKind::Exception, Py_TYPE(existing.get()), source, existing),
+      classVariable(std::move(classVariable)),
+      knowsArguments(false),
+      members(fieldsOf(type()).names.size()),
+      knowsSuppressContext(false) {}
+
 ExceptionVariable::ExceptionVariable(PyTypeObject* type, Value classVariable, ValueVector arguments)
     : VariableTracker(VariableKind::Exception, type),
       classVariable(std::move(classVariable)),
@@ -208,11 +216,6 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
   if (initOwner && initOwner->tp_init(made.get(), real.positional(), real.keywords()) < 0) {
     return translator.raiseFromPython();
   }
-  // Which has no field for the trace.
-  if (isA(Py_TYPE(made.get()), PyExc_BlockingIOError) &&
-      reinterpret_cast<PyOSErrorObject*>(made.get())->written != -1) {
-    throw GraphBreak(GraphBreakKind::ArgumentOfException, "characters_written");
-  }
   // OSError chooses a subclass.
   bool isOther = Py_TYPE(made.get()) != type;
   Value madeClass =
@@ -226,6 +229,9 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
 bool initializeException(Translator& translator, ExceptionVariable& exception,
                          PyTypeObject* initOwner, const CallArguments& arguments) {
   PyTypeObject* type = exception.type();
+  if (exception.existing()) {
+    throw GraphBreak(GraphBreakKind::ExistingException, describe(Value(&exception)));
+  }
   if (isPlain(initOwner) && !arguments.keywordCount()) {
     recordUndo(translator.trail,
                [&exception, before = exception.arguments] { exception.arguments = before; });
@@ -257,9 +263,9 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
   return true;
 }
 
-Ref<> realException(Translator& translator, const ExceptionVariable& exception) {
+Ref<> realException(Translator& translator, ExceptionVariable& exception) {
   Ref<> list = checked(PyList_New(0));
-  for (const Value& argument : exception.arguments) {
+  for (const Value& argument : argumentsOf(translator, exception)) {
     Ref<> data = toRealData(translator, argument);
     if (!data) return nullptr;
     checked(PyList_Append(list.get(), data.get()));
@@ -271,8 +277,10 @@ Ref<> realException(Translator& translator, const ExceptionVariable& exception) 
   checked(PyObject_SetAttrString(real.get(), "args", arguments.get()));
   ExceptionFields fields = fieldsOf(base);
   for (size_t i = 0; i < fields.names.size(); ++i) {
-    if (!exception.members[i]) continue;
-    Ref<> data = toRealData(translator, exception.members[i]);
+    Value member = translator.realized(fieldValue(translator, exception, i));
+    // What existed before shows None where nothing is set.
+    if (!member || (exception.existing() && !exception.members[i] && member.is(Py_None))) continue;
+    Ref<> data = toRealData(translator, member);
     if (!data) return nullptr;
     PyObject* descriptor = descriptorOf(fields, i);
     checked(Py_TYPE(descriptor)->tp_descr_set(descriptor, real.get(), data.get()));

@@ -1,7 +1,10 @@
 // Attribute access: PyObject_GenericGetAttr, type_getattro's binding, and LOAD_METHOD.
 #include "variables/protocol/attribute_protocol.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string>
+#include <string_view>
 
 #include "core/checked.h"
 #include "core/text.h"
@@ -50,6 +53,44 @@ Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
   }
   return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
                           nameOf(translator, typeOf(object)), name);
+}
+
+bool attributeErrorPending(Translator& translator) {
+  return translator.exceptionPending() &&
+         translator.heap.isSubtype(typeOf(translator.exception()),
+                                   reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
+}
+
+// set_attribute_error_context: the error names the attribute, unless it names one already.
+void tellAttribute(Translator& translator, const Value& object, PyObject* name) {
+  auto* error = trackerOf<ExceptionVariable>(translator.exception());
+  if (!error) return;
+  for (size_t i : {0, 1}) {
+    Value member = translator.realized(fieldValue(translator, *error, i));
+    if (member && !(error->existing() && member.is(Py_None))) return;
+  }
+  setField(translator, *error, 0, Value::constant(name));
+  setField(translator, *error, 1, object);
+}
+
+// A property knows its name only if __set_name__ has told it, and says it only in its errors.
+Value raiseNoAccessor(Translator& translator, PyObject* property, PyTypeObject* type,
+                      std::string_view accessor) {
+  const PyTypeObject& kind = PyProperty_Type;
+  if (accessor == "getter") {
+    Ref<>::steal(kind.tp_descr_get(property, Py_Ellipsis, nullptr));
+  } else {
+    kind.tp_descr_set(property, Py_Ellipsis, accessor == "setter" ? Py_None : nullptr);
+  }
+  PyObject *error, *value, *traceback;
+  PyErr_Fetch(&error, &value, &traceback);
+  Ref<> ownedError = Ref<>::steal(error), ownedValue = Ref<>::steal(value);
+  Ref<> ownedTraceback = Ref<>::steal(traceback);
+  Ref<> text = checked(PyObject_Str(value));
+  std::string start = printable(text);
+  start.resize(std::min(start.size(), start.find(" of 'ellipsis'")));
+  return translator.raise(PyExc_AttributeError, "%s of %R object has no %s", start.c_str(),
+                          translator.heap.qualifiedNameOf(type).object, accessor.data());
 }
 
 // Whether the trace has written the slot, be it only to delete its value.
@@ -198,9 +239,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   if (kind == &PyProperty_Type) {
     Value getter = translator.realized(wrapMember(translator, found.source, object, "fget"));
     if (getter.is(Py_None)) {
-      return translator.raise(PyExc_AttributeError,
-                              "property '%U' of '%.100s' object has no getter", name,
-                              nameOf(translator, type));
+      return raiseNoAccessor(translator, object, type, "getter");
     }
     return call(translator, getter, {instance});
   }
@@ -234,24 +273,12 @@ Value genericGetAttribute(Translator& translator, const Value& object, PyObject*
     if (Value value = dict->get(translator, name)) return value;
   }
   if (found) return bindTypeAttribute(translator, found, object, type, name);
-  return noAttribute(translator, object, name);
+  noAttribute(translator, object, name);
+  tellAttribute(translator, object, name);
+  return Value();
 }
 
 namespace {
-
-bool attributeErrorPending(Translator& translator) {
-  return translator.exceptionPending() &&
-         translator.heap.isSubtype(typeOf(translator.exception()),
-                                   reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
-}
-
-// set_attribute_error_context: the error names the attribute, unless it names one already.
-void tellAttribute(Translator& translator, const Value& object, PyObject* name) {
-  auto* error = trackerOf<ExceptionVariable>(translator.exception());
-  if (!error || error->members[0] || error->members[1]) return;
-  assignTrailed(translator.trail, error->members[0], Value::constant(name));
-  assignTrailed(translator.trail, error->members[1], Value(object));
-}
 
 // The __getattribute__ of a class that has one of its own; nothing where it is object's.
 Found ownGetattribute(Translator& translator, PyTypeObject* type) {
@@ -339,8 +366,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
       Value setter =
           translator.realized(wrapMember(translator, found.source, found.object, accessor));
       if (setter.is(Py_None)) {
-        translator.raise(PyExc_AttributeError, "property '%U' of '%.100s' object has no %s", name,
-                         nameOf(translator, type), value ? "setter" : "deleter");
+        raiseNoAccessor(translator, found.object, type, value ? "setter" : "deleter");
         return false;
       }
       Value result =

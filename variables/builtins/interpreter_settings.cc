@@ -1,0 +1,33 @@
+// What the program can set about the interpreter.
+#include "core/checked.h"
+#include "variables/functions/builtin_handlers.h"
+
+namespace armature {
+
+namespace {
+
+// A field of the module sys, as guards and generated code read it.
+PyObject* recursionLimitField() {
+  static PyGetSetDef definition = {
+      "recursionlimit", [](PyObject*, void*) { return PyLong_FromLong(Py_GetRecursionLimit()); },
+      nullptr, nullptr, nullptr};
+  static PyObject* const field = checked(PyDescr_NewGetSet(&PyModule_Type, &definition)).release();
+  return field;
+}
+
+Value getRecursionLimit(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "sys.getrecursionlimit", arguments, 0, 0)) return Value();
+  SourceTable& sources = *translator.sources;
+  Ref<> module = checked(PyImport_ImportModule("sys"));
+  const Source* source =
+      sources.item(SourceKind::Descriptor, sources.constant(module), recursionLimitField());
+  return translator.wrap(source, checked(PyLong_FromLong(Py_GetRecursionLimit())));
+}
+
+void registerAll() { registerFunctionHandler("sys", "getrecursionlimit", getRecursionLimit); }
+
+}  // namespace
+
+ARMATURE_REGISTER_HANDLERS(registerAll);
+
+}  // namespace armature
