@@ -17,7 +17,10 @@ SequenceIteratorVariable* iteratorOf(VariableTracker* tracker) {
 // At a place that an existing list gets only when the effects are replayed.
 bool isBeyondList(SequenceIteratorVariable* iterator) {
   auto* list = trackerOf<ListVariable>(iterator->sequence);
-  return list && list->existing() && iterator->index > PyList_GET_SIZE(list->existing());
+  if (!list || !list->existing()) return false;
+  Py_ssize_t size = PyList_GET_SIZE(list->existing());
+  // Forwards, the place behind the last item is one as well.
+  return iterator->step < 0 ? iterator->index >= size : iterator->index > size;
 }
 
 class SequenceIteratorReconstructor : public Reconstructor {

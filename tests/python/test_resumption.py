@@ -689,3 +689,18 @@ def test_a_local_keeps_what_its_container_lets_go() -> None:
             LOG.clear()
             call([Watched("in a list")])
             assert LOG == [("behind",), ("died", "in a list")]
+
+
+def test_an_iterator_from_an_item_that_a_list_is_yet_to_get() -> None:
+    def program():
+        backwards = reversed([*LOG, 1])
+        return list(backwards)
+
+    LOG.clear()
+    for number in range(1, 12):
+        compiled = armature.compile(program)
+        _C.inject_fault("break every", number)
+        try:
+            assert compiled() == [1]
+        finally:
+            _C.clear_fault()
