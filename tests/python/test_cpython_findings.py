@@ -205,6 +205,7 @@ def attribute_hooks(s):
 
 
 PROGRAMS = [
+    half_of_two_methods,
     method_that_knows_its_class,
     counter_and_dict,
     lists_that_change_while_they_are_compared,

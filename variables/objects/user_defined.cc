@@ -187,6 +187,11 @@ bool objectAssignSubscript(Translator& translator, const Value& self, const Valu
   Value result = value ? callSpecial(translator, self, set, {key, value})
                        : callSpecial(translator, self, del, {key});
   if (!result && !translator.exceptionPending()) {
+    // One C function stands for both methods (slot_mp_ass_subscript).
+    if (translator.heap.lookup(typeOf(self), value ? del : set)) {
+      translator.raise(PyExc_AttributeError, "%U", value ? set : del);
+      return false;
+    }
     translator.raise(PyExc_TypeError, "'%.200s' object does not support item %s",
                      nameOf(translator, typeOf(self)), value ? "assignment" : "deletion");
   }
