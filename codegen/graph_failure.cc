@@ -57,9 +57,7 @@ PyObject* record(PyObject* self, PyObject* exception) {
   failure->failed = column;
   failure->exception = Ref<>::create(exception);
   for (const auto& node : graph->nodes()) {
-    Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(node->name.data(), node->name.size()));
-    if (!name) return nullptr;
-    PyObject* value = PyDict_GetItemWithError(locals.get(), name.get());
+    PyObject* value = PyDict_GetItemWithError(locals.get(), valueName(node->index).get());
     if (value) failure->values[node->ordinal] = Ref<>::create(value);
   }
   if (PyErr_Occurred()) return nullptr;

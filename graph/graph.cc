@@ -175,10 +175,23 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
   }
   std::erase(nodes_, nullptr);
 
+  unnamed_.reserve(nodes_.size());
+  for (const auto& node : nodes_) unnamed_.push_back(node.get());
+  std::stable_partition(nodes_.begin(), nodes_.end(), [](const auto& node) {
+    return node->operation == NodeOperation::Placeholder;
+  });
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
+  for (const auto& node : nodes_) {
+    if (node->body) node->body->finish(std::exchange(node->body->outputs_, {}), isPure);
+  }
+}
+
+void Graph::nameNodes() const {
+  if (unnamed_.empty()) return;
   // In the order in which TorchDynamo creates nodes, which is the program's.
   Namespace names;
   llvm::StringSet<> parameters;
-  for (const auto& node : nodes_) {
+  for (Node* node : unnamed_) {
     if (node->operation == NodeOperation::Placeholder) {
       node->parameter = node->outer ? node->outer->name : parameterName(node->source, parameters);
       node->name = names.createName(snakeCase(node->parameter));
@@ -190,14 +203,10 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
       }
     }
   }
-
-  std::stable_partition(nodes_.begin(), nodes_.end(), [](const auto& node) {
-    return node->operation == NodeOperation::Placeholder;
-  });
-  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
   for (const auto& node : nodes_) {
-    if (node->body) node->body->finish(std::exchange(node->body->outputs_, {}), isPure);
+    if (node->body) node->body->nameNodes();
   }
+  unnamed_.clear();
 }
 
 std::vector<Node*> Graph::placeholders() const {

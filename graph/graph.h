@@ -1,7 +1,7 @@
 // The graph of array operations that a trace recorded: FX's data model, in C++.
 //
 // Nodes are appended in program order and never reordered; a trace that rewinds truncates. Names
-// are given at the end (Graph::finish), so that they depend only on what stayed.
+// depend only on what stayed, and are given when somebody asks for a text (Graph::nameNodes).
 #pragma once
 
 #include <cstdint>
@@ -108,9 +108,9 @@ class Node {
   // The variable that the program first stored the result in (str), or null: the node is named
   // after it, as TorchDynamo does.
   Ref<> variableName;
-  // FX's name (unique within the graph); empty before Graph::finish().
+  // FX's name (unique within the graph); empty before Graph::nameNodes().
   std::string name;
-  // Placeholder only: the parameter's name ("L_x_"), unique; empty before Graph::finish().
+  // Placeholder only: the parameter's name ("L_x_"), unique; empty before Graph::nameNodes().
   std::string parameter;
   // Number of arguments (of other nodes) that refer to this node; valid after Graph::finish().
   int32_t users = 0;
@@ -142,12 +142,15 @@ class Graph {
   // Adds the node by which the graph refers to a subgraph.
   Node* addSubgraph(std::shared_ptr<Graph> body, BorrowedRef<> name, ProgramLocation location);
 
-  // Adds the output node, drops pure nodes that nobody uses and unused placeholders, gives names,
-  // and puts the placeholders first, as FX wants them. Afterwards the graph does not change.
+  // Adds the output node, drops pure nodes that nobody uses and unused placeholders, and puts the
+  // placeholders first, as FX wants them. Afterwards the graph does not change.
   // Dropping is allowed only for targets of which the predicate says that they have no effect
   // besides their result.
   // The same is done to subgraphs, whose placeholders stay.
   void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
+
+  // Names the nodes of a finished graph as TorchDynamo does, and those of its subgraphs, once.
+  void nameNodes() const;
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   size_t size() const { return nodes_.size(); }
@@ -163,7 +166,8 @@ class Graph {
  private:
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<Node*> outputs_;  // of a subgraph, until it is finished
+  std::vector<Node*> outputs_;          // of a subgraph, until it is finished
+  mutable std::vector<Node*> unnamed_;  // of a finished graph: all nodes, in program order
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t breakAt_ = -1;
 };
@@ -199,9 +203,11 @@ Ref<> toTorchGraphModule(const Graph& graph);
 // order and returns the tuple of outputs; written as bytecode, no text, no exec. Intermediate
 // values are dropped at their last use. The column of an instruction's position is the ordinal of
 // its node, so that a traceback tells which one raised; if that comes after the node of index
-// `keepFrom`, the frame has its operands still, in locals of the nodes' names. Null with an
-// exception set on failure.
+// `keepFrom`, the frame has its operands still, in locals (valueName). Null with an exception set
+// on failure.
 constexpr int32_t kKeepNone = INT32_MAX;
 Ref<> toFunction(const Graph& graph, int32_t keepFrom = kKeepNone);
+// The name of the local that holds the result of the node with that index: a str, borrowed.
+BorrowedRef<> valueName(int32_t index);
 
 }  // namespace armature

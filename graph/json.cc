@@ -120,6 +120,7 @@ json nodeToJson(const Node& node) {
 }  // namespace
 
 json toJson(const Graph& graph) {
+  graph.nameNodes();
   json nodes = json::array();
   for (const auto& node : graph.nodes()) nodes.push_back(nodeToJson(*node));
   return {{"nodes", std::move(nodes)}};

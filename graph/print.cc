@@ -254,6 +254,9 @@ class Printer {
 
 }  // namespace
 
-std::string toString(const Graph& graph) { return Printer(graph).print("GraphModule", 0); }
+std::string toString(const Graph& graph) {
+  graph.nameNodes();
+  return Printer(graph).print("GraphModule", 0);
+}
 
 }  // namespace armature

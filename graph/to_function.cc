@@ -87,7 +87,7 @@ class FunctionWriter {
     const auto& nodes = graph_.nodes();
     for (const auto& node : nodes) {
       uses_[node->index] = node->users;
-      if (node->operation == NodeOperation::Placeholder && !addLocal(*node)) return false;
+      if (node->operation == NodeOperation::Placeholder) addLocal(*node);
     }
     assembler_.emit(Opcode::RESUME, 0);
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -109,7 +109,7 @@ class FunctionWriter {
                  firstOperand(*nodes[i + 1]) == &node) {
         onStack_ = &node;
       } else {
-        if (!addLocal(node)) return false;
+        addLocal(node);
         assembler_.emit(Opcode::STORE_FAST, locals_[node.index]);
       }
     }
@@ -117,12 +117,10 @@ class FunctionWriter {
   }
 
  private:
-  bool addLocal(const Node& node) {
-    Ref<> name = Ref<>::steal(PyUnicode_FromStringAndSize(node.name.data(), node.name.size()));
-    if (!name) return false;
+  void addLocal(const Node& node) {
+    Ref<> name = Ref<>::create(valueName(node.index));
     bool isParameter = node.operation == NodeOperation::Placeholder;
     locals_[node.index] = isParameter ? assembler_.addParameter(name) : assembler_.addLocal(name);
-    return true;
   }
 
   // The node whose value a node's code wants on the stack before it pushes anything itself.
@@ -245,6 +243,18 @@ class FunctionWriter {
 };
 
 }  // namespace
+
+BorrowedRef<> valueName(int32_t index) {
+  // Few names for many graphs: CPython interns those of locals, one by one.
+  static auto* names = new std::vector<PyObject*>;
+  while (names->size() <= static_cast<size_t>(index)) {
+    std::string name = "v" + std::to_string(names->size());
+    PyObject* text = checked(PyUnicode_FromString(name.c_str())).release();
+    PyUnicode_InternInPlace(&text);
+    names->push_back(text);
+  }
+  return (*names)[static_cast<size_t>(index)];
+}
 
 Ref<> toFunction(const Graph& graph, int32_t keepFrom) {
   Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));

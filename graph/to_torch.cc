@@ -139,6 +139,9 @@ class Converter {
 
 }  // namespace
 
-Ref<> toTorchGraphModule(const Graph& graph) { return Converter(graph).convert(); }
+Ref<> toTorchGraphModule(const Graph& graph) {
+  graph.nameNodes();
+  return Converter(graph).convert();
+}
 
 }  // namespace armature

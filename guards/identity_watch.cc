@@ -9,10 +9,13 @@ namespace {
 
 struct DeathNotice {
   PyObject_HEAD bool valid;
+  IdentityWatch* watch;  // null when that is gone
 };
 
 PyObject* callDeathNotice(PyObject* self, PyObject*, PyObject*) {
-  reinterpret_cast<DeathNotice*>(self)->valid = false;
+  auto* notice = reinterpret_cast<DeathNotice*>(self);
+  notice->valid = false;
+  if (notice->watch) notice->watch->giveUp();
   Py_RETURN_NONE;
 }
 
@@ -40,20 +43,22 @@ IdentityWatch::IdentityWatch() {
   DeathNotice* notice = PyObject_New(DeathNotice, &deathNoticeType);
   if (!notice) throw std::bad_alloc();
   notice->valid = true;
+  notice->watch = this;
   valid_ = &notice->valid;
   callback_ = Ref<>::steal(reinterpret_cast<PyObject*>(notice));
 }
 
 // Weak references go first: a dead one calls nobody.
-IdentityWatch::~IdentityWatch() { references_.clear(); }
+IdentityWatch::~IdentityWatch() {
+  references_.clear();
+  reinterpret_cast<DeathNotice*>(callback_.get())->watch = nullptr;
+}
 
 // The collector clears the weak references to what it takes for garbage, and calls back only those
 // that it has not found to be garbage themselves. A finalizer may yet save all of it: so that the
 // notice comes, weak references are not shown. They hold nothing that could be part of a cycle.
 int IdentityWatch::traverse(visitproc visit, void* arg) const {
-  for (const Ref<>& reference : references_) {
-    if (!PyWeakref_Check(reference.get())) Py_VISIT(reference.get());
-  }
+  for (const Ref<>& object : held_) Py_VISIT(object.get());
   return 0;
 }
 
@@ -66,7 +71,7 @@ void IdentityWatch::watch(BorrowedRef<> object) {
     }
     PyErr_Clear();
   }
-  references_.push_back(Ref<>::create(object.get()));
+  held_.push_back(Ref<>::create(object.get()));
 }
 
 }  // namespace armature

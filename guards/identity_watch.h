@@ -6,6 +6,7 @@
 // while valid() still holds.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include <llvm/ADT/DenseSet.h>
@@ -30,6 +31,8 @@ class IdentityWatch {
   void watch(BorrowedRef<> object);
 
   bool valid() const { return *valid_; }
+  // Lets go of what it holds strongly: what became invalid is never looked at again.
+  void giveUp() { std::exchange(held_, {}); }
   // Visits the objects held strongly, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
 
@@ -37,7 +40,8 @@ class IdentityWatch {
   // A callable that sets its flag to false.
   Ref<> callback_;
   const bool* valid_;
-  std::vector<Ref<>> references_;  // weak references, and the objects held strongly
+  std::vector<Ref<>> references_;  // weak
+  std::vector<Ref<>> held_;        // objects; given up when one of the others dies
   llvm::DenseSet<PyObject*> watched_;
 };
 

@@ -47,13 +47,13 @@ Value skipFrameHandler(Translator&, const Value&, CallArguments& arguments) {
   throw GraphBreak(GraphBreakKind::DisabledFunction, describe(callable), std::move(explanation));
 }
 
-// A compiled function is traced as the function that it stands for: `fn` in compile(fn).
+// A compiled function is traced as the function that it stands for: `fn` in compile(fn). Which
+// object it is makes no difference, so that a nested function which is compiled anew in each call
+// finds what was traced for the one before.
 Value callCompiledFunction(Translator& translator, const Value& self, CallArguments& arguments) {
   const VariableTracker* tracker = self.tracker();
   PyObject* object = tracker->existing();
   const Source* source = tracker->source();
-  // The function that it stands for never changes.
-  if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
   PyObject* member = cpython::ownAttribute(tracker->type(), "function");
   const Source* inner =
       source ? translator.sources->item(SourceKind::Slot, source, member) : nullptr;

@@ -26,6 +26,7 @@ class GraphTest : public testing::Test {
                          {}, {});
   }
   std::vector<std::string> names() {
+    graph.nameNodes();
     std::vector<std::string> result;
     for (const auto& node : graph.nodes()) result.push_back(node->name);
     return result;

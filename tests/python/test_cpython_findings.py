@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import math
 import re
 import sys
 import types
@@ -168,6 +169,21 @@ def named_tuple_with_methods(s):
     return str(p), f"{p}", p - Point(1), -p, bool(p), bool(Point(1)), p == (3, 1), p
 
 
+POINTS = {Point(1): 1, (3, 1): 2}
+
+
+def named_tuples_for_keys(s):
+    found = {Point(1): 1, (3, 1): 2}
+    return (
+        POINTS == found,
+        POINTS[Point(3)],
+        POINTS[(1, 1)],
+        (3, 1) in found,
+        Point(4) in POINTS,
+        list(POINTS),
+    )
+
+
 def dict_methods_of_ordered_dict(s):
     d = collections.OrderedDict(a=1, b=2)
     dict.pop(d, "a")
@@ -204,7 +220,75 @@ def attribute_hooks(s):
     return Hooked().anything, stored
 
 
+class Unwilling:
+    def __divmod__(self, other):
+        return NotImplemented
+
+    __rdivmod__ = __divmod__
+
+
+def builtins_of_builtins(s):
+    product = math.prod([2, 3], start=[1, 2])
+    blocking = BlockingIOError("a", "b", 3)
+    return (
+        product == [1, 2] * 6,
+        product,
+        texts(lambda: divmod(Unwilling(), 3), lambda: divmod(3, Unwilling())),
+        blocking.characters_written,
+        sys.__class__,
+        texts(lambda: sys.__init__ and 1, lambda: sys.nothing),
+    )
+
+
+class Silent:
+    __str__ = None
+
+    def __repr__(self):
+        return "Silent"
+
+
+def texts_of_objects(s):
+    return texts(lambda: str(Silent()), lambda: f"{Silent()}", lambda: f"{Silent()!r}")
+
+
+class OnlySet:
+    def __setitem__(self, key, value):
+        pass
+
+
+class OnlyDelete:
+    def __delitem__(self, key):
+        pass
+
+
+def half_of_two_methods(s):
+    def delete(thing):
+        del thing[0]
+
+    def assign(thing):
+        thing[0] = s
+
+    return texts(
+        lambda: delete(OnlySet()),
+        lambda: assign(OnlyDelete()),
+        lambda: assign(Silent()),
+        lambda: delete(Silent()),
+    )
+
+
+def attributes_past_the_class(s):
+    return texts(
+        lambda: object.__getattribute__(math, "__doc__"),
+        lambda: object.__getattribute__(Silent, "__str__"),
+        lambda: object.__getattribute__(Silent, "mro") and 1,
+    )
+
+
 PROGRAMS = [
+    named_tuples_for_keys,
+    texts_of_objects,
+    attributes_past_the_class,
+    builtins_of_builtins,
     half_of_two_methods,
     method_that_knows_its_class,
     counter_and_dict,

@@ -17,6 +17,7 @@ from typing import Any
 import armature
 import pytest
 import torch
+from armature import _C
 from differential import check
 
 CAPTURED: list[Any] = []
@@ -321,3 +322,44 @@ def test_disabled_and_watched_code_runs_plainly() -> None:
     finally:
         sys.setprofile(None)
     assert CAPTURED == [("double", False)] * 2
+
+
+def test_nested_functions_compiled_anew_share_the_callers_translation() -> None:
+    def make(n: int) -> Callable[[torch.Tensor], torch.Tensor]:
+        def inner(x: torch.Tensor) -> torch.Tensor:
+            return x * n
+
+        return armature.compile(inner)
+
+    def other(x: torch.Tensor) -> torch.Tensor:
+        return x - 1
+
+    def run(function: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        return function(x) + 1
+
+    compiled, x = armature.compile(run), torch.ones(2)
+    for _ in range(3):
+        assert compiled(make(2), x).tolist() == [3, 3]
+    assert len(_C.entries(compiled)) == 1
+    # What differs is what the function is made of, and that it may be another one, or none.
+    assert compiled(make(3), x).tolist() == [4, 4]
+    assert compiled(armature.compile(other), x).tolist() == [1, 1]
+    assert compiled(other, x).tolist() == [1, 1]
+    assert compiled(armature.disable(other), x).tolist() == [1, 1]
+    function = make(2)
+    assert compiled(function, x).tolist() == [3, 3]
+    function.__code__ = (lambda n: lambda x: x + n)(0).__code__
+    assert compiled(function, x).tolist() == run(function, x).tolist() == [4, 4]
+
+
+def test_functions_compiled_inside_of_a_compiled_function() -> None:
+    def outer(x: torch.Tensor) -> torch.Tensor:
+        inner = armature.compile(lambda y: y * 2)
+        return inner(x) + 1
+
+    compiled = armature.compile(outer)
+    compiled(torch.ones(2))
+    count = len(_C.entries(compiled))
+    for _ in range(4):
+        assert compiled(torch.ones(2)).tolist() == [3, 3]
+    assert len(_C.entries(compiled)) == count

@@ -121,7 +121,7 @@ Value callSpecial(Translator& translator, const Value& object, const char* name,
   Ref<> interned = checked(PyUnicode_InternFromString(name));
   Value method = lookupSpecial(translator, object, interned.get());
   found = static_cast<bool>(method) || translator.exceptionPending();
-  return method ? call(translator, method, arguments) : method;
+  return method ? translator.realized(call(translator, method, arguments)) : method;
 }
 
 Value round(Translator& translator, const Value&, CallArguments& arguments) {

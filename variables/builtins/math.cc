@@ -35,8 +35,11 @@ Value ofIterable(Translator& translator, const Value&, CallArguments& arguments)
   Ref<> function = checked(PyObject_GetAttrString(module.get(), name));
   llvm::SmallVector<PyObject*, 2> objects;
   for (const Value& value : arguments.values) objects.push_back(value.object());
-  return translator.fromPython(PyObject_Vectorcall(
+  Value result = translator.fromPython(PyObject_Vectorcall(
       function.get(), objects.data(), arguments.positionalCount(), arguments.keywordNames));
+  // A product may be one of lists.
+  if (result && !isConstantData(result)) throw GraphBreak(GraphBreakKind::MathOfObjects, name);
+  return result;
 }
 
 constexpr const char* kProd = "prod";

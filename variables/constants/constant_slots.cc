@@ -297,6 +297,11 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
   if (Value value = dict->get(translator, name)) return value;
   if (translator.exceptionPending()) return Value();
   if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) return dict;
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+    return typeValue(translator, module);
+  if (translator.heap.lookup(&PyModule_Type, name)) {
+    throw GraphBreak(GraphBreakKind::AttributeOfConstant, describe(module) + "." + printable(name));
+  }
   static PyObject* const getattr = staticName("__getattr__");
   if (dict->has(translator, Value::constant(getattr))) {
     throw GraphBreak(GraphBreakKind::ModuleWithGetattr, describe(module) + "." + printable(name));
@@ -440,11 +445,12 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
       // dict's own method on an OrderedDict goes past what that does instead.
-      if (auto* dict = trackerOf<DictVariable>(self);
-          dict && owner == &PyDict_Type && dict->type() != owner &&
-          cpython::ownAttribute(cpython::staticBase(dict->type()),
-                                printable(PyDescr_NAME(object)).c_str())) {
-        throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
+      if (auto* dict = trackerOf<DictVariable>(self); dict && owner == &PyDict_Type) {
+        PyTypeObject* layout = cpython::staticBase(dict->type());
+        BorrowedRef<> name(PyDescr_NAME(object));
+        if (layout != owner && cpython::ownAttribute(layout, name)) {
+          throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
+        }
       }
     }
     // A class method makes an instance of the class by which it is called.

@@ -30,13 +30,21 @@ void dependOnIdentityHash(Translator& translator, PyTypeObject* type) {
   for (const char* name : {"__hash__", "__eq__"}) translator.heap.lookup(type, name);
 }
 
+// The traced tuple, or instance of a class over tuple, that a value is; null for others.
+SequenceVariable* tupleIn(const Value& value) {
+  auto* sequence = trackerOf<SequenceVariable>(value);
+  return sequence && sequence->kind() != VariableKind::List ? sequence : nullptr;
+}
+
 // A key as hashKey wants it: realized, the items of tuples looked at. A tuple stays the object that
 // it is, which the program may find again among the keys.
 Value realizeDeeply(Translator& translator, Value key) {
   translator.realize(key);
-  if (auto* tuple = trackerOf<TupleVariable>(key)) {
+  if (auto* tuple = tupleIn(key)) {
     RecursionGuard guard(translator);
     for (const Value& item : tuple->items()) realizeDeeply(translator, item);
+    // A class over tuple may be given other methods.
+    if (tuple->type() != &PyTuple_Type) dependOnIdentityHash(translator, tuple->type());
   } else if (key.isTracker()) {
     dependOnIdentityHash(translator, typeOf(key));
   }
@@ -49,8 +57,8 @@ Value realizeDeeply(Translator& translator, Value key) {
 Ref<> realKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) return Ref<>::create(object);
   if (PyObject* existing = key.tracker()->existing()) return Ref<>::create(existing);
-  auto* tuple = trackerOf<TupleVariable>(key);
-  if (!tuple) return nullptr;
+  auto* tuple = tupleIn(key);
+  if (!tuple || !isKeyByItems(tuple->type())) return nullptr;
   Ref<> real = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(tuple->items().size())));
   for (size_t i = 0; i < tuple->items().size(); ++i) {
     Ref<> item = realKey(realizedItem(tuple->items()[i]));
@@ -107,13 +115,16 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
     keys = Ref<>::steal(PySequence_List(dict));
     PyErr_Clear();
   }
-  if (!keys) {
-    throw GraphBreak(GraphBreakKind::OrderedDictOrder, source->name());
-  }
+  auto refuse = [&] { throw GraphBreak(GraphBreakKind::OrderedDictOrder, source->name()); };
+  if (!keys) refuse();
   llvm::DenseMap<PyObject*, RealItem> byKey;
   for (const RealItem& item : items) byKey[item.key] = item;
+  // dict's own methods, called on it, leave it with an order of other keys than it has.
+  if (static_cast<size_t>(PyList_GET_SIZE(keys.get())) != items.size()) refuse();
   for (size_t i = 0; i < items.size(); ++i) {
-    items[i] = byKey.lookup(PyList_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)));
+    auto found = byKey.find(PyList_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)));
+    if (found == byKey.end()) refuse();
+    items[i] = found->second;
   }
   return items;
 }

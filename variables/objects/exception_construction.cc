@@ -216,6 +216,11 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
   if (initOwner && initOwner->tp_init(made.get(), real.positional(), real.keywords()) < 0) {
     return translator.raiseFromPython();
   }
+  // Which has no field for the trace.
+  if (isA(Py_TYPE(made.get()), PyExc_BlockingIOError) &&
+      reinterpret_cast<PyOSErrorObject*>(made.get())->written != -1) {
+    throw GraphBreak(GraphBreakKind::ArgumentOfException, "characters_written");
+  }
   // OSError chooses a subclass.
   bool isOther = Py_TYPE(made.get()) != type;
   Value madeClass =

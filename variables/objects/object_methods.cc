@@ -65,7 +65,10 @@ Value objectGetattributeMethod(Translator& translator, const Value& self,
   Value attribute = readAttributeName(translator, arguments.values[0]);
   if (!attribute) return attribute;
   Value object = translator.realized(self);
-  if (slotsOf(object).tp_getattro == unimplemented::getAttribute) {
+  // They find attributes in ways of their own.
+  bool isSpecial = translator.heap.isSubtype(typeOf(object), &PyType_Type) ||
+                   translator.heap.isSubtype(typeOf(object), &PyModule_Type);
+  if (isSpecial || slotsOf(object).tp_getattro == unimplemented::getAttribute) {
     return unimplemented::getAttribute(translator, object, attribute.object());
   }
   return genericGetAttribute(translator, object, attribute.object());

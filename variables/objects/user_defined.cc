@@ -303,13 +303,12 @@ Value objectHash(Translator& translator, const Value& self) {
 
 Value objectText(Translator& translator, const Value& self, PyObject* special) {
   Found found = translator.heap.lookup(typeOf(self), special);
-  if (found && PyFunction_Check(found.object)) {
+  if (found && Py_TYPE(found.object) != &PyWrapperDescr_Type) {
     return callSpecial(translator, self, special, {});
   }
   static PyObject* const repr = name("__repr__");
-  if (special != repr) {
-    found = translator.heap.lookup(typeOf(self), repr);
-    if (found && PyFunction_Check(found.object)) return objectText(translator, self, repr);
+  if (special != repr && translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special)) {
+    return objectText(translator, self, repr);
   }
   throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
 }
