@@ -192,8 +192,10 @@ bool objectAssignSubscript(Translator& translator, const Value& self, const Valu
       translator.raise(PyExc_AttributeError, "%U", value ? set : del);
       return false;
     }
-    translator.raise(PyExc_TypeError, "'%.200s' object does not support item %s",
-                     nameOf(translator, typeOf(self)), value ? "assignment" : "deletion");
+    translator.raise(PyExc_TypeError,
+                     value ? "'%.200s' object does not support item assignment"
+                           : "'%.200s' object doesn't support item deletion",
+                     nameOf(translator, typeOf(self)));
   }
   return static_cast<bool>(result);
 }

@@ -361,7 +361,7 @@ bool deleteItem(Translator& translator, Value container, Value key) {
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, Value());
   }
-  translator.raise(PyExc_TypeError, "'%.200s' object does not support item deletion",
+  translator.raise(PyExc_TypeError, "'%.200s' object doesn't support item deletion",
                    nameOf(translator, typeOf(container)));
   return false;
 }
