@@ -7,6 +7,8 @@
 #include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "core/text.h"
+#include "cpython/function_layout.h"
+#include "runtime/argument_binding.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
 #include "runtime/input_guards.h"
@@ -48,6 +50,16 @@ CodeCache::CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Sett
 }
 
 CodeCache::~CodeCache() = default;
+
+std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr code,
+                                                 std::shared_ptr<const Settings> settings,
+                                                 const std::shared_ptr<Family>& family) {
+  Ref<> globals = Ref<>::create(cpython::read(function, cpython::FunctionField::Globals));
+  auto cache = std::make_shared<CodeCache>(functionEntry(std::move(code)), std::move(globals),
+                                           std::move(settings), family);
+  family->caches.push_back(cache);
+  return cache;
+}
 
 // --- Finding an entry.
 

@@ -29,6 +29,10 @@ class CodeCache {
   CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
             std::shared_ptr<Family> family);
   ~CodeCache();
+  // A new cache of the family for the function, whose code this is, lifted.
+  static std::shared_ptr<CodeCache> ofFunction(BorrowedRef<> function, CodePtr code,
+                                               std::shared_ptr<const Settings> settings,
+                                               const std::shared_ptr<Family>& family);
 
   // What to do for these inputs.
   enum class Action : uint8_t { Run, Plain, Compiled, Error };

@@ -61,11 +61,7 @@ bool takeCode(CompiledObject* object) {
     if (!canonical) throw PendingPythonException();
     // Code that the program has put together may load anything.
     if (!canonical->isGenerator() && isConstant(code)) {
-      family->caches.reserve(1);
-      cache = std::make_shared<CodeCache>(
-          functionEntry(std::move(canonical)),
-          Ref<>::create(cpython::read(function, FunctionField::Globals)), state.settings, family);
-      family->caches.push_back(cache);
+      cache = CodeCache::ofFunction(function, std::move(canonical), state.settings, family);
     }
   } catch (...) {
     std::string message;

@@ -65,11 +65,7 @@ std::shared_ptr<CodeCache> makeCache(State& state, PyObject* function) {
   CodePtr canonical = lift(code);
   if (!canonical) throw PendingPythonException();
   if (canonical->readsOwnFrame) return nullptr;
-  auto cache = std::make_shared<CodeCache>(
-      functionEntry(std::move(canonical)),
-      Ref<>::create(cpython::read(function, FunctionField::Globals)), state.settings, family);
-  family->caches.push_back(cache);
-  return cache;
+  return CodeCache::ofFunction(function, std::move(canonical), state.settings, family);
 }
 
 std::shared_ptr<Twin> twinOf(State& state, PyObject* function) {

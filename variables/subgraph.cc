@@ -3,12 +3,12 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallPtrSet.h>
 
-#include "core/checked.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
+#include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
@@ -65,14 +65,6 @@ class BodyResults {
   std::vector<TensorVariable*> tensors_;
 };
 
-PyObject* itemFunction() {
-  static PyObject* const getitem = [] {
-    Ref<> module = checked(PyImport_ImportModule("_operator"));
-    return checked(PyObject_GetAttrString(module.get(), "getitem")).release();
-  }();
-  return getitem;
-}
-
 }  // namespace
 
 Value Translator::callInSubgraph(const Library& library, const HigherOrderOperation& operation,
@@ -117,12 +109,8 @@ Value Translator::callInSubgraph(const Library& library, const HigherOrderOperat
   llvm::DenseMap<Node*, Node*> items;
   for (size_t i = 0; i < results.nodes().size(); ++i) {
     Node* output = results.nodes()[i];
-    std::vector<Argument> parts;
-    parts.push_back(Argument(node));
-    Ref<> index = checked(PyLong_FromSize_t(i));
-    parts.push_back(Argument::constant(index));
-    Node* item = add(graph->addCall(NodeOperation::CallFunction, itemFunction(), std::move(parts),
-                                    {}, location()));
+    Node* item = addItemNode(*this, library, node, i);
+    item->mode = modeBefore;
     item->metadata = output->metadata;
     item->sizesObserved = output->sizesObserved;
     items[output] = item;

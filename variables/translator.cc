@@ -12,6 +12,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
+#include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 #include "variables/variable_builder.h"
@@ -339,10 +340,6 @@ class ResultBuilder {
 
  private:
   Value buildElements(Node* node, const ResultStructure& structure) {
-    static PyObject* const getitem = [] {
-      Ref<> module = checked(PyImport_ImportModule("_operator"));
-      return checked(PyObject_GetAttrString(module.get(), "getitem")).release();
-    }();
     ValueVector items;
     for (size_t i = 0; i < structure.elements.size(); ++i) {
       const ResultStructure& element = structure.elements[i];
@@ -350,13 +347,7 @@ class ResultBuilder {
         items.push_back(Value::constant(element.constant));
         continue;
       }
-      std::vector<Argument> arguments;
-      arguments.push_back(Argument(node));
-      Ref<> index = checked(PyLong_FromSize_t(i));
-      arguments.push_back(Argument::constant(index));
-      Node* item = translator_.graph->addCall(NodeOperation::CallFunction, getitem,
-                                              std::move(arguments), {}, translator_.location());
-      item->library = library_.kind();
+      Node* item = addItemNode(translator_, library_, node, i);
       item->metadata = element.metadata;
       items.push_back(build(item, element));
     }

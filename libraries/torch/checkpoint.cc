@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "libraries/torch/imported_attribute.h"
 #include "variables/functions/library_calls.h"
 #include "variables/library.h"
 #include "variables/protocol/object_protocol.h"
@@ -10,13 +11,6 @@
 namespace armature {
 
 namespace {
-
-// The attribute of an imported module of torch; null, without an exception, if it is not there.
-BorrowedRef<> importedAttribute(const char* module, const char* name) {
-  PyObject* imported = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-  if (!imported || !PyModule_Check(imported)) return nullptr;
-  return PyDict_GetItemString(PyModule_GetDict(imported), name);
-}
 
 [[noreturn]] void refuse(const char* reason) {
   throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, "torch.utils.checkpoint.checkpoint",

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
 
 namespace armature {
@@ -12,9 +13,8 @@ Value answerYes(Translator&, const Value&, CallArguments&) { return Value::boole
 Value answerNo(Translator&, const Value&, CallArguments&) { return Value::boolean(false); }
 
 void registerAnswer(const char* module, const char* name, BuiltinHandler handler) {
-  PyObject* imported = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-  PyObject* function = imported ? PyDict_GetItemString(PyModule_GetDict(imported), name) : nullptr;
-  if (function) registerObjectHandler(function, handler);
+  BorrowedRef<> function = importedAttribute(module, name);
+  if (function) registerObjectHandler(function.get(), handler);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "libraries/torch/grad_modes.h"
 
+#include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/protocol/object_protocol.h"
@@ -88,10 +89,9 @@ Value isGradEnabled(Translator& translator, const Value&, CallArguments& argumen
 void registerGradModes() {
   // From where they are defined: torch.no_grad may be what a program has put there.
   auto add = [](const char* module, const char* name, BuiltinHandler handler) {
-    PyObject* home = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-    PyObject* found = home ? PyDict_GetItemString(PyModule_GetDict(home), name) : nullptr;
-    if (found && (PyType_Check(found) || PyCFunction_Check(found))) {
-      registerObjectHandler(found, handler);
+    BorrowedRef<> found = importedAttribute(module, name);
+    if (found && (PyType_Check(found.get()) || PyCFunction_Check(found.get()))) {
+      registerObjectHandler(found.get(), handler);
     }
   };
   constexpr const char* kModes = "torch.autograd.grad_mode";
