@@ -59,7 +59,6 @@ bool needsItsFrame(Opcode opcode) {
     // They change which exception is being handled.
     case Opcode::PUSH_EXC_INFO:
     case Opcode::POP_EXCEPT:
-    case Opcode::CHECK_EG_MATCH:
       return true;
     default:
       return false;

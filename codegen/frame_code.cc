@@ -180,6 +180,16 @@ void FrameCode::leaveHandled() {
   if (stored_.handled >= 0) assembler_.emit(Opcode::POP_EXCEPT);
 }
 
+// What a clause of `except*` takes, on the stack, is what the frame handles from then on.
+void FrameCode::handleMatch() {
+  Assembler::Label nothing = assembler_.newLabel();
+  assembler_.emit(Opcode::COPY, 1);
+  assembler_.emitJump(Opcode::POP_JUMP_IF_NONE, nothing);
+  assembler_.emit(Opcode::COPY, 1);
+  assembler_.emit(Opcode::STORE_FAST, stored_.handled);
+  assembler_.bind(nothing);
+}
+
 void FrameCode::emitHandler() {
   if (!handler_) return;
   assembler_.bind(*handler_);
@@ -330,6 +340,7 @@ void FrameCode::runInstruction() {
   } else {
     emitInstruction();
     endProtected();
+    if (instruction().opcode == Opcode::CHECK_EG_MATCH) handleMatch();
     if (!isTerminator(instruction().opcode)) {
       finish(stored, nextPc, operands.left, operands.borrowed);
     }

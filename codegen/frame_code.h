@@ -70,6 +70,7 @@ class FrameCode {
   void endProtected();
   void emitHandler();
   void leaveHandled();
+  void handleMatch();
   void emitTimer(BorrowedRef<> function);
   void finish(StoredFrame after, int32_t nextPc, int32_t results, int32_t borrowed);
   void jumpTo(StoredFrame after, int32_t pc, bool plain);

@@ -5,6 +5,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/exception_group.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -12,25 +13,6 @@
 namespace armature {
 
 namespace {
-
-// What `except` may name: an exception class, or a tuple of them.
-bool mayCatch(Translator& translator, Value value) {
-  translator.realize(value);
-  ValueVector classes = {value};
-  bool isTuple = value.isConstant() ? PyTuple_Check(value.object())
-                                    : trackerOf<TupleVariable>(value) != nullptr;
-  if (isTuple) {
-    classes.clear();
-    if (!iterateInto(translator, value, classes)) return false;
-  }
-  for (const Value& each : classes) {
-    if (isExceptionClass(translator.realized(each))) continue;
-    translator.raise(PyExc_TypeError,
-                     "catching classes that do not inherit from BaseException is not allowed");
-    return false;
-  }
-  return true;
-}
 
 // An exception class as a value: calls it; an instance stays what it is.
 Value instantiate(Translator& translator, Value value) {
@@ -45,32 +27,6 @@ Value instantiate(Translator& translator, Value value) {
     throw GraphBreak(GraphBreakKind::ExistingException, describe(value));
   }
   return translator.raise(PyExc_TypeError, "exceptions must derive from BaseException");
-}
-
-// CHECK_EXC_MATCH: check_except_type_valid of ceval.c, then PyErr_GivenExceptionMatches, which asks
-// no metaclass.
-int exceptionMatches(Translator& translator, const Value& exception, Value wanted) {
-  translator.realize(wanted);
-  ValueVector classes;
-  PyObject* object = wanted.objectOrNull();
-  if ((object && PyTuple_Check(object)) || trackerOf<TupleVariable>(wanted)) {
-    if (!iterateInto(translator, wanted, classes)) return -1;
-  } else {
-    classes.push_back(wanted);
-  }
-  bool matches = false;
-  for (Value& value : classes) {
-    translator.realize(value);
-    auto* user = trackerOf<UserClassVariable>(value);
-    PyObject* type = user ? user->existing() : value.objectOrNull();
-    if (!type || !PyExceptionClass_Check(type)) {
-      translator.raise(PyExc_TypeError,
-                       "catching classes that do not inherit from BaseException is not allowed");
-      return -1;
-    }
-    matches |= translator.heap.isSubtype(typeOf(exception), reinterpret_cast<PyTypeObject*>(type));
-  }
-  return matches;
 }
 
 }  // namespace
@@ -139,12 +95,34 @@ bool InstructionTranslator::exceptionInstruction(Frame& frame, const Instruction
     case Opcode::LOAD_ASSERTION_ERROR:
       frame.push(Value::constant(PyExc_AssertionError));
       return true;
-    default: {  // CHECK_EXC_MATCH
-      if (!mayCatch(*this, frame.peek(1))) return false;
+    case Opcode::CHECK_EXC_MATCH: {
+      ValueVector classes;
+      if (!readHandledClasses(*this, frame.peek(1), classes)) return false;
       realizeOperand(frame, 2);
-      int matches = exceptionMatches(*this, frame.peek(2), frame.peek(1));
-      if (matches < 0) return false;
+      bool matches = false;
+      for (const Value& each : classes) matches |= isOfClass(*this, frame.peek(2), each);
       frame.peek(1) = Value::boolean(matches);
+      return true;
+    }
+    case Opcode::CHECK_EG_MATCH: {
+      realizeOperand(frame, 2);
+      Value match, rest;
+      if (!matchGroup(*this, frame.peek(2), frame.peek(1), match, rest)) return false;
+      if (!match.is(Py_None)) {
+        frame.peek(2) = std::move(rest);
+        handled_ = match;
+      }
+      frame.peek(1) = std::move(match);
+      return true;
+    }
+    default: {  // PREP_RERAISE_STAR
+      realizeOperand(frame, 2);
+      ValueVector raised;
+      iterateInto(*this, frame.peek(1), raised);
+      Value left = prepareReraise(*this, frame.peek(2), raised);
+      if (!left) return false;
+      frame.drop(1);
+      frame.peek(1) = std::move(left);
       return true;
     }
   }

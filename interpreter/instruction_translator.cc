@@ -520,6 +520,8 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::PUSH_EXC_INFO:
       case Opcode::POP_EXCEPT:
       case Opcode::CHECK_EXC_MATCH:
+      case Opcode::CHECK_EG_MATCH:
+      case Opcode::PREP_RERAISE_STAR:
       case Opcode::LOAD_ASSERTION_ERROR:
         ok = exceptionInstruction(frame, instruction);
         break;

@@ -2,6 +2,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "variables/objects/exception_group.h"
 
 namespace armature {
 
@@ -11,13 +12,18 @@ class ExceptionReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
   void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
-    visit(exceptionOf(tracker)->classVariable);
+    ExceptionVariable* exception = exceptionOf(tracker);
+    visit(exception->classVariable);
+    if (!isGroupType(exception->type())) return;
+    for (const Value& member : exception->members) visit(member);
   }
   void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
     for (const Value& argument : exception->arguments) visit(argument);
-    for (const Value& member : exception->members) {
-      if (member) visit(member);
+    if (!isGroupType(exception->type())) {
+      for (const Value& member : exception->members) {
+        if (member) visit(member);
+      }
     }
     visit(exception->traceback);
     visit(exception->context);
@@ -29,12 +35,16 @@ class ExceptionReconstructor : public Reconstructor {
     });
   }
 
-  // By __new__ without __init__, which has been traced.
+  // By __new__ without __init__, which has been traced. A group needs its parts for that.
   void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
     codegen.prepareCall(builtinAttribute(exception->type(), "__new__"));
     codegen.load(exception->classVariable);
-    codegen.call(1);
+    bool isGroup = isGroupType(exception->type());
+    if (isGroup) {
+      for (const Value& member : exception->members) codegen.load(member);
+    }
+    codegen.call(isGroup ? 3 : 1);
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
 
@@ -46,8 +56,9 @@ class ExceptionReconstructor : public Reconstructor {
     };
     fillArguments(codegen, exception);
     ExceptionFields fields = fieldsOf(exception->type());
+    bool isGroup = isGroupType(exception->type());
     for (size_t i = 0; i < fields.names.size(); ++i) {
-      if (!exception->members[i]) continue;
+      if (isGroup || !exception->members[i]) continue;
       setThroughDescriptor(codegen, builtinAttribute(fields.owner, fields.names[i]), tracker,
                            exception->members[i]);
     }
@@ -74,7 +85,8 @@ class ExceptionReconstructor : public Reconstructor {
   }
 
   static void fillArguments(PyCodegen& codegen, ExceptionVariable* exception) {
-    if (exception->arguments.empty()) return;
+    // __new__ has left none, or those of a group.
+    if (exception->arguments.empty() && !isGroupType(exception->type())) return;
     auto* base = reinterpret_cast<PyTypeObject*>(PyExc_BaseException);
     PyObject* descriptor = builtinAttribute(base, "args");
     codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));

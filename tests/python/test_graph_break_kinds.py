@@ -345,7 +345,6 @@ async def coroutine():
     return 1
 
 
-example("ExceptionGroup")(lambda: str(ExceptionGroup("several", [ValueError(1)])))
 example("ArgumentOfException", torch.ones(1))(lambda x: OSError(x, "text").strerror)
 example("Coroutine")(lambda: coroutine().close())
 

@@ -6,6 +6,7 @@
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/exception_group.h"
 #include "variables/objects/instance_dict.h"
 #include "variables/objects/traceback.h"
 #include "variables/objects/user_defined.h"
@@ -198,6 +199,11 @@ bool assignMember(Translator& translator, const Value& self, const Value& value)
   return true;
 }
 
+bool refuseMember(Translator& translator, const Value&, const Value&) {
+  translator.raise(PyExc_AttributeError, "readonly attribute");
+  return false;
+}
+
 #define MEMBER(type, name, index) \
   { &PyExc_##type, name, getMember<index>, assignMember<index> }
 constexpr BuiltinAttribute kExceptionAttributes[] = {
@@ -220,6 +226,8 @@ constexpr BuiltinAttribute kExceptionAttributes[] = {
     {&PyExc_BaseException, "__suppress_context__", getSuppressContext, assignSuppressContext},
     MEMBER(StopIteration, "value", 0),
     MEMBER(SystemExit, "code", 0),
+    {&PyExc_BaseExceptionGroup, "message", getMember<kMessage>, refuseMember},
+    {&PyExc_BaseExceptionGroup, "exceptions", getMember<kExceptions>, refuseMember},
     MEMBER(OSError, "errno", 0),
     MEMBER(OSError, "strerror", 1),
     MEMBER(OSError, "filename", 2),
@@ -270,6 +278,9 @@ Value builtinStr(Translator& translator, const Value& self, PyTypeObject* owner)
   ExceptionVariable* exception = exceptionOf(self);
   const ValueVector arguments = argumentsOf(translator, *exception);
   if (owner == &PyBaseObject_Type) return toRepr(translator, self);
+  if (owner->tp_str == reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup)->tp_str) {
+    return groupStr(translator, *exception);
+  }
   // KeyError_str, which is BaseException_str for all but one argument.
   bool isKey = owner->tp_str == reinterpret_cast<PyTypeObject*>(PyExc_KeyError)->tp_str;
   if (isKey && arguments.size() == 1) return toRepr(translator, arguments[0]);
@@ -380,6 +391,7 @@ const TypeFunctions kTypeFunctions[] = {
     FUNCTIONS(UnicodeDecodeError),
     FUNCTIONS(UnicodeTranslateError),
     FUNCTIONS(KeyError),
+    FUNCTIONS(BaseExceptionGroup),
 };
 #undef FUNCTIONS
 
@@ -479,6 +491,30 @@ bool isExceptionClass(const Value& value) {
   auto* user = trackerOf<UserClassVariable>(value);
   PyObject* object = user ? user->existing() : value.objectOrNull();
   return object && PyExceptionClass_Check(object);
+}
+
+bool readHandledClasses(Translator& translator, const Value& wanted, ValueVector& classes) {
+  Value value = translator.realized(wanted);
+  PyObject* object = value.objectOrNull();
+  if ((object && PyTuple_Check(object)) || trackerOf<TupleVariable>(value)) {
+    if (!iterateInto(translator, value, classes)) return false;
+  } else {
+    classes.push_back(value);
+  }
+  for (Value& each : classes) {
+    translator.realize(each);
+    if (isExceptionClass(each)) continue;
+    translator.raise(PyExc_TypeError,
+                     "catching classes that do not inherit from BaseException is not allowed");
+    return false;
+  }
+  return true;
+}
+
+bool isOfClass(Translator& translator, const Value& exception, const Value& exceptionClass) {
+  auto* user = trackerOf<UserClassVariable>(exceptionClass);
+  PyObject* type = user ? user->existing() : exceptionClass.object();
+  return translator.heap.isSubtype(typeOf(exception), reinterpret_cast<PyTypeObject*>(type));
 }
 
 bool isException(const Value& value) {

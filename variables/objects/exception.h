@@ -68,6 +68,11 @@ void setTraceback(Translator& translator, ExceptionVariable& exception, Value tr
 // A class of exceptions; that, or an instance of one.
 bool isExceptionClass(const Value& value);
 bool isException(const Value& value);
+// The classes that `except` names: one, or a tuple of them (check_except_type_valid of ceval.c).
+// False with the TypeError pending.
+bool readHandledClasses(Translator& translator, const Value& wanted, ValueVector& classes);
+// PyErr_GivenExceptionMatches for one class of exceptions, which asks no metaclass.
+bool isOfClass(Translator& translator, const Value& exception, const Value& exceptionClass);
 
 // _PyErr_SetObject's part: what is `handled` becomes the context of the exception raised. Null:
 // the trace handles nothing.

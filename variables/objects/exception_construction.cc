@@ -5,6 +5,7 @@
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/exception_group.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
 #include "variables/trailed.h"
@@ -131,10 +132,9 @@ bool isPlain(PyTypeObject* owner) {
   return owner->tp_new == base->tp_new && owner->tp_init == base->tp_init;
 }
 
-void refuseUnmodelled(PyTypeObject* type) {
-  if (isA(type, PyExc_BaseExceptionGroup)) {
-    throw GraphBreak(GraphBreakKind::ExceptionGroup, cpython::nameOf(type));
-  }
+// Does its __init__ do nothing but keep the arguments?
+bool onlyKeepsArguments(PyTypeObject* owner) {
+  return isPlain(owner) || owner->tp_init == typeObject(PyExc_BaseExceptionGroup)->tp_init;
 }
 
 }  // namespace
@@ -149,6 +149,7 @@ ExceptionFields fieldsOf(PyTypeObject* type) {
   static constexpr const char* kSyntaxError[] = {
       "msg",  "filename",   "lineno",     "offset",
       "text", "end_lineno", "end_offset", "print_file_and_line"};
+  static constexpr const char* kGroup[] = {"message", "exceptions"};
   static constexpr const char* kUnicodeError[] = {"encoding", "object", "start", "end", "reason"};
   struct Row {
     PyObject* const* owner;
@@ -162,6 +163,7 @@ ExceptionFields fieldsOf(PyTypeObject* type) {
       {&PyExc_NameError, kNameError},
       {&PyExc_AttributeError, kAttributeError},
       {&PyExc_SyntaxError, kSyntaxError},
+      {&PyExc_BaseExceptionGroup, kGroup},
       {&PyExc_UnicodeEncodeError, kUnicodeError},
       {&PyExc_UnicodeDecodeError, kUnicodeError},
       {&PyExc_UnicodeTranslateError, kUnicodeError},
@@ -193,7 +195,9 @@ ExceptionVariable::ExceptionVariable(PyTypeObject* type, Value classVariable, Va
 Value constructException(Translator& translator, const Value& classVariable, PyTypeObject* type,
                          PyTypeObject* newOwner, PyTypeObject* initOwner,
                          const CallArguments& arguments) {
-  refuseUnmodelled(type);
+  if (newOwner->tp_new == typeObject(PyExc_BaseExceptionGroup)->tp_new) {
+    return constructGroup(translator, classVariable, type, initOwner, arguments);
+  }
   bool plainNew = newOwner->tp_new == typeObject(PyExc_BaseException)->tp_new;
   bool plainInit = !initOwner || isPlain(initOwner);
   if (plainNew && plainInit && (!initOwner || !arguments.keywordCount())) {
@@ -237,7 +241,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
   if (exception.existing()) {
     throw GraphBreak(GraphBreakKind::ExistingException, describe(Value(&exception)));
   }
-  if (isPlain(initOwner) && !arguments.keywordCount()) {
+  if (onlyKeepsArguments(initOwner) && !arguments.keywordCount()) {
     recordUndo(translator.trail,
                [&exception, before = exception.arguments] { exception.arguments = before; });
     exception.arguments.assign(arguments.values.begin(), arguments.values.end());
@@ -249,7 +253,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
       (type->tp_init == osError->tp_init || type->tp_new != osError->tp_new)) {
     return true;
   }
-  if (isPlain(initOwner)) {
+  if (onlyKeepsArguments(initOwner)) {
     translator.raise(PyExc_TypeError, "%.200s() takes no keyword arguments",
                      nameOf(translator, type));
     return false;
@@ -269,6 +273,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
 }
 
 Ref<> realException(Translator& translator, ExceptionVariable& exception) {
+  if (isGroupType(exception.type())) return nullptr;
   Ref<> list = checked(PyList_New(0));
   for (const Value& argument : argumentsOf(translator, exception)) {
     Ref<> data = toRealData(translator, argument);
@@ -295,7 +300,7 @@ Ref<> realException(Translator& translator, ExceptionVariable& exception) {
 
 ExceptionVariable* tracedException(Translator& translator, PyObject* real) {
   PyTypeObject* type = Py_TYPE(real);
-  refuseUnmodelled(type);
+  if (isGroupType(type)) throw GraphBreak(GraphBreakKind::UnsupportedCResult, type->tp_name);
   Ref<> cause = Ref<>::steal(PyException_GetCause(real));
   Ref<> context = Ref<>::steal(PyException_GetContext(real));
   // The interpreter chains what this very process handles; the trace does so itself.
