@@ -32,12 +32,14 @@ int32_t Assembler::addParameter(BorrowedRef<> name) {
 
 int32_t Assembler::addLocal(BorrowedRef<> name) {
   faultSite();
-  localNames_.try_emplace(printable(name), 1);
   code_.locals.push_back({Ref<>::create(name), LocalKind::Local});
   return static_cast<int32_t>(code_.locals.size() - 1);
 }
 
 int32_t Assembler::addFreshLocal(const char* name) {
+  for (; namedLocals_ < code_.locals.size(); ++namedLocals_) {
+    localNames_.try_emplace(printable(code_.locals[namedLocals_].name), 1);
+  }
   std::string candidate = name;
   while (localNames_.count(candidate)) {
     candidate = std::string(name) + "_" + std::to_string(localNames_[name]++);

@@ -67,7 +67,9 @@ class Assembler {
   Code code_;
   Position position_;
   std::vector<int32_t> parameters_;
-  std::unordered_map<std::string, int32_t> localNames_;  // name -> next suffix to try
+  // Name -> next suffix to try, for so many of the locals. Most code asks for no fresh name.
+  std::unordered_map<std::string, int32_t> localNames_;
+  size_t namedLocals_ = 0;
   std::vector<int32_t> labels_;  // id -> instruction index, -1 while unbound
   std::vector<OpenRegion> openRegions_;
   std::unordered_map<PyObject*, int32_t> constants_;  // -> index

@@ -60,4 +60,6 @@ struct Guard {
   std::shared_ptr<const DistinctObjects> distinct;
 };
 
+static_assert(std::is_nothrow_move_constructible_v<Guard>);
+
 }  // namespace armature

@@ -588,6 +588,7 @@ class Compiler {
   // Lets the guards be numbered in the order of evaluation.
   void renumberGuards(GuardProgram& program) {
     std::vector<Guard> ordered;
+    ordered.reserve(order_.size());
     std::vector<int64_t> numbers(order_.size());
     for (size_t guard : order_) {
       numbers[guard] = static_cast<int64_t>(ordered.size());

@@ -162,23 +162,24 @@ class GuardTree::Known {
   std::vector<Cell> cells_;
 };
 
-GuardTree::GuardTree(std::vector<Guard> requests, const std::vector<const Source*>& captures) {
-  for (const Guard& guard : requests) {
+GuardTree::GuardTree(std::vector<Guard> requests, const std::vector<const Source*>& captures)
+    : guards_(std::move(requests)) {
+  for (const Guard& guard : guards_) {
     validate(guard);
     if (guard.type == GuardType::TYPE_MATCH)
       exactTypes_.try_emplace(guard.source, reinterpret_cast<PyTypeObject*>(guard.operand.get()));
   }
-  Known known(requests.size());
-  guards_.reserve(requests.size());
-  nodeOfGuard_.reserve(requests.size());
-  for (Guard& guard : requests) add(std::move(guard), known);
+  Known known(guards_.size());
+  nodeOfGuard_.reserve(guards_.size());
+  for (Guard& guard : guards_) add(guard, known);
+  guards_.resize(guardCount_);
   for (const Source* source : captures) nodeFor(source)->wanted = true;
   gather();
   sortByCost();
 }
 
-void GuardTree::add(Guard guard, Known& known) {
-  auto index = static_cast<uint32_t>(guards_.size());
+void GuardTree::add(Guard& guard, Known& known) {
+  auto index = static_cast<uint32_t>(guardCount_);
   GuardNode* node = nullptr;
   if (!guard.source && !guard.distinct) {
     auto isSame = [&](size_t other) { return guards_[other].type == guard.type; };
@@ -203,7 +204,8 @@ void GuardTree::add(Guard guard, Known& known) {
     }
     ++node->guardCount;
   }
-  guards_.push_back(std::move(guard));
+  if (&guards_[index] != &guard) guards_[index] = std::move(guard);
+  ++guardCount_;
   nodeOfGuard_.push_back(node);
 }
 
@@ -270,8 +272,8 @@ GuardNode* GuardTree::newNodeFor(const Source* source) {
 }
 
 GuardNode* GuardTree::newNode(const Source* source, GuardNode* parent) {
-  storage_.push_back({.source = source, .parent = parent});
-  GuardNode* node = &storage_.back();
+  auto* node = new (allocator_.Allocate<GuardNode>()) GuardNode{.source = source, .parent = parent};
+  storage_.push_back(node);
   node->shared = parent && parent->shared;
   if (parent)
     ++parent->childCount;
@@ -286,26 +288,26 @@ void GuardTree::gather() {
   guardsOfNodes_.resize(guards_.size());
   GuardNode** children = children_.data();
   uint32_t* guards = guardsOfNodes_.data();
-  for (GuardNode& node : storage_) {
-    node.children = {children, size_t{0}};
-    node.guards = {guards, size_t{0}};
-    children += node.childCount;
-    guards += node.guardCount;
-    if (node.parent) append(node.parent->children, &node);
+  for (GuardNode* node : storage_) {
+    node->children = {children, size_t{0}};
+    node->guards = {guards, size_t{0}};
+    children += node->childCount;
+    guards += node->guardCount;
+    if (node->parent) append(node->parent->children, node);
   }
   for (uint32_t index = 0; index < guards_.size(); ++index)
     if (GuardNode* node = nodeOfGuard_[index]) append(node->guards, index);
 }
 
 void GuardTree::sortByCost() {
-  for (GuardNode& node : llvm::reverse(storage_)) {
-    node.cost = costOfLoad(*node.source);
-    for (uint32_t index : node.guards) node.cost += costOf(guards_[index]);
-    for (const GuardNode* child : node.children) node.cost += child->cost;
-    sortByRank(node.guards, [this](uint32_t guard) { return costOf(guards_[guard]); });
+  for (GuardNode* node : llvm::reverse(storage_)) {
+    node->cost = costOfLoad(*node->source);
+    for (uint32_t index : node->guards) node->cost += costOf(guards_[index]);
+    for (const GuardNode* child : node->children) node->cost += child->cost;
+    sortByRank(node->guards, [this](uint32_t guard) { return costOf(guards_[guard]); });
     // Only orders of magnitude count, so that siblings of like cost keep the order of the program,
     // which is likely that of their addresses.
-    sortByRank(node.children, [](const GuardNode* child) { return std::bit_width(child->cost); });
+    sortByRank(node->children, [](const GuardNode* child) { return std::bit_width(child->cost); });
   }
 }
 

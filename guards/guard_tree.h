@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <tuple>
 #include <vector>
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/Support/Allocator.h>
 
 #include "guards/guard.h"
 
@@ -68,7 +68,8 @@ class GuardTree {
  private:
   class Known;  // an open hash table of guards by what they demand
 
-  void add(Guard guard, Known& known);
+  // Puts a request behind the guards that were kept, if it is new. It may be their next one.
+  void add(Guard& request, Known& known);
   void addNodesOf(const DistinctObjects& distinct);
   PyTypeObject* constantTypeOf(const Source* source) const;
   GuardNode* nodeFor(const Source* source);
@@ -78,8 +79,10 @@ class GuardTree {
   void sortByCost();
 
   std::vector<Guard> guards_;
+  size_t guardCount_ = 0;                // while they are gathered: how many of them are kept
   std::vector<GuardNode*> nodeOfGuard_;  // null for guards without a source
-  std::deque<GuardNode> storage_;        // a parent comes before its children
+  llvm::BumpPtrAllocator allocator_;
+  std::vector<GuardNode*> storage_;  // a parent comes before its children
   llvm::DenseMap<const Source*, GuardNode*> nodes_;
   llvm::DenseMap<const Source*, PyTypeObject*> exactTypes_;
   llvm::DenseMap<PyTypeObject*, GuardNode*> constantTypes_;

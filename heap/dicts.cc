@@ -21,4 +21,12 @@ Found Heap::item(const Source* source, PyObject* dict, PyObject* key) {
   return {value, sources_.item(SourceKind::DictItem, source, key)};
 }
 
+bool Heap::isEmptyHooks(const Source* source, PyObject* dict) {
+  if (PyDict_GET_SIZE(dict) != 0) return false;
+  if (isNew(source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT, nullptr)) {
+    depend(source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
+  }
+  return true;
+}
+
 }  // namespace armature

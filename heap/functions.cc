@@ -48,6 +48,13 @@ PyCodeObject* Heap::codeOf(const Source* source, PyFunctionObject* function) {
   return code;
 }
 
+void Heap::identify(const Source* source, PyFunctionObject* function) {
+  auto* object = reinterpret_cast<PyObject*>(function);
+  if (source && isNew(source, GuardType::ID_MATCH, object)) {
+    depend(source, GuardType::ID_MATCH, object);
+  }
+}
+
 Found Heap::part(const Source* source, PyFunctionObject* function, SourceKind kind) {
   PyObject* object = cpython::read(reinterpret_cast<PyObject*>(function), fieldOf(kind));
   return {object ? object : Py_None, source ? sources_.path(kind, source) : nullptr};

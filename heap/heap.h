@@ -89,11 +89,16 @@ class Heap {
   // Each part; None where the function has none.
   Found part(const Source* source, PyFunctionObject* function, SourceKind kind);
 
+  // The path leads to this very function: more is known of it than its code.
+  void identify(const Source* source, PyFunctionObject* function);
+
   // --- Dicts (dicts.cc): exact dicts, the dicts of objects, modules and functions, and the dict
   // that an instance of a subclass is, read as dict.__getitem__ does.
   // dict[key], for a key that is data or goes by identity (guards/key.h). Throws a GraphBreak where
   // an __eq__ of the program's would have to decide.
   Found item(const Source* source, PyObject* dict, PyObject* key);
+  // Is a dict of hooks empty? For those that many calls ask for.
+  bool isEmptyHooks(const Source* source, PyObject* dict);
 
   // --- Constants: an attribute of an immutable object of a builtin type, which nothing can change.
   // Null with the exception set.

@@ -1,5 +1,8 @@
 #include "sources/source.h"
 
+#include <algorithm>
+#include <bit>
+
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
@@ -134,17 +137,17 @@ std::string globalsText(BorrowedRef<> dict) {
 // A path may be longer than the stack of C++ is deep; and the names of all its beginnings, if they
 // were kept, would be quadratic in its length.
 const std::string& Source::name() const {
-  if (!name_.empty()) return name_;
+  if (name_) return *name_;
   llvm::SmallVector<Step, 16> steps;
   const Source* named = this;
-  for (; named->base_ && named->name_.empty(); named = steps.back().base)
+  for (; named->base_ && !named->name_; named = steps.back().base)
     steps.push_back(lastStep(*named));
   std::string name;
   for (const Step& step : steps) name += step.before;
-  name += named->name_.empty() ? rootName(*named, named->text_) : named->name_;
+  name += named->name_ ? *named->name_ : rootName(*named, named->text_ ? *named->text_ : "");
   for (const Step& step : llvm::reverse(steps)) name += step.after;
-  name_ = std::move(name);
-  return name_;
+  name_ = std::make_unique<const std::string>(std::move(name));
+  return *name_;
 }
 
 bool Source::isGlobal() const {
@@ -153,13 +156,17 @@ bool Source::isGlobal() const {
   return root->kind_ != SourceKind::Local && root->kind_ != SourceKind::LocalCell;
 }
 
-size_t SourceTable::KeyHash::operator()(const Key& key) const {
+size_t SourceTable::hashOf(const Key& key) {
   constexpr uint64_t odd = 0x9E3779B97F4A7C15u;  // Fibonacci hashing
   uint64_t hash = reinterpret_cast<uintptr_t>(key.base) * odd;
   for (const PyObject* object : {key.object, key.after})
     hash = (hash ^ hash >> 32 ^ reinterpret_cast<uintptr_t>(object)) * odd;
   hash = (hash ^ hash >> 32 ^ static_cast<uint64_t>(key.index)) * odd;
   return hash ^ hash >> 32 ^ static_cast<uint64_t>(key.kind);
+}
+
+SourceTable::Key SourceTable::keyOf(const Source& source) {
+  return {source.kind_, source.base_, source.index_, source.object_.get(), source.after_.get()};
 }
 
 SourceTable::SourceTable() : integers_(checked(PyDict_New())) {}
@@ -178,25 +185,38 @@ Ref<> SourceTable::canonical(BorrowedRef<> object) {
   return Ref<>::create(object.get());
 }
 
+size_t SourceTable::placeOf(const Key& key) const {
+  size_t mask = table_.size() - 1;
+  size_t place = hashOf(key) & mask;
+  while (table_[place] && !(keyOf(*table_[place]) == key)) place = (place + 1) & mask;
+  return place;
+}
+
+void SourceTable::grow() {
+  table_.assign(std::bit_ceil(std::max<size_t>(4 * sources_.size(), 64)), nullptr);
+  for (const Source* source : sources_) table_[placeOf(keyOf(*source))] = source;
+}
+
 const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t index,
-                                  BorrowedRef<> object, std::string text, BorrowedRef<> after) {
+                                  BorrowedRef<> object, std::string_view text,
+                                  BorrowedRef<> after) {
   faultSite();
   Ref<> owned = object ? canonical(object) : Ref<>();
-  auto [entry, isNew] =
-      table_.try_emplace(Key{kind, base, index, owned.get(), after.get()}, nullptr);
-  if (isNew) {
-    std::unique_ptr<Source> source(new Source);
-    source->kind_ = kind;
-    source->base_ = base;
-    source->index_ = index;
-    source->depth_ = base ? base->depth_ + 1 : 0;
-    source->object_ = std::move(owned);
-    source->after_ = Ref<>::create(after);
-    source->text_ = std::move(text);
-    entry->second = source.get();
-    sources_.push_back(std::move(source));
-  }
-  return entry->second;
+  if (2 * (sources_.size() + 1) > table_.size()) grow();
+  Key key{kind, base, index, owned.get(), after.get()};
+  size_t place = placeOf(key);
+  if (table_[place]) return table_[place];
+  auto* source = new (allocator_.Allocate()) Source();
+  source->kind_ = kind;
+  source->base_ = base;
+  source->index_ = index;
+  source->depth_ = base ? base->depth_ + 1 : 0;
+  source->object_ = std::move(owned);
+  source->after_ = Ref<>::create(after);
+  if (!text.empty()) source->text_ = std::make_unique<const std::string>(text);
+  sources_.push_back(source);
+  table_[place] = source;
+  return source;
 }
 
 const Source* SourceTable::local(int64_t index, BorrowedRef<> name) {
@@ -208,27 +228,29 @@ const Source* SourceTable::localCell(int64_t index, BorrowedRef<> name) {
 }
 
 const Source* SourceTable::globalsDict(BorrowedRef<> dict, bool isRoot) {
-  auto known = table_.find(Key{SourceKind::GlobalsDict, nullptr, 0, dict.get(), nullptr});
-  if (known != table_.end()) return known->second;
-  return intern(SourceKind::GlobalsDict, nullptr, 0, dict, isRoot ? "" : globalsText(dict));
+  if (table_.empty()) grow();
+  const Source* known = table_[placeOf({SourceKind::GlobalsDict, nullptr, 0, dict.get(), nullptr})];
+  if (known) return known;
+  return intern(SourceKind::GlobalsDict, nullptr, 0, dict,
+                isRoot ? std::string() : globalsText(dict));
 }
 
 const Source* SourceTable::builtinsDict() {
   return intern(SourceKind::BuiltinsDict, nullptr, 0,
-                PyModule_GetDict(PyImport_AddModule("builtins")), "");
+                PyModule_GetDict(PyImport_AddModule("builtins")));
 }
 
 const Source* SourceTable::modulesDict() {
-  return intern(SourceKind::ModulesDict, nullptr, 0, PyImport_GetModuleDict(), "");
+  return intern(SourceKind::ModulesDict, nullptr, 0, PyImport_GetModuleDict());
 }
 
 const Source* SourceTable::handledException() {
-  return intern(SourceKind::HandledException, nullptr, 0, nullptr, "");
+  return intern(SourceKind::HandledException, nullptr, 0, nullptr);
 }
 
 int SourceTable::traverse(visitproc visit, void* arg) const {
   Py_VISIT(integers_.get());
-  for (const std::unique_ptr<Source>& source : sources_) {
+  for (Source* source : sources_) {
     Py_VISIT(source->object_.get());
     Py_VISIT(source->after_.get());
   }
@@ -236,7 +258,8 @@ int SourceTable::traverse(visitproc visit, void* arg) const {
 }
 
 void SourceTable::releaseConstants() {
-  for (const std::unique_ptr<Source>& source : sources_) {
+  table_.clear();  // Keys are about to change.
+  for (Source* source : sources_) {
     if (source->kind_ != SourceKind::Constant && !source->after_) continue;
     source->name();
     source->after_ = nullptr;
@@ -245,24 +268,24 @@ void SourceTable::releaseConstants() {
 }
 
 const Source* SourceTable::constant(BorrowedRef<> object) {
-  return intern(SourceKind::Constant, nullptr, 0, object, "");
+  return intern(SourceKind::Constant, nullptr, 0, object);
 }
 
 const Source* SourceTable::superAttribute(const Source* base, BorrowedRef<> name,
                                           BorrowedRef<> after) {
-  return intern(SourceKind::SuperAttribute, base, 0, name, "", after);
+  return intern(SourceKind::SuperAttribute, base, 0, name, {}, after);
 }
 
 const Source* SourceTable::path(SourceKind kind, const Source* base) {
-  return intern(kind, base, 0, nullptr, "");
+  return intern(kind, base, 0, nullptr);
 }
 
 const Source* SourceTable::item(SourceKind kind, const Source* base, int64_t index) {
-  return intern(kind, base, index, nullptr, "");
+  return intern(kind, base, index, nullptr);
 }
 
 const Source* SourceTable::item(SourceKind kind, const Source* base, BorrowedRef<> object) {
-  return intern(kind, base, 0, object, "");
+  return intern(kind, base, 0, object);
 }
 
 }  // namespace armature

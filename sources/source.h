@@ -8,8 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
+
+#include <llvm/Support/Allocator.h>
 
 #include "core/ref.h"
 
@@ -87,8 +88,9 @@ class Source {
   int depth_ = 0;
   Ref<> object_;  // key, name, dict or descriptor, by kind
   Ref<> after_;
-  std::string text_;  // name of a local, of a module of globals; empty for others
-  mutable std::string name_;
+  // A local's name, or that of a module of globals; null for others.
+  std::unique_ptr<const std::string> text_;
+  mutable std::unique_ptr<const std::string> name_;  // once somebody has asked for it
 };
 
 // Owns the sources of one compiled entry; shared by its graph, its guards and its explanation.
@@ -136,16 +138,20 @@ class SourceTable {
     PyObject* after;
     bool operator==(const Key&) const = default;
   };
-  struct KeyHash {
-    size_t operator()(const Key& key) const;
-  };
+  static size_t hashOf(const Key& key);
+  static Key keyOf(const Source& source);
+  // Where the source of that key is in table_, or belongs.
+  size_t placeOf(const Key& key) const;
   Ref<> canonical(BorrowedRef<> object);
   const Source* intern(SourceKind kind, const Source* base, int64_t index, BorrowedRef<> object,
-                       std::string text, BorrowedRef<> after = nullptr);
+                       std::string_view text = {}, BorrowedRef<> after = nullptr);
+  void grow();
 
   Ref<> integers_;  // dict: the one object for each int that serves as a key
-  std::vector<std::unique_ptr<Source>> sources_;
-  std::unordered_map<Key, const Source*, KeyHash> table_;
+  llvm::SpecificBumpPtrAllocator<Source> allocator_;
+  std::vector<Source*> sources_;  // the oldest first
+  // Open addressing by keys; a power of two, or empty until it is asked for.
+  std::vector<const Source*> table_;
 };
 
 }  // namespace armature

@@ -42,9 +42,25 @@ void assignTrailed(Trail& trail, T& slot, T value) {
   slot = value;
 }
 
-// Any other change: `undo` is a callable that takes it back, and owns what it needs for that.
+// Any other change: `undo` is a callable that takes it back, and owns what it needs for that. One
+// that captures no more than two words lives in the trail's entry.
 template <class Undo>
 void recordUndo(Trail& trail, Undo undo) {
+  struct Words {
+    void* target = nullptr;
+    uintptr_t data = 0;
+  };
+  if constexpr (std::is_trivially_copyable_v<Undo> && sizeof(Undo) <= sizeof(Words)) {
+    static constexpr Trail::Operation kInPlace = {[](void* target, uintptr_t data) {
+                                                    Words words{target, data};
+                                                    (*reinterpret_cast<Undo*>(&words))();
+                                                  },
+                                                  nullptr};
+    Words words;
+    new (&words) Undo(undo);
+    trail.record(kInPlace, words.target, words.data);
+    return;
+  }
   static constexpr Trail::Operation kOperation = {
       [](void* target, uintptr_t) {
         auto* closure = static_cast<Undo*>(target);

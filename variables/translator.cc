@@ -109,6 +109,16 @@ Value Translator::wrap(const Source* source, BorrowedRef<> object) {
   return make<LazyVariable>(source, object);
 }
 
+Value Translator::wrapOnce(const Source* source, BorrowedRef<> object) {
+  if (!source) return wrap(source, object);
+  auto [place, isFirst] = wrapped_.try_emplace(source);
+  if (isFirst) {
+    recordUndo(trail, [this, source] { wrapped_.erase(source); });
+    place->second = wrap(source, object);
+  }
+  return place->second;
+}
+
 void Translator::realizeLazy(Value& value) {
   faultSite();
   auto* lazy = static_cast<LazyVariable*>(value.tracker());
@@ -224,6 +234,9 @@ void Translator::observe(Node* placeholder, uint32_t observed) {
   guard.type = GuardType::TENSOR_MATCH;
   guard.number = observed;
   guard.metadata = placeholder->metadata;
+  if (placeholder->example) {
+    guard.operand = Ref<>::create(reinterpret_cast<PyObject*>(Py_TYPE(placeholder->example.get())));
+  }
   // The type of a scalar, which is guarded, says all.
   if (!guard.metadata || guard.metadata->isScalar) return;
   // The same observation again adds nothing; the last guards are where it would be.

@@ -98,6 +98,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // The variable of an existing object found at `source`: lazy, unless it is a constant that
   // nothing can tell from others of its kind (None, bool: guarded when looked at, too).
   Value wrap(const Source* source, BorrowedRef<> object);
+  // The same, for a path that is taken again and again (a method of a class): one value for all.
+  Value wrapOnce(const Source* source, BorrowedRef<> object);
   // Looks at a value. A lazy one: installs its guards, replaces `value` by what it is. A symbolic
   // number: makes it the constant that it is in this call.
   void realize(Value& value) {
@@ -245,6 +247,7 @@ class Translator : public Observer, public Heap::Dependencies {
 
   // The identity of real objects: object -> variable (law 6).
   llvm::MapVector<PyObject*, Value> identities_;
+  llvm::DenseMap<const Source*, Value> wrapped_;
   std::vector<Guard> guards_;
   size_t mostGuards_ = kMostGuards;  // with those of the present instruction
   // The globals of the function being compiled.

@@ -113,9 +113,9 @@ bool callsForwardDirectly(Translator& translator, UserObjectVariable* module) {
                                      interned("_backward_hooks"), interned("_backward_pre_hooks")};
   const ModuleClass& stock = moduleClass();
   for (PyObject* hooks : stock.globalHooks) {
-    if (!hooks || PyDict_GET_SIZE(hooks) != 0) return false;
-    translator.addGuard(translator.sources->globalsDict(hooks, false),
-                        GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
+    if (!hooks ||
+        !translator.heap.isEmptyHooks(translator.sources->globalsDict(hooks, false), hooks))
+      return false;
   }
   DictVariable* dict = slotsOf(module).instanceDict(translator, module);
   if (!dict) return false;

@@ -1,5 +1,7 @@
 #include "variables/containers/ordered_value_map.h"
 
+#include <bit>
+
 #include "core/tuple_hash.h"
 #include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
@@ -106,18 +108,25 @@ bool equalKeys(const Value& left, const Value& right) {
 }
 
 int32_t OrderedValueMap::find(const Value& key, Py_hash_t hash) const {
-  if (table_.empty()) return kAbsent;
+  auto isIt = [&](const Entry& entry) {
+    return entry.linked && entry.hash == hash && equalKeys(entry.key, key);
+  };
+  if (table_.empty()) {
+    for (int32_t index = 0; index < entryCount(); ++index) {
+      if (isIt(entries_[index])) return index;
+    }
+    return kAbsent;
+  }
   size_t mask = table_.size() - 1;
   for (size_t slot = static_cast<size_t>(hash) & mask;; slot = (slot + 1) & mask) {
     int32_t index = table_[slot];
     if (index == kEmpty) return kAbsent;
-    if (index == kUnlinked) continue;
-    const Entry& entry = entries_[index];
-    if (entry.hash == hash && equalKeys(entry.key, key)) return index;
+    if (index != kUnlinked && isIt(entries_[index])) return index;
   }
 }
 
 void OrderedValueMap::insertIndex(int32_t index) {
+  if (static_cast<size_t>(used_ + 1) * 3 > table_.size() * 2) return grow();
   size_t mask = table_.size() - 1;
   size_t slot = static_cast<size_t>(entries_[index].hash) & mask;
   while (table_[slot] != kEmpty) slot = (slot + 1) & mask;
@@ -126,26 +135,24 @@ void OrderedValueMap::insertIndex(int32_t index) {
 }
 
 void OrderedValueMap::grow() {
-  std::vector<bool> linked(entries_.size(), false);
-  for (int32_t index : table_) {
-    if (index >= 0) linked[index] = true;
-  }
-  table_.assign(table_.empty() ? 8 : table_.size() * 2, kEmpty);
+  table_.assign(std::bit_ceil(entries_.size() * 2), kEmpty);
   used_ = 0;
-  for (size_t index = 0; index < linked.size(); ++index) {
-    if (linked[index]) insertIndex(static_cast<int32_t>(index));
+  for (int32_t index = 0; index < entryCount(); ++index) {
+    if (entries_[index].linked) insertIndex(index);
   }
 }
 
 int32_t OrderedValueMap::append(Entry entry) {
-  if (static_cast<size_t>(used_ + 1) * 3 > table_.size() * 2) grow();
+  if (entries_.empty()) entries_.reserve(kMostWithoutTable);
   entries_.push_back(std::move(entry));
   int32_t index = entryCount() - 1;
-  insertIndex(index);
+  if (!table_.empty() || entries_.size() > kMostWithoutTable) insertIndex(index);
   return index;
 }
 
 void OrderedValueMap::unlink(int32_t index) {
+  entries_[index].linked = false;
+  if (table_.empty()) return;
   size_t mask = table_.size() - 1;
   for (size_t slot = static_cast<size_t>(entries_[index].hash) & mask;; slot = (slot + 1) & mask) {
     if (table_[slot] == kEmpty) return;
@@ -157,8 +164,8 @@ void OrderedValueMap::unlink(int32_t index) {
 }
 
 void OrderedValueMap::relink(int32_t index) {
-  if (static_cast<size_t>(used_ + 1) * 3 > table_.size() * 2) grow();
-  insertIndex(index);
+  entries_[index].linked = true;
+  if (!table_.empty()) insertIndex(index);
 }
 
 void OrderedValueMap::popLast() {

@@ -34,6 +34,7 @@ class OrderedValueMap {
     Py_hash_t hash = 0;
     // Was in the existing dict when the trace began, at this place (not deleted and put back).
     bool existed = false;
+    bool linked = true;  // lookups find it
     // The record of SideEffects that sets it, or -1.
     int32_t effect = -1;
     bool live() const { return !value.isNull(); }
@@ -56,9 +57,12 @@ class OrderedValueMap {
 
  private:
   void insertIndex(int32_t index);
+  // Makes a table of all linked entries.
   void grow();
+
+  static constexpr size_t kMostWithoutTable = 8;
   std::vector<Entry> entries_;
-  // Open addressing, a power of two; -1 empty, -2 unlinked.
+  // Open addressing, a power of two; -1 empty, -2 unlinked. None where there are few entries.
   std::vector<int32_t> table_;
   int32_t used_ = 0;
 };

@@ -8,7 +8,8 @@ namespace armature {
 void guardCallee(Translator& translator, const Value& callable) {
   auto* function = trackerOf<UserFunctionVariable>(callable);
   if (!function || !function->existing()) return;
-  translator.addGuard(function->source(), GuardType::ID_MATCH, function->existing());
+  translator.heap.identify(function->source(),
+                           reinterpret_cast<PyFunctionObject*>(function->existing()));
 }
 
 bool callLibrary(Translator& translator, const Value& callable, CallArguments& arguments,

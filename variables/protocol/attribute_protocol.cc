@@ -46,11 +46,14 @@ Value wrapMember(Translator& translator, const Source* base, PyObject* object, c
       base ? translator.sources->item(SourceKind::Slot, base, descriptor) : nullptr, member);
 }
 
+// A module asks the __getattr__ among its variables for what it has not, and has a text of its own.
+void requireOwnErrors(const Value& object, PyObject* name) {
+  if (cpython::staticBase(typeOf(object)) != &PyModule_Type) return;
+  throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(object) + "." + printable(name));
+}
+
 Value noAttribute(Translator& translator, const Value& object, PyObject* name) {
-  // A module asks the __getattr__ among its variables, and has a text of its own.
-  if (cpython::staticBase(typeOf(object)) == &PyModule_Type) {
-    throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(object) + "." + printable(name));
-  }
+  requireOwnErrors(object, name);
   return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
                           nameOf(translator, typeOf(object)), name);
 }
@@ -207,7 +210,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     return translator.knownClass(type);
   };
   if (isPythonFunction(object) || (findInstanceHandler(kind) && kind->tp_descr_get)) {
-    Value function = translator.wrap(found.source, object);
+    Value function = translator.wrapOnce(found.source, object);
     if (!instance) return function;
     return translator.make<BoundMethodVariable>(&PyMethod_Type, function, instance);
   }
@@ -262,7 +265,10 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
                    std::string(type->tp_name) + "." + printable(name) + " (" + kind->tp_name + ")");
 }
 
-Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {
+namespace {
+
+// _PyObject_GenericGetAttrWithDict without an error where there is no such attribute.
+Value findAttribute(Translator& translator, const Value& object, PyObject* name) {
   PyTypeObject* type = typeOf(object);
   Heap& heap = translator.heap;
   Found found = heap.lookup(type, name);
@@ -273,9 +279,22 @@ Value genericGetAttribute(Translator& translator, const Value& object, PyObject*
     if (Value value = dict->get(translator, name)) return value;
   }
   if (found) return bindTypeAttribute(translator, found, object, type, name);
+  requireOwnErrors(object, name);
+  return Value();
+}
+
+Value raiseNoAttribute(Translator& translator, const Value& object, PyObject* name) {
   noAttribute(translator, object, name);
   tellAttribute(translator, object, name);
   return Value();
+}
+
+}  // namespace
+
+Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {
+  Value value = findAttribute(translator, object, name);
+  if (value || translator.exceptionPending()) return value;
+  return raiseNoAttribute(translator, object, name);
 }
 
 namespace {
@@ -306,13 +325,15 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
     value = call(translator, bindTypeAttribute(translator, own, object, type, getattribute),
                  {Value::constant(name)});
   } else {
-    value = genericGetAttribute(translator, object, name);
+    value = findAttribute(translator, object, name);
   }
-  // The error stands only as long as the class has no __getattr__.
-  if (value || !attributeErrorPending(translator)) return value;
+  if (value || (translator.exceptionPending() && !attributeErrorPending(translator))) return value;
+  // The error stands only as long as the class has no __getattr__, which is why it is made late.
   Found fallback = translator.heap.lookup(type, getattr);
-  if (!fallback) return value;
-  translator.takeException();
+  if (!fallback) {
+    return translator.exceptionPending() ? value : raiseNoAttribute(translator, object, name);
+  }
+  if (translator.exceptionPending()) translator.takeException();
   if (isPythonFunction(fallback.object)) {
     Value method = bindTypeAttribute(translator, fallback, object, type, getattr);
     return call(translator, method, {Value::constant(name)});
