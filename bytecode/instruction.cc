@@ -27,8 +27,6 @@ bool needsItsFrame(Opcode opcode) {
   switch (opcode) {
     case Opcode::RESUME:
     case Opcode::LOAD_FAST:
-    case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST:
     case Opcode::LOAD_NAME:
     case Opcode::STORE_NAME:
     case Opcode::DELETE_NAME:

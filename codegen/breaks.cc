@@ -37,10 +37,10 @@ void PyCodegen::requireRoots() {
 }
 
 // Does a local that nothing reads any more keep something alive whose death can be seen? What has
-// to exist for another reason; a generator that has begun; and, as the arguments of a function are
-// its caller's, but the inputs of a resumption nobody else's, what has come as one of those; and
-// what has come in one of either, which may let go of it.
-bool PyCodegen::keepsAlive(const Value& value) const {
+// to exist for another reason; what leads to a generator that has begun; and, as the arguments of a
+// function are its caller's, but the inputs of a resumption nobody else's, what has come as one of
+// those; and what has come in one of either, which may let go of it.
+bool PyCodegen::keepsAlive(const Value& value) {
   if (!value.isTracker()) return false;
   VariableTracker* tracker = value.tracker();
   if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && lazy->realized.isConstant()) {
@@ -48,9 +48,11 @@ bool PyCodegen::keepsAlive(const Value& value) const {
   }
   const Source* source = tracker->source();
   if (!source) {
-    auto* generator = llvm::dyn_cast<GeneratorVariable>(tracker);
-    bool endsWithIt = generator && generator->state == GeneratorVariable::State::Suspended;
-    return endsWithIt || plan_.find(tracker);
+    auto isBegun = [](const VariableTracker* part) {
+      auto* generator = llvm::dyn_cast<GeneratorVariable>(part);
+      return generator && generator->state == GeneratorVariable::State::Suspended;
+    };
+    return plan_.find(tracker) || (translator_.madeGenerators() && leadsTo(value, isBegun));
   }
   bool isPart = source->base();
   while (source->base()) source = source->base();
@@ -58,10 +60,9 @@ bool PyCodegen::keepsAlive(const Value& value) const {
   return isInput && (isPart || !translator_.entry().isFunctionStart());
 }
 
-// Does a new object keep the frame alive, through a traceback? A local variable that holds it then
-// keeps the others for longer than the frame runs.
-bool PyCodegen::leadsTo(const Value& value, const VariableTracker* frame) {
-  if (!frame) return false;
+// Does a new object lead to one of which that is true?
+bool PyCodegen::leadsTo(const Value& value,
+                        llvm::function_ref<bool(const VariableTracker*)> isWanted) {
   llvm::DenseSet<VariableTracker*> seen;
   std::vector<VariableTracker*> pending;
   auto visit = [&](const Value& part) {
@@ -74,10 +75,8 @@ bool PyCodegen::leadsTo(const Value& value, const VariableTracker* frame) {
   while (!pending.empty()) {
     VariableTracker* tracker = pending.back();
     pending.pop_back();
-    if (tracker == frame) return true;
-    const Reconstructor& reconstructor = reconstructorOf(tracker->kind());
-    reconstructor.needs(*this, tracker, visit);
-    reconstructor.holds(*this, tracker, visit);
+    if (isWanted(tracker)) return true;
+    reconstructedParts().ofObject(translator_, tracker, visit);
   }
   return false;
 }
@@ -91,7 +90,12 @@ void PyCodegen::requireHeldLocals() {
     for (size_t i = 0; i < frame.locals.size(); ++i) {
       const Value& local = frame.locals[i];
       if (live.test(i)) continue;
-      if (keepsAlive(local) || leadsTo(local, frame.traced)) plan_.require(local);
+      // A local variable that holds the frame, through a traceback, keeps the others for longer
+      // than it runs.
+      bool holdsFrame = frame.traced && leadsTo(local, [&](const VariableTracker* part) {
+                          return part == frame.traced;
+                        });
+      if (keepsAlive(local) || holdsFrame) plan_.require(local);
     }
   }
 }

@@ -83,11 +83,12 @@ void ConstructionPlan::expand(Part* part) {
       if (Part* other = partOf(value)) parts.push_back(other);
     };
   };
-  reconstructor.needs(codegen_, part->tracker, into(part->needs));
+  reconstructor.needs(codegen_.translator(), part->tracker, into(part->needs));
   part->firstHeld = part->needs.size();
   bool whole = reconstructor.steps(part->tracker) != Reconstructor::Steps::Two;
   part->twoSteps = !whole;
-  reconstructor.holds(codegen_, part->tracker, into(whole ? part->needs : part->holds));
+  reconstructor.holds(codegen_.translator(), part->tracker,
+                      into(whole ? part->needs : part->holds));
 }
 
 // Where objects need each other, those that can be made empty are.

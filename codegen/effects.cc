@@ -108,7 +108,7 @@ void PyCodegen::requireEffects() {
   for (int32_t i = 0; i < effects.size(); ++i) {
     const Effect& effect = effects[i];
     if (effect.kind == EffectKind::Cancelled) continue;
-    reconstructorOf(effect.target->kind()).storedBy(*this, effect, [&](const Value& value) {
+    reconstructorOf(effect.target->kind()).storedBy(translator_, effect, [&](const Value& value) {
       plan_.require(value);
     });
     const Source* source = effect.target->source();

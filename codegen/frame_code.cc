@@ -330,6 +330,19 @@ void FrameCode::runInstruction() {
     emitTimer(timerEnd_);
     finish(stored, instruction().argument, static_cast<int32_t>(use.jump) - operands.borrowed,
            operands.borrowed);
+  } else if (instruction().opcode == Opcode::STORE_FAST) {
+    endProtected();
+    finish(stored, frame().pc, 1, 0);
+  } else if (instruction().opcode == Opcode::DELETE_FAST) {
+    auto found = stored.locals.find(instruction().argument);
+    if (found == stored.locals.end()) {
+      assembler_.emit(Opcode::NOP);
+    } else {
+      assembler_.emit(Opcode::DELETE_FAST, found->second);
+      stored.locals.erase(found);
+    }
+    endProtected();
+    finish(stored, nextPc, 0, 0);
   } else if (instruction().opcode == Opcode::LOAD_METHOD) {
     // Whether it leaves a method and its object or NULL and an attribute is not known before.
     assembler_.emitName(Opcode::LOAD_ATTR, frame().code->names[instruction().argument]);

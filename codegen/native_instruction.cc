@@ -65,6 +65,9 @@ Operands operandsOf(const Instruction& instruction) {
 bool canRunNatively(const FrameState& frame) {
   const Instruction& instruction = frame.code->instructions[frame.pc];
   if (needsItsFrame(instruction.opcode)) return false;
+  // CPython's error names the variable.
+  if (instruction.opcode == Opcode::DELETE_FAST && !frame.locals[instruction.argument])
+    return false;
   Operands operands = operandsOf(instruction);
   auto depth = static_cast<int32_t>(frame.stack.size());
   if (operands.taken + operands.borrowed > depth) return false;

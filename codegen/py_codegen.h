@@ -105,8 +105,8 @@ class PyCodegen {
   // --- Breaks (breaks.cc).
   void requireRoots();
   void requireHeldLocals();
-  bool keepsAlive(const Value& value) const;
-  bool leadsTo(const Value& value, const VariableTracker* frame);
+  bool keepsAlive(const Value& value);
+  bool leadsTo(const Value& value, llvm::function_ref<bool(const VariableTracker*)> isWanted);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
   void leaveLocals();

@@ -25,7 +25,8 @@ bool isHeard(PyObject* object) {
 // Walks over what dies with an object. An object with one reference is met once.
 class Walk {
  public:
-  explicit Walk(ReferenceCount references) : references_(references) {}
+  Walk(ReferenceCount references, LettingGo by)
+      : references_(references), isLast_(by == LettingGo::Last) {}
 
   bool contentIsHeard(PyObject* object) {
     traverseproc traverse = Py_TYPE(object)->tp_traverse;
@@ -45,7 +46,7 @@ class Walk {
     if (isLasting(object)) return false;
     Py_ssize_t references = references_(object);
     if (references <= 1) return isHeard(object) || contentIsHeard(object);
-    return isHeard(object) && isLastMeeting(object, references);
+    return isHeard(object) && (isLast_ || isLastMeeting(object, references));
   }
 
   // Has the walk met all references to the object?
@@ -66,6 +67,7 @@ class Walk {
     Py_ssize_t met;
   };
   ReferenceCount references_;
+  bool isLast_;
   int mostObjects_ = 1000;
   int mostDepth_ = 50;
   std::array<Shared, 16> shared_;
@@ -74,22 +76,25 @@ class Walk {
 
 }  // namespace
 
-bool endsSilently(PyObject* object, LettingGo by, size_t inputs, ReferenceCount references) {
-  if (by == LettingGo::Content) return !Walk(references).contentIsHeard(object);
+bool endsSilently(PyObject* object, LettingGo by, ReferenceCount references) {
+  if (by == LettingGo::Content) return !Walk(references, by).contentIsHeard(object);
   if (isLasting(object)) return true;
-  Py_ssize_t own = by == LettingGo::Input ? static_cast<Py_ssize_t>(inputs) : 1;
+  Py_ssize_t own = by == LettingGo::Input ? 0 : 1;
   bool shared = by != LettingGo::Last && references(object) > own;
   if (by == LettingGo::Input && shared) return true;
   if (isHeard(object)) return false;
-  return shared || !Walk(references).contentIsHeard(object);
+  return shared || !Walk(references, by).contentIsHeard(object);
 }
 
 bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs) {
-  size_t same = 0;
-  if (by == LettingGo::Input) {
-    for (size_t i = 0; i < inputs.count; ++i) same += inputs.slots[i] == object;
-  }
-  return endsSilently(object, by, same, [](PyObject* one) { return Py_REFCNT(one); });
+  return endsSilently(object, by, [&](PyObject* one) {
+    Py_ssize_t references = Py_REFCNT(one);
+    bool goesWithInputs = by == LettingGo::Input || by == LettingGo::Last;
+    if (!goesWithInputs) return references;
+    Py_ssize_t same = std::count(inputs.slots, inputs.slots + inputs.count, one);
+    // A trace that has just found out that the end is heard has a reference of its own to each.
+    return references - (by == LettingGo::Last ? 2 * same : same);
+  });
 }
 
 }  // namespace armature

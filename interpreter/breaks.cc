@@ -59,7 +59,8 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   while (frame_ != mark_.frame) dropFrame();
   frame_->pc = mark_.pc;
   frame_->openHandlers = mark_.openHandlers;
-  if (mark_.hasSnapshot) {
+  if (mark_.hasSlots) {
+    mark_.slots.resize(frame_->slots.size());
     frame_->slots = std::move(mark_.slots);
     frame_->depth = mark_.depth;
   } else if (frame_->depth != mark_.depth) {
@@ -70,7 +71,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     frame_->slots[slot] = std::move(before);
     mark_.operands.pop_back();
   }
-  outcome.kind = mark_.hasSnapshot ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
+  outcome.kind = mark_.isPlain ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
   Value handled = handled_;
   for (Frame* frame = frame_; frame; frame = frame->back) {
     FrameState& state = outcome.frames.emplace_back(stateOf(*frame));

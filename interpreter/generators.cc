@@ -32,6 +32,7 @@ Value InstructionTranslator::makeGenerator(Frame& frame) {
       nullptr};
   trail.record(kGrowth, &generators_, 0);
   generators_.push_back(generator);
+  if (!kept.code->regions.empty()) cleanUps_.push_back(generator);
   return generator;
 }
 
@@ -74,11 +75,16 @@ bool passesHandlers(Translator& translator, const Frame& frame, int32_t pc) {
 const Code* InstructionTranslator::leavesCleanUp(
     llvm::function_ref<bool(GeneratorVariable*)> isKept) {
   for (GeneratorVariable* generator : generators_) {
-    if (generator->state != GeneratorVariable::State::Suspended || isKept(generator)) continue;
-    const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
-    if (!passesHandlers(*this, frame, frame.pc - 1)) return frame.code.get();
+    if (isKept(generator) || !hasCleanUp(generator)) continue;
+    return static_cast<SuspendedGenerator*>(generator->frame.get())->frame->code.get();
   }
   return nullptr;
+}
+
+bool InstructionTranslator::hasCleanUp(GeneratorVariable* generator) {
+  if (generator->state != GeneratorVariable::State::Suspended) return false;
+  const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
+  return !passesHandlers(*this, frame, frame.pc - 1);
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "interpreter/instruction_translator.h"
 
+#include <llvm/Support/SaveAndRestore.h>
+
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
@@ -202,24 +204,28 @@ void InstructionTranslator::markInstruction(Frame& frame) {
   }
 }
 
-void InstructionTranslator::mark(Frame& frame, bool withSnapshot) {
+void InstructionTranslator::mark(Frame& frame, bool isPlain) {
   // Nothing before the mark will be undone.
   trail.cut();
   mark_.frame = &frame;
   mark_.pc = frame.pc;
   mark_.handled = handled_;
   mark_.openHandlers = frame.openHandlers;
-  mark_.hasSnapshot = withSnapshot;
+  mark_.isPlain = isPlain;
+  // An instruction that drops a generator may turn out to be Python's when it is done.
+  mark_.hasSlots = isPlain || !cleanUps_.empty();
   mark_.operands.clear();
   mark_.depth = frame.depth;
-  if (withSnapshot) mark_.slots.assign(frame.slots.begin(), frame.slots.end());
+  if (mark_.hasSlots) {
+    mark_.slots.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount + frame.depth);
+  }
 }
 
 void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
   Value& operand = frame.peek(n);
   Value before = operand;
   realize(operand);
-  if (&frame != mark_.frame || mark_.hasSnapshot || operand.sameAs(before)) return;
+  if (&frame != mark_.frame || mark_.hasSlots || operand.sameAs(before)) return;
   auto slot = static_cast<size_t>(&operand - frame.slots.data());
   mark_.operands.emplace_back(slot, std::move(before));
 }
@@ -253,7 +259,11 @@ void nameNode(const Value& value, const Ref<>& name) {
 }  // namespace
 
 Value InstructionTranslator::run(Frame* entry) {
-  for (;;) {
+  uint32_t start = runs_++ == 0 ? 0 : static_cast<uint32_t>(arena.trackers().size());
+  llvm::SaveAndRestore<uint32_t> runStart(runStart_, start);
+  for (uint64_t runsBefore = runs_;; runsBefore = runs_) {
+    if (!cleanUps_.empty()) [[unlikely]]
+      endGenerators(runs_ != runsBefore, nullptr, Value());
     Frame& frame = *frame_;
     const Instruction& instruction = frame.code->instructions[frame.pc];
     markInstruction(frame);
@@ -474,6 +484,8 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = makeFunction(frame, instruction);
         break;
       case Opcode::RETURN_VALUE: {
+        bool isShown = entry_.isShown && !frame.generator && !frame.back;
+        if (!cleanUps_.empty() && !isShown) endGenerators(false, &frame, frame.peek(1));
         Value result = frame.pop();
         if (frame.generator) {
           frame.generator->state = GeneratorVariable::State::Finished;

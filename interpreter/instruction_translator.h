@@ -12,8 +12,10 @@
 
 #include "core/pending_python_exception.h"
 #include "guards/frame_locals_mapping.h"
+#include "interpreter/ends_of_generators.h"
 #include "interpreter/entry_point.h"
 #include "interpreter/frame.h"
+#include "interpreter/parts.h"
 #include "interpreter/skipped_functions.h"
 #include "variables/translator.h"
 
@@ -80,12 +82,17 @@ class InstructionTranslator : public Translator {
   // Leaves these functions to Python. To be called before; they must outlive the trace.
   void skip(const SkippedFunctions& functions) { skipped_ = &functions; }
 
+  // Without it, generators with clean-up to do that the program drops make its code unsupported.
+  // To be called before; it must outlive the trace.
+  void endGeneratorsBy(const Parts& parts) { parts_ = &parts; }
+
   const EntryPoint& entry() const { return entry_; }
   // The code of a generator of the trace, none of those that are kept, that stands at a yield
   // inside try or with that GeneratorExit does not just pass through, if there is one.
   // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is
   // no effect of the trace.
   const Code* leavesCleanUp(llvm::function_ref<bool(GeneratorVariable*)> isKept);
+  bool madeGenerators() const { return !generators_.empty(); }
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
 
@@ -112,7 +119,9 @@ class InstructionTranslator : public Translator {
     Value handled;
     int32_t openHandlers = 0;
     // No instruction of the frame can be resumed, nor can its prologue: this is how it began.
-    bool hasSnapshot = false;
+    bool isPlain = false;
+    // What the frame held; without it, the instruction leaves its operands in place.
+    bool hasSlots = false;
     std::vector<Value> slots;
     int32_t depth = 0;
     // Operands that the instruction has realized, as they were, with their slots.
@@ -138,7 +147,7 @@ class InstructionTranslator : public Translator {
   const ExceptionRegion* handlerOf(const Frame& frame) const;
   bool anyHandler() const;
   void markInstruction(Frame& frame);
-  void mark(Frame& frame, bool withSnapshot);
+  void mark(Frame& frame, bool isPlain);
   // Realizes the n-th entry from the top of the stack in its place, until the instruction is done:
   // a break takes it back, as it takes back the guards that hold what it turned out to be.
   void realizeOperand(Frame& frame, int32_t n);
@@ -198,10 +207,31 @@ class InstructionTranslator : public Translator {
   Value delegateOf(const GeneratorVariable* generator) const;
   bool closeDelegate(const Value& delegate);
 
+  // --- Ends of generators (ends_of_generators.cc).
+  void visitParts(VariableTracker* tracker, const Frame* leaving, PartVisitor visit);
+  ReachedObjects reachedObjects(const Frame* leaving, const Value& result);
+  bool stands(const PathToObject& path, const Frame* leaving);
+  GeneratorVariable* firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,
+                                const ReachedObjects& reached, const Frame* leaving);
+  void leaveEndToPython(GeneratorVariable* generator);
+  // Closes what the program does not reach any more. `ranCode`: the last instruction ran code of
+  // the program from C++. `leaving`: the running frame, which is about to end with `result`; null:
+  // none.
+  void endGenerators(bool ranCode, const Frame* leaving, const Value& result);
+  // Is it suspended where GeneratorExit does not just pass through?
+  bool hasCleanUp(GeneratorVariable* generator);
+
   EntryPoint entry_;
   const SkippedFunctions* skipped_ = nullptr;
+  const Parts* parts_ = nullptr;
   Frame* frame_ = nullptr;
   std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
+  // Those whose code has handlers, and how the program reached them when that was last asked.
+  std::vector<GeneratorVariable*> cleanUps_;
+  llvm::DenseMap<GeneratorVariable*, PathToObject> paths_;
+  // How often run() was called, and how many trackers there were when the present one began.
+  uint64_t runs_ = 0;
+  uint32_t runStart_ = 0;
   // Frames to use again, by `back`: to give one up allocates nothing.
   Frame* freeFrames_ = nullptr;
   int32_t frameCount_ = 0;

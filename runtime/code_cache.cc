@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "codegen/reconstruct/reconstructor.h"
 #include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "core/text.h"
@@ -238,6 +239,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
+    trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
     startGlobalState(*trace);
     try {

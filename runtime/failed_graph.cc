@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 
 #include "codegen/graph_failure.h"
+#include "codegen/reconstruct/reconstructor.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
@@ -123,6 +124,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   CompilingScope scope;
   InstructionTranslator translator(entry_, globals_, inputs);
   translator.useProfile(profile_);
+  translator.endGeneratorsBy(reconstructedParts());
   SkippedFunctions skipped;
   skipped.modules = &settings_->engine->skippedModules;
   translator.skip(skipped);

@@ -38,7 +38,7 @@ class OwnReferences {
 void requireSilence(Translator& translator, const VariableTracker* tracker, LettingGo by) {
   OwnReferences own(translator);
   PyObject* object = tracker->existing();
-  bool silent = endsSilently(object, by, 0, [&](PyObject* one) { return own.ofProgram(one); });
+  bool silent = endsSilently(object, by, [&](PyObject* one) { return own.ofProgram(one); });
   if (!silent) throw GraphBreak(GraphBreakKind::EndOfObject, describe(object));
   translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
                       static_cast<int64_t>(by));
@@ -68,12 +68,11 @@ bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
-    PyObject* object = tracker->existing();
-    size_t same = llvm::count_if(inputs, [&](const Value& input) {
-      return input.isTracker() && input.tracker()->existing() == object;
+    bool silent = endsSilently(tracker->existing(), LettingGo::Input, [&](PyObject* one) {
+      return own.ofProgram(one) - llvm::count_if(inputs, [&](const Value& input) {
+               return input.isTracker() && input.tracker()->existing() == one;
+             });
     });
-    bool silent = endsSilently(object, LettingGo::Input, same,
-                               [&](PyObject* one) { return own.ofProgram(one); });
     translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
                         silent ? static_cast<int64_t>(LettingGo::Input) : -1);
     if (!silent) return false;

@@ -10,7 +10,7 @@ namespace {
 
 class BoundMethodReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* method = llvm::cast<BoundMethodVariable>(tracker);
     visit(method->function), visit(method->self);
   }

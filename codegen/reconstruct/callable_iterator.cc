@@ -10,7 +10,7 @@ namespace {
 
 class CallableIteratorReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* iterator = llvm::cast<CallableIteratorVariable>(tracker);
     if (iterator->function) visit(iterator->function), visit(iterator->sentinel);
   }

@@ -26,7 +26,7 @@ Value orNone(const Value& value) { return value ? value : Value::none(); }
 
 class ChainReconstructor : public Reconstructor {
  public:
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     auto* chain = llvm::cast<ChainVariable>(effect.target);
     visit(orNone(chain->iterators)), visit(orNone(chain->active));
   }

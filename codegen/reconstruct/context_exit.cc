@@ -8,7 +8,7 @@ namespace {
 
 class ContextExitReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(llvm::cast<ContextExitVariable>(tracker)->manager);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

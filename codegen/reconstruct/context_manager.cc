@@ -9,7 +9,7 @@ namespace {
 
 class ContextManagerReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(llvm::cast<ContextManagerVariable>(tracker)->classValue);
   }
   // Not by its constructor, which may set the mode.

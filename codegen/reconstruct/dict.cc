@@ -43,16 +43,16 @@ class DictReconstructor : public Reconstructor {
     return dict->type() == &PyDict_Type ? Steps::OneOrTwo : Steps::Two;
   }
 
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     DictVariable* dict = dictOf(tracker);
     if (VariableTracker* whole = partOf(dict)) visit(whole);
     visit(dict->defaultFactory);
   }
 
-  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     DictVariable* dict = dictOf(tracker);
     if (partOf(dict)) return;  // Which fills it.
-    dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+    dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
       visit(entry.key);
       visit(entry.value);
     });
@@ -93,7 +93,7 @@ class DictReconstructor : public Reconstructor {
     });
   }
 
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     visit(effect.key);
     if (effect.kind == EffectKind::DictSet) visit(dictOf(effect.target)->written(effect.key));
   }

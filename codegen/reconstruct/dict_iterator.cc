@@ -44,7 +44,7 @@ bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
 
 class DictIteratorReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     if (!iteratorOf(tracker)->exhausted) visit(iteratorOf(tracker)->container);
   }
   bool showsState() const override { return true; }

@@ -9,7 +9,7 @@ namespace {
 
 class DictViewReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(llvm::cast<DictViewVariable>(tracker)->dict);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

@@ -9,7 +9,7 @@ namespace {
 
 class EnumerateReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(llvm::cast<EnumerateVariable>(tracker)->iterator);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

@@ -11,13 +11,13 @@ namespace {
 class ExceptionReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
     visit(exception->classVariable);
     if (!isGroupType(exception->type())) return;
     for (const Value& member : exception->members) visit(member);
   }
-  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
     for (const Value& argument : exception->arguments) visit(argument);
     if (!isGroupType(exception->type())) {
@@ -29,7 +29,7 @@ class ExceptionReconstructor : public Reconstructor {
     visit(exception->context);
     visit(exception->cause);
     if (!exception->dict) return;
-    exception->dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+    exception->dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
       visit(entry.key);
       visit(entry.value);
     });
@@ -72,7 +72,7 @@ class ExceptionReconstructor : public Reconstructor {
     if (exception->dict) fillInstanceDict(codegen, exception, exception->dict);
   }
 
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     visit(effect.value);
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {

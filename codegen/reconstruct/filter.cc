@@ -8,13 +8,13 @@ namespace {
 
 class FilterReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* filter = llvm::cast<FilterVariable>(tracker);
     visit(filter->function), visit(filter->iterator);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyFilter_Type));
-    needs(codegen, tracker, [&](const Value& part) { codegen.load(part); });
+    needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
     codegen.call(2);
   }
 };

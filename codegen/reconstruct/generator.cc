@@ -39,7 +39,7 @@ PyMethodDef makeGeneratorMethod = {
 // its frame. One that has ended has none, and never runs.
 class GeneratorReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     const Frame& frame = frameOf(tracker);
     if (stateOf(tracker) == State::Finished) return;
     for (int32_t i = 0; i < frame.localCount + frame.depth; ++i) {

@@ -21,7 +21,7 @@ void buildItems(PyCodegen& codegen, VariableTracker* tracker) {
 class ListReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::OneOrTwo; }
-  void holds(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     for (const Value& item : itemsOf(tracker)) visit(item);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
@@ -38,7 +38,7 @@ class ListReconstructor : public Reconstructor {
     codegen.assembler().emit(Opcode::POP_TOP);
   }
 
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     if (effect.kind == EffectKind::ListRewrite) {
       for (const Value& item : itemsOf(effect.target)) visit(item);
     } else {

@@ -8,14 +8,14 @@ namespace {
 
 class MapReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* map = llvm::cast<MapVariable>(tracker);
     visit(map->function);
     for (const Value& item : map->iterators) visit(item);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyMap_Type));
-    needs(codegen, tracker, [&](const Value& part) { codegen.load(part); });
+    needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
     codegen.call(1 + static_cast<int32_t>(llvm::cast<MapVariable>(tracker)->iterators.size()));
   }
 };

@@ -12,7 +12,7 @@ namespace {
 
 class NamedTupleReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     for (const Value& item : llvm::cast<NamedTupleVariable>(tracker)->items()) visit(item);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

@@ -9,7 +9,7 @@ namespace {
 class NewCellReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
-  void holds(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(llvm::cast<NewCellVariable>(tracker)->contents());
   }
   const char* localName() const override { return "cell"; }
@@ -22,7 +22,7 @@ class NewCellReconstructor : public Reconstructor {
     if (contents) store(codegen, tracker, contents);
   }
 
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     visit(llvm::cast<NewCellVariable>(effect.target)->contents());
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {

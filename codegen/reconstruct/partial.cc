@@ -12,7 +12,7 @@ namespace {
 
 class PartialReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* partial = llvm::cast<PartialVariable>(tracker);
     visit(partial->function);
     if (auto* tuple = trackerOf<TupleVariable>(partial->arguments)) {
@@ -29,7 +29,7 @@ class PartialReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.prepareCall(reinterpret_cast<PyObject*>(partialType()));
     int32_t count = 0;
-    needs(codegen, tracker, [&](const Value& part) {
+    needs(codegen.translator(), tracker, [&](const Value& part) {
       codegen.load(part);
       ++count;
     });

@@ -31,4 +31,26 @@ const Reconstructor& reconstructorOf(VariableKind kind) {
   __builtin_unreachable();
 }
 
+namespace {
+
+class ReconstructedParts : public Parts {
+ public:
+  void ofObject(Translator& translator, VariableTracker* tracker,
+                PartVisitor visit) const override {
+    const Reconstructor& reconstructor = reconstructorOf(tracker->kind());
+    reconstructor.needs(translator, tracker, visit);
+    reconstructor.holds(translator, tracker, visit);
+  }
+  void ofEffect(Translator& translator, const Effect& effect, PartVisitor visit) const override {
+    reconstructorOf(effect.target->kind()).storedBy(translator, effect, visit);
+  }
+};
+
+}  // namespace
+
+const Parts& reconstructedParts() {
+  static const ReconstructedParts parts;
+  return parts;
+}
+
 }  // namespace armature

@@ -3,17 +3,14 @@
 // not link.
 #pragma once
 
-#include <llvm/ADT/STLFunctionalExtras.h>
-
 #include "bytecode/instruction.h"
+#include "interpreter/parts.h"
 #include "variables/side_effects.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
 
 class PyCodegen;
-
-using PartVisitor = llvm::function_ref<void(const Value&)>;
 
 class Reconstructor {
  public:
@@ -28,9 +25,9 @@ class Reconstructor {
 
   // --- Collect. Every part is visited as often as it is loaded.
   // What has to exist before the object does.
-  virtual void needs(PyCodegen&, VariableTracker*, PartVisitor) const {}
+  virtual void needs(Translator&, VariableTracker*, PartVisitor) const {}
   // What can be put in later: by fill(), in two steps.
-  virtual void holds(PyCodegen&, VariableTracker*, PartVisitor) const {}
+  virtual void holds(Translator&, VariableTracker*, PartVisitor) const {}
   // It shows the state of an existing object, so it is made before the effects are replayed.
   virtual bool showsState() const { return false; }
 
@@ -47,11 +44,14 @@ class Reconstructor {
 
   // --- Replay.
   // The values that an effect on an existing object stores.
-  virtual void storedBy(PyCodegen&, const Effect&, PartVisitor) const {}
+  virtual void storedBy(Translator&, const Effect&, PartVisitor) const {}
   virtual void replay(PyCodegen& codegen, const Effect& effect) const;
 };
 
 const Reconstructor& reconstructorOf(VariableKind kind);
+
+// What needs() and holds() visit, and storedBy().
+const Parts& reconstructedParts();
 
 // One function for each kind, defined in the kind's file.
 #define KIND(name) const Reconstructor& name##Reconstruction();

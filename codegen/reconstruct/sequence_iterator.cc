@@ -31,7 +31,7 @@ class SequenceIteratorReconstructor : public Reconstructor {
     return iterator->sequence && (iterator->index > 0 || iterator->step < 0) ? Steps::Two
                                                                              : Steps::One;
   }
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(iteratorOf(tracker)->sequence);
   }
   bool showsState() const override { return true; }

@@ -29,7 +29,7 @@ class SetReconstructor : public Reconstructor {
   Steps steps(VariableTracker* tracker) const override {
     return tracker->type() == &PySet_Type ? Steps::OneOrTwo : Steps::One;
   }
-  void holds(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     setOf(tracker)->forEach(visit);
   }
 
@@ -50,7 +50,7 @@ class SetReconstructor : public Reconstructor {
     codegen.assembler().emit(Opcode::POP_TOP);
   }
 
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     if (effect.kind == EffectKind::SetRewrite) {
       setOf(effect.target)->forEach(visit);
     } else {

@@ -8,12 +8,12 @@ namespace {
 
 class SliceReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* slice = llvm::cast<SliceVariable>(tracker);
     visit(slice->start), visit(slice->stop), visit(slice->step);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    needs(codegen, tracker, [&](const Value& part) { codegen.load(part); });
+    needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
     codegen.assembler().emit(Opcode::BUILD_SLICE, 3);
   }
 };

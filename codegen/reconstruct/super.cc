@@ -8,13 +8,13 @@ namespace {
 
 class SuperReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* super = llvm::cast<SuperVariable>(tracker);
     visit(super->startClass), visit(super->self);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PySuper_Type));
-    needs(codegen, tracker, [&](const Value& part) { codegen.load(part); });
+    needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
     codegen.call(2);
   }
 };

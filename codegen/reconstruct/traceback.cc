@@ -20,7 +20,7 @@ Py_ssize_t originalOffset(PyCodeObject* code, const Position& position) {
 class TracedFrameReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
-  void holds(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     for (const Value& local : frameOf(tracker)->locals) {
       if (local) visit(local);
     }
@@ -58,7 +58,7 @@ class TracedFrameReconstructor : public Reconstructor {
 
 class TracebackReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* traceback = llvm::cast<TracebackVariable>(tracker);
     visit(traceback->next);
     visit(traceback->frame);

@@ -13,24 +13,24 @@ class UserFunctionReconstructor : public Reconstructor {
   Steps steps(VariableTracker* tracker) const override {
     return functionOf(tracker)->attributes ? Steps::Two : Steps::One;
   }
-  void needs(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserFunctionVariable* function = functionOf(tracker);
-    if (!isOfRoot(codegen, function)) visit(function->globals);
+    if (!isOfRoot(translator, function)) visit(function->globals);
     visit(function->defaults);
     visit(function->keywordDefaults);
     visit(function->annotations);
     for (NewCellVariable* cell : function->closure) visit(cell);
   }
-  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     DictVariable* attributes = functionOf(tracker)->attributes;
     if (!attributes) return;
-    attributes->forEach(codegen.translator(),
+    attributes->forEach(translator,
                         [&](const OrderedValueMap::Entry& entry) { visit(entry.value); });
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     UserFunctionVariable* function = functionOf(tracker);
-    if (isOfRoot(codegen, function)) {
+    if (isOfRoot(codegen.translator(), function)) {
       makeFunction(codegen, function);
     } else {
       callConstructor(codegen, function);
@@ -53,8 +53,8 @@ class UserFunctionReconstructor : public Reconstructor {
   static UserFunctionVariable* functionOf(VariableTracker* tracker) {
     return llvm::cast<UserFunctionVariable>(tracker);
   }
-  static bool isOfRoot(PyCodegen& codegen, UserFunctionVariable* function) {
-    return function->globals->existing() == codegen.translator().rootGlobals();
+  static bool isOfRoot(Translator& translator, UserFunctionVariable* function) {
+    return function->globals->existing() == translator.rootGlobals();
   }
   static PyObject* codeOf(UserFunctionVariable* function) {
     return reinterpret_cast<PyObject*>(function->code->original.get());

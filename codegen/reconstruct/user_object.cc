@@ -10,14 +10,14 @@ namespace {
 class UserObjectReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(objectOf(tracker)->classVariable);
   }
-  void holds(PyCodegen& codegen, VariableTracker* tracker, PartVisitor visit) const override {
+  void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserObjectVariable* object = objectOf(tracker);
     for (DictVariable* dict : {object->container, object->dict, object->memberValues}) {
       if (!dict) continue;
-      dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
         visit(entry.key);
         visit(entry.value);
       });
@@ -52,7 +52,7 @@ class UserObjectReconstructor : public Reconstructor {
     }
   }
 
-  void storedBy(PyCodegen&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     visit(objectOf(effect.target)->memberValues->written(effect.key));
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {

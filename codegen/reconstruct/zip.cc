@@ -8,7 +8,7 @@ namespace {
 
 class ZipReconstructor : public Reconstructor {
  public:
-  void needs(PyCodegen&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     for (const Value& item : llvm::cast<ZipVariable>(tracker)->iterators) visit(item);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

@@ -1,0 +1,224 @@
+#include "interpreter/ends_of_generators.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "interpreter/instruction_translator.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/traceback.h"
+#include "variables/tensors/tensor.h"
+
+namespace armature {
+
+namespace {
+
+// The object behind a value, if the trace has made it and it may refer to others.
+VariableTracker* newObject(const Value& value) {
+  if (!value.isTracker()) return nullptr;
+  VariableTracker* tracker = value.tracker();
+  bool isNew = !tracker->source() && !tracker->existing() && !llvm::isa<TensorVariable>(tracker);
+  return isNew ? tracker : nullptr;
+}
+
+const Frame& frameOf(const GeneratorVariable* generator) {
+  return *static_cast<const SuspendedGenerator*>(generator->frame.get())->frame;
+}
+
+// Entries of the frame's slots that are its own. A call of a Python function gives it its
+// arguments, so that they are the callee's alone.
+size_t ownSlots(const Frame& frame, const Frame* inner) {
+  size_t count = frame.localCount + frame.depth;
+  if (!inner || !inner->pushedByInstruction || frame.instruction().opcode != Opcode::CALL) {
+    return count;
+  }
+  llvm::ArrayRef<Value> operands(frame.slots.data() + count - inner->operandCount,
+                                 inner->operandCount);
+  bool isPlain = llvm::any_of(operands, [&](const Value& operand) {
+    auto* method = trackerOf<BoundMethodVariable>(operand);
+    return (method ? method->function : operand).sameAs(Value(inner->function));
+  });
+  return isPlain ? count - inner->operandCount : count;
+}
+
+}  // namespace
+
+PathToObject ReachedObjects::pathTo(VariableTracker* tracker) const {
+  PathToObject path;
+  for (;;) {
+    path.objects.push_back(tracker);
+    const Origin& origin = origins.find(tracker)->second;
+    if (!origin.from) {
+      path.frame = origin.frame;
+      path.slot = origin.slot;
+      path.effect = origin.effect;
+      break;
+    }
+    tracker = origin.from;
+  }
+  std::reverse(path.objects.begin(), path.objects.end());
+  return path;
+}
+
+void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* leaving,
+                                       PartVisitor visit) {
+  using State = GeneratorVariable::State;
+  if (auto* generator = llvm::dyn_cast<GeneratorVariable>(tracker)) {
+    visit(generator->returned);
+    if (generator->state != State::Created && generator->state != State::Suspended) return;
+    const Frame& frame = frameOf(generator);
+    for (int32_t i = 0; i < frame.localCount + frame.depth; ++i) visit(frame.slots[i]);
+    visit(frame.handled);
+    visit(Value(frame.function));
+    return;
+  }
+  // Where a traceback shows it, its variables outlive it.
+  if (leaving && leaving->traced == tracker) {
+    for (int32_t i = 0; i < leaving->localCount; ++i) visit(leaving->slots[i]);
+  }
+  parts_->ofObject(*this, tracker, visit);
+}
+
+ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const Value& result) {
+  ReachedObjects reached;
+  auto reach = [&](const Value& value, const ReachedObjects::Origin& origin) {
+    VariableTracker* tracker = newObject(value);
+    if (tracker && reached.origins.try_emplace(tracker, origin).second) {
+      reached.pending.push_back(tracker);
+    }
+  };
+  const Frame* inner = nullptr;
+  for (const Frame* frame = frame_; frame; inner = frame, frame = frame->back) {
+    size_t count = frame == leaving ? 0 : ownSlots(*frame, inner);
+    for (size_t i = 0; i < count; ++i) reach(frame->slots[i], {nullptr, frame, i});
+    for (const Value& value : {frame->handled, frame->handledBefore, Value(frame->function)}) {
+      reach(value, {});
+    }
+  }
+  for (const Value& value : {result, handled_, exception()}) reach(value, {});
+  for (int32_t i = 0; i < effects.size(); ++i) {
+    if (effects[i].kind == EffectKind::Cancelled) continue;
+    parts_->ofEffect(*this, effects[i], [&](const Value& value) {
+      reach(value, {nullptr, nullptr, 0, i});
+    });
+  }
+  while (!reached.pending.empty()) {
+    VariableTracker* tracker = reached.pending.back();
+    reached.pending.pop_back();
+    visitParts(tracker, leaving, [&](const Value& part) { reach(part, {tracker}); });
+  }
+  return reached;
+}
+
+// Does the program still reach the object in this way?
+bool InstructionTranslator::stands(const PathToObject& path, const Frame* leaving) {
+  if (path.objects.empty() || (path.frame && path.frame == leaving)) return false;
+  bool begins = false;
+  auto isFirst = [&](const Value& value) { begins |= newObject(value) == path.objects.front(); };
+  if (path.frame) {
+    const Frame* inner = nullptr;
+    const Frame* frame = frame_;
+    for (; frame && frame != path.frame; inner = frame, frame = frame->back) {
+    }
+    if (frame && path.slot < ownSlots(*frame, inner)) isFirst(frame->slots[path.slot]);
+  } else if (path.effect >= 0 && path.effect < effects.size() &&
+             effects[path.effect].kind != EffectKind::Cancelled) {
+    parts_->ofEffect(*this, effects[path.effect], isFirst);
+  }
+  for (size_t i = 1; begins && i < path.objects.size(); ++i) {
+    begins = false;
+    visitParts(path.objects[i - 1], leaving,
+               [&](const Value& part) { begins |= newObject(part) == path.objects[i]; });
+  }
+  return begins;
+}
+
+// The one generator of those lost that dies first; the others then die with it, if they do. Null
+// if that is not known: there are several, or they are in a cycle, which waits for the collector.
+GeneratorVariable* InstructionTranslator::firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,
+                                                     const ReachedObjects& reached,
+                                                     const Frame* leaving) {
+  llvm::DenseMap<VariableTracker*, llvm::SmallVector<VariableTracker*, 2>> holders;
+  for (VariableTracker* tracker : arena.trackers()) {
+    if (!tracker || !newObject(tracker) || reached.contains(tracker)) continue;
+    visitParts(tracker, leaving, [&](const Value& part) {
+      VariableTracker* held = newObject(part);
+      if (held && !reached.contains(held)) holders[held].push_back(tracker);
+    });
+  }
+  // Everything that leads to one: depth first, where an object met again on its way is a cycle.
+  GeneratorVariable* first = nullptr;
+  for (GeneratorVariable* generator : lost) {
+    enum class Mark : uint8_t { Entered, Left };
+    llvm::DenseMap<VariableTracker*, Mark> marks;
+    std::vector<std::pair<VariableTracker*, size_t>> way{{generator, 0}};
+    marks[generator] = Mark::Entered;
+    bool isHeld = false;
+    while (!way.empty()) {
+      auto& [tracker, next] = way.back();
+      auto found = holders.find(tracker);
+      if (found == holders.end() || next == found->second.size()) {
+        marks[tracker] = Mark::Left;
+        way.pop_back();
+        continue;
+      }
+      VariableTracker* holder = found->second[next++];
+      auto [mark, isNew] = marks.try_emplace(holder, Mark::Entered);
+      if (!isNew && mark->second == Mark::Entered) return nullptr;
+      if (!isNew) continue;
+      isHeld |= llvm::is_contained(lost, holder);
+      way.emplace_back(holder, 0);
+    }
+    if (isHeld) continue;
+    if (first) return nullptr;
+    first = generator;
+  }
+  return first;
+}
+
+// The instruction that drops the generator is Python's. Where the trace cannot go back to before
+// it, no code is made of the trace: see leavesCleanUp.
+void InstructionTranslator::leaveEndToPython(GeneratorVariable* generator) {
+  bool isRunning = false;
+  for (const Frame* frame = frame_; frame; frame = frame->back) isRunning |= frame == mark_.frame;
+  if (isRunning && (mark_.hasSlots || frame_ != mark_.frame)) {
+    throw GraphBreak(GraphBreakKind::EndOfObject,
+                     "generator " + printable(frameOf(generator).code->qualifiedName));
+  }
+  llvm::erase_value(cleanUps_, generator);
+}
+
+void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, const Value& result) {
+  if (!parts_) return;
+  for (bool hasClosed = false;; hasClosed = true) {
+    llvm::SmallVector<GeneratorVariable*, 4> unknown;
+    for (GeneratorVariable* generator : cleanUps_) {
+      // Code of C that runs this code may hold what is older than that.
+      if (generator->serial() >= runStart_ && hasCleanUp(generator) &&
+          !stands(paths_[generator], leaving)) {
+        unknown.push_back(generator);
+      }
+    }
+    if (unknown.empty()) return;
+    ReachedObjects reached = reachedObjects(leaving, result);
+    llvm::SmallVector<GeneratorVariable*, 4> lost;
+    for (GeneratorVariable* generator : unknown) {
+      if (reached.contains(generator)) {
+        paths_[generator] = reached.pathTo(generator);
+      } else {
+        lost.push_back(generator);
+      }
+    }
+    if (lost.empty()) return;
+    GeneratorVariable* first = firstToEnd(lost, reached, leaving);
+    // Of code that ran within the instruction nobody knows when it dropped what.
+    if (!first || ranCode || hasClosed) return leaveEndToPython(lost.front());
+    if (!closeGenerator(first)) {
+      takeException();  // which Python prints
+      return leaveEndToPython(first);
+    }
+  }
+}
+
+}  // namespace armature
