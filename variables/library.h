@@ -68,6 +68,9 @@ struct ResultStructure {
   std::shared_ptr<const TensorMetadata> metadata;  // Array
   // Array: not a new object but the very one that this input of the node holds.
   Node* same = nullptr;
+  // Array: the input whose very array this is, where that was looked at (Library::identityOf); the
+  // node's result goes by its own name all the same.
+  const Node* returned = nullptr;
   // The operation, which raises nothing on these shapes and dtypes, may raise on some data.
   bool mayFailOnData = false;
   Ref<> constant;                         // Constant: int, bool, None, dtype, …
@@ -174,6 +177,12 @@ class Library {
   virtual bool isPure(const Node& node) const = 0;
   virtual NodeEffect effectOf(const Node& node) const {
     return isPure(node) ? NodeEffect::None : NodeEffect::Other;
+  }
+  // The node that made the very array that `node` gives: where an operation returns an argument of
+  // its own, as x.contiguous() may, the argument's. Throws a GraphBreak where nobody can tell.
+  virtual const Node* identityOf(const Node* node, Observer& observer) const {
+    (void)observer;
+    return node;
   }
   // True if the operation, which has been evaluated, may still fail when it runs: an exception
   // handler around it then depends on data.

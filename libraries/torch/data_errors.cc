@@ -350,7 +350,6 @@ constexpr auto kRaisingOnNoData = std::to_array<std::string_view>({
     "vdot",
     "view",
     "view_as",
-    "view_as_complex",
     "view_as_real",
     "vsplit",
     "vstack",

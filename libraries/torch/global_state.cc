@@ -172,6 +172,23 @@ class Readers {
             .torch_dispatch_modes = dispatchModes_()};
   }
 
+  bool programModesAreActive() const {
+    if (dispatchModes_() > 0) return true;
+    int64_t count = functionModes_();
+    if (count == 0) return false;
+    Ref<> contextType = Ref<>::steal(
+        deviceModule_ ? PyObject_GetAttrString(deviceModule_.get(), "DeviceContext") : nullptr);
+    Ref<> bindings = Ref<>::steal(PyImport_ImportModule("torch._C"));
+    bool areDevices = contextType && bindings;
+    for (int64_t i = 0; areDevices && i < count; ++i) {
+      Ref<> mode = Ref<>::steal(PyObject_CallMethod(bindings.get(), "_get_function_stack_at", "L",
+                                                    static_cast<long long>(i)));
+      areDevices = mode && reinterpret_cast<PyObject*>(Py_TYPE(mode.get())) == contextType.get();
+    }
+    clearUnlessInterrupted();
+    return !areDevices;
+  }
+
   Options options() const {
     return {.autocast_cpu_dtype = autocastCpuDType_(cpu),
             .autocast_cuda_dtype = autocastCudaDType_(cuda),
@@ -384,6 +401,8 @@ std::vector<const char*> torchSettingNames(uint64_t settings) {
 }
 
 void prepareTorchState() { readers(); }
+
+bool programModesAreActive() { return readers().programModesAreActive(); }
 
 std::string captureTorchState(uint64_t asked) {
   TorchState state{};

@@ -25,6 +25,7 @@ enum class Stand : uint8_t {
 
 // Of real inputs together; an operation on more is not tried.
 constexpr int64_t kMostRealElements = 1 << 20;
+constexpr int64_t kMostTriedElements = 1 << 12;
 
 const char* operationText(const Node& node, std::string& buffer) {
   buffer = targetName(node.target);
@@ -68,6 +69,21 @@ class Evaluation {
       breakOnData(node_);
     }
     return hearRealException();
+  }
+
+  std::optional<bool> runsOnZeros() {
+    lookAtArguments();
+    if (!onlyCpu_ || elements_ > kMostTriedElements) return std::nullopt;
+    stand_ = Stand::Real;
+    warningsAreErrors_ = true;
+    bool succeeded;
+    {
+      ModeScope state;
+      succeeded = static_cast<bool>(call(state));
+    }
+    if (!succeeded && interrupted()) throw PendingPythonException();
+    PyErr_Clear();
+    return succeeded;
   }
 
  private:
@@ -151,6 +167,7 @@ class Evaluation {
   // The result of the operation on stand-ins; null with the exception set.
   Ref<> call(ModeScope& state) {
     standIns_.clear();
+    if (!state.setWarnings(warningsAreErrors_ ? "error" : "ignore")) return nullptr;
     if (!state.leaveModes(keepFunctionModes_)) return nullptr;
     if (stand_ == Stand::Fake && !state.enter(fakeMode())) return nullptr;
     if (stand_ == Stand::Meta && !hasArrays_ && !namesDevice_ &&
@@ -289,6 +306,7 @@ class Evaluation {
         Ref<>::steal(Py_BuildValue("{sOsO}", "dtype", dtype.get(), "device", where.get()));
     if (!keywords) return nullptr;
     Ref<> tensor = Ref<>::steal(PyObject_Call(function.get(), arguments.get(), keywords.get()));
+    if (tensor && metadata.storageOffset != 0) tensor = shifted(tensor, metadata);
     if (tensor && stand_ == Stand::Real) tensor = method(tensor, "zero_");
     bool isLeaf = metadata.isLeaf;
     if (tensor && metadata.requiresGrad && !isLeaf && !giveHistory(tensor, dtype, where)) {
@@ -302,6 +320,30 @@ class Evaluation {
     if (!tensor || metadata.isLeaf) return tensor;
     // Memory that overlaps cannot be changed in place, so that a view of it is as good.
     return Ref<>::steal(PyObject_CallMethod(tensor.get(), "view_as", "O", tensor.get()));
+  }
+
+  // Lets the tensor begin where the metadata say in its memory, without making it a view.
+  Ref<> shifted(const Ref<>& tensor, const TensorMetadata& metadata) const {
+    Dimension end = metadata.storageOffset;
+    end += 1;
+    for (size_t i = 0; i < metadata.sizes.size(); ++i) {
+      if (metadata.sizes[i] == 0) continue;
+      Dimension extent = metadata.sizes[i];
+      extent += -1;
+      extent *= metadata.strides[i];
+      end += extent;
+    }
+    if (stand_ == Stand::Real && end > kMostRealElements) return tensor;
+    Ref<> size = Ref<>::steal(PyTuple_New(1));
+    if (!size) return nullptr;
+    PyTuple_SET_ITEM(size.get(), 0, PyLong_FromLongLong(end.value()));
+    Ref<> memory = Ref<>::steal(PyObject_CallMethod(tensor.get(), "new_empty", "O", size.get()));
+    Ref<> storage = memory ? method(memory, "untyped_storage") : nullptr;
+    if (!storage) return nullptr;
+    return Ref<>::steal(PyObject_CallMethod(tensor.get(), "set_", "OLNN", storage.get(),
+                                            static_cast<long long>(metadata.storageOffset.value()),
+                                            integers(metadata.sizes).release(),
+                                            integers(metadata.strides).release()));
   }
 
   // Makes the tensor the result of an operation of autograd, and no view: views of leaves refuse
@@ -332,6 +374,9 @@ class Evaluation {
     ResultStructure result;
     if (PyObject_TypeCheck(object.get(), torch_.tensorType.get())) {
       result.metadata = metadata(object);
+      for (const auto& [node, standIn] : standIns_) {
+        if (standIn.get() == object.get()) result.returned = node;
+      }
       return result;
     }
     if (PyTuple_Check(object.get()) || PyList_CheckExact(object.get())) {
@@ -456,6 +501,7 @@ class Evaluation {
   bool hasArrays_ = false;
   bool namesDevice_ = false;
   bool keepFunctionModes_ = false;
+  bool warningsAreErrors_ = false;
   Dimension elements_ = 0;
   llvm::DenseMap<const Node*, Ref<>> standIns_;
 };
@@ -464,6 +510,11 @@ class Evaluation {
 
 ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs) {
   return Evaluation(torch, node, inputs).run();
+}
+
+std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node,
+                                InputStructures inputs) {
+  return Evaluation(torch, node, inputs).runsOnZeros();
 }
 
 }  // namespace armature

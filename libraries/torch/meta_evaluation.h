@@ -3,6 +3,8 @@
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 
+#include <optional>
+
 #include "libraries/torch/torch_module.h"
 #include "variables/library.h"
 
@@ -18,5 +20,9 @@ using InputStructures = llvm::function_ref<const ResultStructure&(const Node&)>;
 // If the operation raises, so does this: a Constant with a null constant, and the exception that
 // the real operation raises on such tensors. Throws GraphBreak where the result depends on data.
 ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs);
+
+// Whether the operation runs, without a warning, on zeros of the shapes and dtypes of its inputs,
+// on the CPU; nothing where they are on other devices, or too many to try. Sets no exception.
+std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node, InputStructures inputs);
 
 }  // namespace armature

@@ -122,6 +122,14 @@ void ModeScope::putBack() {
     }
     PyErr_Clear();
   }
+  if (filter_) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i) {
+      if (PyList_GET_ITEM(filters_.get(), i) != filter_.get()) continue;
+      PyList_SetSlice(filters_.get(), i, i + 1, nullptr);
+      break;
+    }
+  }
+  if (warnsAlways_) ask("_set_warnAlways", warnsAlways_.get());
   restoreStack(dispatchModes_, dispatchStack, "_pop_torch_dispatch_stack",
                "_push_on_torch_dispatch_stack");
   restoreStack(functionModes_, functionStack, "_pop_torch_function_stack",
@@ -178,6 +186,20 @@ bool ModeScope::enter(Ref<> contextManager) {
 
 bool ModeScope::enterBinding(const char* name, PyObject* argument) {
   return enter(argument ? callBinding(name, argument) : callBinding(name));
+}
+
+bool ModeScope::setWarnings(const char* action) {
+  warnsAlways_ = callBinding("_get_warnAlways");
+  if (!warnsAlways_ || !callBinding("_set_warnAlways", Py_True)) return false;
+  // The list itself: warnings.simplefilter() would make every module forget what it has warned of.
+  static PyObject* const module = checked(PyImport_ImportModule("warnings")).release();
+  PyObject* filters = PyDict_GetItemString(PyModule_GetDict(module), "filters");
+  if (!filters || !PyList_CheckExact(filters)) return true;
+  Ref<> filter = Ref<>::steal(Py_BuildValue("(sOOOi)", action, Py_None, PyExc_Warning, Py_None, 0));
+  if (!filter || PyList_Insert(filters, 0, filter.get()) < 0) return false;
+  filters_ = Ref<>::create(filters);
+  filter_ = std::move(filter);
+  return true;
 }
 
 bool ModeScope::keepRandomState() {

@@ -31,6 +31,9 @@ class ModeScope {
   bool enterBinding(const char* name, PyObject* argument = nullptr);
   // Enters a Python context manager.
   bool enter(Ref<> contextManager);
+  // Warnings that follow are ignored, or errors ("ignore", "error"), and what torch warns of once
+  // is still to come. (It goes for a warning of another thread, too.)
+  bool setWarnings(const char* action);
   // Random numbers drawn from now on are given back.
   bool keepRandomState();
 
@@ -50,6 +53,9 @@ class ModeScope {
   std::vector<Ref<>> dispatchModes_;
   std::vector<Ref<>> contexts_;  // entered, to be left
   Ref<> randomState_;
+  Ref<> warnsAlways_;
+  Ref<> filters_;  // the list in force of the warnings module, in which is
+  Ref<> filter_;   // our filter
 };
 
 }  // namespace armature

@@ -14,7 +14,9 @@
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
+#include "libraries/torch/kernel_support.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/operator_names.h"
@@ -94,16 +96,55 @@ std::string_view nameOf(const Node& node) {
   return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : name;
 }
 
+// Indices that are arrays, or sequences of numbers that become one, may be out of range.
+bool isBasicIndex(PyObject* object, bool isOutermost) {
+  if (isOutermost && PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      if (!isBasicIndex(PyTuple_GET_ITEM(object, i), false)) return false;
+    }
+    return true;
+  }
+  return PyLong_Check(object) || PySlice_Check(object) || object == Py_None ||
+         object == Py_Ellipsis;
+}
+
+bool isBasicIndex(const Argument& index, bool isOutermost = true) {
+  switch (index.kind()) {
+    case Argument::Kind::Constant:
+      return isBasicIndex(index.object().get(), isOutermost);
+    case Argument::Kind::Slice:
+      return llvm::all_of(index.elements(),
+                          [](const Argument& each) { return isBasicIndex(each, false); });
+    case Argument::Kind::Tuple:
+      return isOutermost && llvm::all_of(index.elements(), [](const Argument& each) {
+               return isBasicIndex(each, false);
+             });
+    default:
+      return false;
+  }
+}
+
+// view(2, 3), view((2, 3)), view(size=(2, 3)), and not view(dtype).
+bool isGivenSizes(const Node& node) {
+  if (node.arguments.size() < 2) {
+    return node.keywordArguments.size() == 1 &&
+           stringView(node.keywordArguments[0].first) == "size";
+  }
+  const Argument& first = node.arguments[1];
+  if (first.kind() != Argument::Kind::Constant) return true;
+  PyObject* object = first.object().get();
+  return PyLong_Check(object) || PyTuple_Check(object) || PyList_Check(object);
+}
+
 bool neverRaisesOnData(const Node& node) {
   std::string_view name = nameOf(node);
   bool isItem =
       name == "getitem" || name == "__getitem__" || name == "setitem" || name == "__setitem__";
   if (isItem && node.arguments.size() > 1) {
-    // Indices that are arrays may be out of range.
-    bool indexIsArray = false;
-    forEachInput(node.arguments[1], [&](Node*) { indexIsArray = true; });
-    return !indexIsArray;
+    return isBasicIndex(node.arguments[1]);
   }
+  // With other elements than before, where the tensor begins in its memory matters.
+  if (name == "view" && !isGivenSizes(node)) return false;
   return raisesOnNoData(name);
 }
 
@@ -201,19 +242,34 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
   ResultStructure result;
   if (!useRules || !applyMetadataRule(node, input, result)) {
     result = evaluateOnMeta(torch, node, input);
+    if (isFailure(result)) return result;  // with an exception set, which stays
     result.mayFailOnData = !neverRaisesOnData(node);
-    if (!isFailure(result)) refuseForeignAnswer(node, result);
+    refuseForeignAnswer(node, result);
   }
   if (Node* changed = changesArgument(node) ? changedArray(node) : nullptr) {
     // Autograd refuses to change some views.
     const TensorMetadata* metadata = input(*changed).metadata.get();
     if (metadata && metadata->requiresGrad && metadata->mayBeView) result.mayFailOnData = true;
   }
-  if (!isFailure(result)) {
-    node.metadata = result.metadata;
-    node.checked = !result.mayFailOnData;
-  }
+  node.metadata = result.metadata;
+  node.checked = !result.mayFailOnData;
   return result;
+}
+
+// An error may be about the place of a tensor in its memory, which nothing else depends on.
+void observeOffsets(Node& node, Observer& observer) {
+  std::vector<Node*> pending = {&node};
+  llvm::DenseSet<Node*> seen = {&node};
+  while (!pending.empty()) {
+    Node* each = pending.back();
+    pending.pop_back();
+    if (each->operation == NodeOperation::Placeholder) {
+      observer.observe(each, ObservedStorageOffset);
+    }
+    forEachInput(*each, [&](Node* input) {
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+  }
 }
 
 // An argument by its position or keyword; null if it is not given.
@@ -264,12 +320,71 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       continue;
     }
     ResultStructure result = evaluateNode(torch_, useRules, *unknown, structures);
+    if (isFailure(result)) {
+      // The exception that is set is what whoever asked looks at next.
+      PyObject *type, *value, *traceback;
+      PyErr_Fetch(&type, &value, &traceback);
+      observeOffsets(*unknown, observer);
+      if (changesArgument(*unknown)) observeLeaf(*unknown, observer);
+      PyErr_Clear();
+      PyErr_Restore(type, value, traceback);
+      return result;
+    }
     // Whether autograd allows a change in place depends on what is a leaf.
     if (changesArgument(*unknown)) observeLeaf(*unknown, observer);
-    if (isFailure(result) || unknown == node) return result;
+    if (unknown == node) return result;
     structures[unknown] = std::move(result);
   }
   return array(*node);
+}
+
+const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const {
+  auto unknown = [&](const Node& other) {
+    return GraphBreak(GraphBreakKind::IdentityOfResults, targetName(other.target));
+  };
+  auto isCall = [](const Node& other) {
+    return other.operation == NodeOperation::CallFunction ||
+           other.operation == NodeOperation::CallMethod;
+  };
+  Structures structures;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
+    if (!isFailure(entry->second)) return entry->second;
+    PyErr_Clear();
+    throw unknown(other);
+  };
+  while (isCall(*node)) {
+    const Node* maker = node;
+    const Argument* position = nullptr;
+    // One of several results.
+    if (nameOf(*node) == "getitem" && node->arguments.size() == 2 &&
+        node->arguments[0].kind() == Argument::Kind::Node && isCall(*node->arguments[0].node()) &&
+        input(*node->arguments[0].node()).kind != ResultStructure::Kind::Array) {
+      maker = node->arguments[0].node();
+      position = &node->arguments[1];
+    }
+    bool callsGraph = false;
+    forEachInput(*maker,
+                 [&](Node* each) { callsGraph |= each->operation == NodeOperation::GetAttribute; });
+    if (callsGraph) throw unknown(*maker);
+    forEachInput(*maker, [&](Node* each) { input(*each); });
+    ResultStructure result = evaluateOnMeta(torch_, *maker, input);
+    if (isFailure(result)) {
+      PyErr_Clear();
+      throw unknown(*maker);
+    }
+    const ResultStructure* own = &result;
+    if (position) {
+      size_t index = position->object() ? PyLong_AsSize_t(position->object().get()) : SIZE_MAX;
+      PyErr_Clear();
+      if (index >= result.elements.size()) throw unknown(*maker);
+      own = &result.elements[index];
+    }
+    if (!own->returned) break;
+    node = own->returned;
+  }
+  return node;
 }
 
 const TensorMetadata* TorchLibrary::metadata(Node* node, Observer& observer) const {
@@ -287,9 +402,22 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
   return tensorConstant(metadata, name);
 }
 
+bool TorchLibrary::mayFailOnData(const Node& node) const {
+  if (!node.checked) return true;
+  Structures structures;
+  bool isKnown = true;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = array(other);
+    return entry->second;
+  };
+  forEachInput(node, [&](Node* each) { isKnown &= static_cast<bool>(each->metadata); });
+  return isKnown && !runsSilently(torch_, node, input);
+}
+
 bool TorchLibrary::isPure(const Node& node) const {
   // That an operation may raise is an effect.
-  return node.checked && effectOf(node) == NodeEffect::None;
+  return node.checked && effectOf(node) == NodeEffect::None && !mayFailOnData(node);
 }
 
 NodeEffect TorchLibrary::effectOf(const Node& node) const {
@@ -379,6 +507,10 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
 
 CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
                                 llvm::ArrayRef<Value> arguments) const {
+  if (programModesAreActive()) {
+    return {.kind = CallKind::Unsupported,
+            .reason = "a mode of the program (TorchFunctionMode, TorchDispatchMode) is active"};
+  }
   for (const Value& argument : arguments) {
     if (const char* reason = reasonOfOverride(translator, torch_, argument)) {
       return {.kind = CallKind::Unsupported, .reason = reason};

@@ -37,7 +37,8 @@ class TorchLibrary : public Library {
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
   bool isPure(const Node& node) const override;
   NodeEffect effectOf(const Node& node) const override;
-  bool mayFailOnData(const Node& node) const override { return !node.checked; }
+  const Node* identityOf(const Node* node, Observer& observer) const override;
+  bool mayFailOnData(const Node& node) const override;
 
  private:
   const TorchModule& torch_;

@@ -528,6 +528,7 @@ def compares_identity(n):
 
 
 example("IdentityOfNumbers", np.ones(1))(lambda a: a.sum() is a.sum())
+example("IdentityOfResults", torch.ones(1))(lambda x: {x.contiguous(): 1})
 
 
 class Text(str):

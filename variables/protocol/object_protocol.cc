@@ -284,6 +284,14 @@ bool isSame(Translator& translator, Value left, Value right) {
       leftTensor->library().isImmutable(typeOf(left)) && typeOf(left) == typeOf(right)) {
     throw GraphBreak(GraphBreakKind::IdentityOfNumbers, describe(left) + " is " + describe(right));
   }
+  // An operation may have returned its argument; where both existed before, a guard has decided.
+  auto* rightTensor = trackerOf<TensorVariable>(right);
+  if (leftTensor && rightTensor && &leftTensor->library() == &rightTensor->library() &&
+      !(leftTensor->source() && rightTensor->source())) {
+    const Library& library = leftTensor->library();
+    return library.identityOf(leftTensor->node, translator) ==
+           library.identityOf(rightTensor->node, translator);
+  }
   // Constants are the real objects, except tuples, which the trace may hold in two forms.
   if (left.isConstant()) {
     auto* tuple = trackerOf<TupleVariable>(right);

@@ -1,0 +1,187 @@
+"""What an operation gives back and says besides its result: its own argument, an exception that
+only real tensors raise, a warning; and operations that a mode of the program sees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import armature
+import pytest
+import torch
+from differential import check
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+MAY_RETURN_ITS_ARGUMENT: list[Callable[[torch.Tensor], Any]] = [
+    lambda x: x.contiguous(),
+    lambda x: x.conj(),
+    lambda x: x.resolve_conj(),
+    lambda x: x.flatten(),
+    lambda x: x.to(torch.float32),
+    lambda x: x.to("cpu"),
+    lambda x: x.float(),
+    lambda x: x.double(),
+    lambda x: x.view(-1),
+    lambda x: x.squeeze(),
+    lambda x: x.t(),
+    lambda x: x * 1,
+    lambda x: x.contiguous().conj().float(),
+    lambda x: torch.positive(x),
+    lambda x: torch.atleast_1d(x, x)[1],
+    lambda x: torch.broadcast_tensors(x, x)[0],
+    lambda x: torch.nn.functional.dropout(x, 0.5, False),
+    lambda x: x.add_(1),
+    lambda x: x.relu_().contiguous(),
+]
+
+
+@pytest.mark.parametrize("operation", MAY_RETURN_ITS_ARGUMENT)
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_an_operation_that_returns_its_argument(operation: Any, shape: tuple[int, ...]) -> None:
+    def fn(x: torch.Tensor, y: torch.Tensor) -> Any:
+        try:
+            result = operation(x)
+        except RuntimeError:
+            return None
+        computed = y + 1
+        again = operation(computed)
+        return result is x, result is y, again is computed, result is again, x is y
+
+    check(fn, torch.ones(shape), torch.zeros(shape))
+
+
+def test_a_result_as_a_key() -> None:
+    def fn(x: torch.Tensor) -> Any:
+        known = {x: "x", x * 2: "other"}
+        return known.get(x.contiguous()), known.get(x * 2), x.contiguous() in known
+
+    check(fn, torch.ones(3))
+
+
+def catch(operation: Callable[..., Any]) -> Callable[..., Any]:
+    def fn(*arguments: Any) -> Any:
+        try:
+            operation(*arguments)
+        except (RuntimeError, IndexError) as error:
+            return type(error), str(error)
+        return "nothing was raised"
+
+    return fn
+
+
+ONES = torch.ones(4, 4, 3)
+
+
+@pytest.mark.parametrize(
+    "operation, arguments",
+    [
+        (lambda x: x[:, [0, 1]], (torch.empty(10, 0),)),
+        (lambda x: x[:, (0, 1)], (torch.empty(10, 0),)),
+        (lambda x: x[[5]], (torch.empty(3),)),
+        (lambda x: x[5], (torch.empty(3),)),
+        (lambda x: x[0, 5], (torch.empty(3, 3),)),
+        (lambda x: x.view(torch.float64), (ONES,)),
+        (lambda x: x[:, :, 1:].view(torch.float64), (ONES,)),
+        (lambda x: x.view(torch.float64), (ONES[:, :, 1:],)),
+        (lambda x: x.view(torch.float64), (ONES[:, :, :2],)),
+        (lambda x: x.H, (torch.ones(2),)),
+        (lambda x, name: getattr(x, name), (torch.ones(2), "mT")),
+        (lambda x: torch.argmax(x), (torch.ones(3, dtype=torch.bool),)),
+        (lambda x: torch.linalg.cholesky(x), (torch.ones(1, 1).half(),)),
+        (lambda x: torch.bitwise_and(x, x), (torch.ones(2),)),
+    ],
+)
+def test_an_exception_of_an_unused_operation(operation: Any, arguments: tuple[Any, ...]) -> None:
+    check(catch(operation), *arguments)
+
+    def uncaught(*values: Any) -> int:
+        operation(*values)
+        return 1
+
+    check(uncaught, *arguments)
+
+
+def test_an_error_about_the_place_in_memory() -> None:
+    fn = catch(lambda x: x.view(torch.float64))
+    captured = armature.compile(fn)
+    memory = torch.zeros(9)
+    for offset in (1, 0, 1, 2):
+        x = memory[offset : offset + 4]
+        assert captured(x) == fn(x)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, mask: x[mask],
+        lambda x, mask: x[mask].shape,
+        lambda x, mask: torch.nn.functional.softmax(x).sum(),
+        lambda x, mask: (x.T.shape, torch.ones(2, 2, 2).T.shape),
+    ],
+)
+def test_warnings_are_as_many(fn: Any) -> None:
+    def count(run: Any) -> list[str]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            before = list(warnings.filters)
+            run(torch.ones(4), torch.tensor([1, 0, 1, 0], dtype=torch.uint8))
+            assert warnings.filters == before
+        return [str(each.message) for each in caught]
+
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        plain = count(fn)
+        captured = armature.compile(fn)
+        assert [count(captured), count(captured)] == [plain, plain]
+        assert torch.is_warn_always_enabled()
+    finally:
+        torch.set_warn_always(always)
+
+
+class Refused(RuntimeError):
+    pass
+
+
+class FunctionMode(TorchFunctionMode):
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise Refused("function")
+
+
+class DispatchMode(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise Refused("dispatch")
+
+
+@pytest.mark.parametrize("mode", [FunctionMode, DispatchMode])
+def test_a_mode_of_the_program_sees_operations(mode: Any) -> None:
+    def caught(x: torch.Tensor) -> Any:
+        y = x + 1
+        try:
+            with mode():
+                torch.empty([])
+        except Refused as error:
+            return str(error), y
+        return "nothing was raised"
+
+    def uncaught(x: torch.Tensor) -> int:
+        with mode():
+            x * 2
+        return 1
+
+    check(caught, torch.ones(2))
+    check(uncaught, torch.ones(2))
+
+
+def test_a_mode_that_comes_later() -> None:
+    captured = armature.compile(lambda x: (x + 1, 5)[1])
+    x = torch.ones(2)
+    assert captured(x) == 5
+    with pytest.raises(Refused), FunctionMode():
+        captured(x)
+    with pytest.raises(Refused), DispatchMode():
+        captured(x)
+    with torch.device("cpu"):
+        assert captured(x) == 5
