@@ -100,6 +100,16 @@ struct StackUse {
 };
 StackUse stackUse(Opcode opcode, int32_t argument);
 
+// What an instruction does to the stack on its fall-through path, from the top: it takes `taken`
+// entries, looks at `borrowed` ones below them, which stay as they are, and leaves `left` new ones.
+struct Operands {
+  int32_t taken = 0;
+  int32_t left = 0;
+  int32_t borrowed = 0;
+};
+
+Operands operandsOf(const Instruction& instruction);
+
 // The net effect of an instruction on the depth of the stack; `jump` selects the branch taken.
 int stackEffect(const Code& code, const Instruction& instruction, bool jump);
 

@@ -151,6 +151,43 @@ StackUse stackUse(Opcode opcode, int32_t argument) {
 
 namespace {
 
+// Entries that the instruction looks at and leaves where they are, below those that it takes.
+int64_t borrowedBy(const Instruction& instruction, const StackUse& use) {
+  switch (instruction.opcode) {
+    case Opcode::LIST_APPEND:
+    case Opcode::LIST_EXTEND:
+    case Opcode::SET_ADD:
+    case Opcode::SET_UPDATE:
+    case Opcode::MAP_ADD:
+    case Opcode::DICT_UPDATE:
+    case Opcode::DICT_MERGE:
+    case Opcode::RERAISE:
+      return use.next;
+    case Opcode::GET_LEN:
+    case Opcode::IMPORT_FROM:
+    case Opcode::MATCH_MAPPING:
+    case Opcode::MATCH_SEQUENCE:
+    case Opcode::MATCH_KEYS:
+    case Opcode::WITH_EXCEPT_START:
+      return use.before;
+    case Opcode::CHECK_EXC_MATCH:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+Operands operandsOf(const Instruction& instruction) {
+  StackUse use = stackUse(instruction.opcode, instruction.argument);
+  int64_t borrowed = borrowedBy(instruction, use);
+  return {static_cast<int32_t>(use.before - borrowed), static_cast<int32_t>(use.next - borrowed),
+          static_cast<int32_t>(borrowed)};
+}
+
+namespace {
+
 // More than CPython's own compiler would ever ask for; keeps all arithmetic far from overflow.
 constexpr int64_t maximumDepth = 1 << 24;
 

@@ -13,10 +13,10 @@ namespace armature {
 
 namespace {
 
-// How many entries of a frame's stack its code still sees: what a pending call takes is that
-// call's.
-size_t keptOfStack(const FrameState& frame, bool isInnermost) {
-  return frame.stack.size() - (isInnermost ? 0 : static_cast<size_t>(frame.operandCount));
+// How many entries of a frame's stack its code still sees: what has become another frame's own is
+// that frame's.
+size_t keptOfStack(const FrameState& frame) {
+  return frame.stack.size() - static_cast<size_t>(frame.operandCount);
 }
 
 }  // namespace
@@ -25,13 +25,15 @@ size_t keptOfStack(const FrameState& frame, bool isInnermost) {
 void PyCodegen::requireRoots() {
   plan_.require(outcome_.result);
   for (const FrameState& frame : outcome_.frames) {
-    bool isInnermost = &frame == &outcome_.frames.back();
     llvm::ArrayRef<Value> stack(frame.stack);
-    for (const Value& value : stack.take_front(keptOfStack(frame, isInnermost))) {
+    for (const Value& value : stack.take_front(keptOfStack(frame))) {
       plan_.require(value);
     }
     plan_.require(frame.handled);
-    llvm::BitVector live = liveIn(frame, isInnermost);
+    for (const Continuation& continuation : frame.continuations) {
+      for (const Value& operand : continuation.operands) plan_.require(operand);
+    }
+    llvm::BitVector live = liveIn(frame);
     for (int i = live.find_first(); i >= 0; i = live.find_next(i)) plan_.require(frame.locals[i]);
   }
 }
@@ -86,7 +88,7 @@ void PyCodegen::requireHeldLocals() {
     if (keepsAlive(local)) plan_.require(local);
   }
   for (const FrameState& frame : outcome_.frames) {
-    llvm::BitVector live = liveIn(frame, &frame == &outcome_.frames.back());
+    llvm::BitVector live = liveIn(frame);
     for (size_t i = 0; i < frame.locals.size(); ++i) {
       const Value& local = frame.locals[i];
       if (live.test(i)) continue;
@@ -102,7 +104,6 @@ void PyCodegen::requireHeldLocals() {
 
 // Puts the stack and the live locals of a frame into locals of the generated code.
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
-  bool isInnermost = index + 1 == outcome_.frames.size();
   StoredFrame& stored = storedFrames_.emplace_back();
   auto store = [&](const Value& value, const char* name) {
     load(value);
@@ -110,7 +111,7 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     assembler_.emit(Opcode::STORE_FAST, local);
     return local;
   };
-  for (size_t i = 0; i < keptOfStack(frame, isInnermost); ++i) {
+  for (size_t i = 0; i < keptOfStack(frame); ++i) {
     stored.stack.push_back(frame.stack[i] ? store(frame.stack[i], "stack") : -1);
   }
   if (frame.handled) stored.handled = store(frame.handled, "handled");
@@ -120,7 +121,14 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     assembler_.emit(Opcode::STORE_FAST, stored.shown);
   }
   if (frame.traced && plan_.find(frame.traced)) stored.traced = store(frame.traced, "traced");
-  llvm::BitVector live = liveIn(frame, isInnermost);
+  if (index + 1 < outcome_.frames.size()) {
+    for (const Continuation& continuation : outcome_.frames[index + 1].continuations) {
+      for (const Value& operand : continuation.operands) {
+        stored.operands.push_back(store(operand, "operand"));
+      }
+    }
+  }
+  llvm::BitVector live = liveIn(frame);
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const Value& value = frame.locals[i];
     if (!value) continue;

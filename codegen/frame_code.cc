@@ -3,6 +3,7 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include "bytecode/liveness.h"
+#include "codegen/continuations.h"
 #include "codegen/native_instruction.h"
 #include "codegen/py_codegen.h"
 #include "core/checked.h"
@@ -13,9 +14,9 @@
 
 namespace armature {
 
-llvm::BitVector liveIn(const FrameState& frame, bool isInnermost) {
+llvm::BitVector liveIn(const FrameState& frame) {
   Liveness liveness(*frame.code);
-  llvm::BitVector live = liveness.liveBefore(frame.pc + (isInnermost ? 0 : 1));
+  llvm::BitVector live = liveness.liveBefore(frame.pc);
   if (int32_t region = frame.code->regionOf[frame.pc]; region >= 0) {
     live |= liveness.liveBefore(frame.code->regions[region].target);
   }
@@ -50,6 +51,7 @@ void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
   if (stored.handled >= 0) visit(stored.handled, "handled");
   if (stored.shown >= 0) visit(stored.shown, "frame");
   if (stored.traced >= 0) visit(stored.traced, "traced");
+  for (int32_t& local : stored.operands) visit(local, "operand");
   for (size_t i = 0; i < frame.code->locals.size(); ++i) {
     auto found = stored.locals.find(static_cast<int32_t>(i));
     if (found != stored.locals.end()) visit(found->second, printable(frame.code->locals[i].name));
@@ -299,7 +301,9 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
 void FrameCode::runInstruction() {
   Operands operands = operandsOf(instruction());
   StoredFrame& stored = stored_;
-  BreakTimer timer = environment_.breakTimer();
+  // To return, because of a break in what the caller does then, takes no time.
+  bool returns = instruction().opcode == Opcode::RETURN_VALUE;
+  BreakTimer timer = returns ? BreakTimer() : environment_.breakTimer();
   emitTimer(timer.begin);
   timerEnd_ = timer.end;
   beginProtected();
@@ -418,7 +422,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   if (!code) return nullptr;
   Ref<> function = Ref<>::steal(
       PyFunction_New(reinterpret_cast<PyObject*>(code.get()), next.globals->existing()));
-  return function ? environment_.frameFunction(function) : nullptr;
+  return function ? environment_.frameFunction(function, next.continuations) : nullptr;
 }
 
 void FrameCode::callNext(bool plain) {
@@ -428,10 +432,70 @@ void FrameCode::callNext(bool plain) {
   assembler_.emit(Opcode::PUSH_NULL);
   assembler_.emitLoadConst(function);
   move(inner_);
-  assembler_.emitCall(1);
+  for (int32_t local : stored_.operands) move(local);
+  assembler_.emitCall(1 + static_cast<int32_t>(stored_.operands.size()));
+  stored_.operands.clear();
   endProtected();
-  finish(stored_, frame().pc + 1, 1, 0);
+  completeCall();
   emitHandler();
+}
+
+// InstructionTranslator::complete, with the result on the stack of the generated code.
+void FrameCode::completeCall() {
+  Opcode opcode = instruction().opcode;
+  int32_t nextPc = frame().pc + 1;
+  auto withoutOperands = [&](int32_t count) {
+    StoredFrame after = stored_;
+    for (; count > 0; --count) {
+      if (after.stack.back() >= 0) assembler_.emit(Opcode::DELETE_FAST, after.stack.back());
+      after.stack.pop_back();
+    }
+    return after;
+  };
+  Assembler::Label jump = assembler_.newLabel();
+  switch (opcode) {
+    case Opcode::POP_JUMP_IF_TRUE:
+    case Opcode::POP_JUMP_IF_FALSE:
+      assembler_.emitJump(opcode, jump);
+      finish(withoutOperands(1), nextPc, 0, 0);
+      assembler_.bind(jump);
+      finish(withoutOperands(1), instruction().argument, 0, 0);
+      return;
+    case Opcode::JUMP_IF_TRUE_OR_POP:
+    case Opcode::JUMP_IF_FALSE_OR_POP:
+      assembler_.emitJump(opcode == Opcode::JUMP_IF_TRUE_OR_POP ? Opcode::POP_JUMP_IF_TRUE
+                                                                : Opcode::POP_JUMP_IF_FALSE,
+                          jump);
+      finish(withoutOperands(1), nextPc, 0, 0);
+      assembler_.bind(jump);
+      finish(stored_, instruction().argument, 0, 0);
+      return;
+    case Opcode::FOR_ITER:
+      assembler_.emit(Opcode::COPY, 1);
+      assembler_.emitLoadConst(endOfIteration());
+      assembler_.emit(Opcode::IS_OP, 0);
+      assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, jump);
+      finish(stored_, nextPc, 1, 0);
+      assembler_.bind(jump);
+      assembler_.emit(Opcode::POP_TOP);
+      finish(withoutOperands(1), instruction().argument, 0, 0);
+      return;
+    case Opcode::BEFORE_WITH:
+      finish(stored_, nextPc, 1, 0);
+      return;
+    case Opcode::LOAD_METHOD: {
+      StoredFrame after = withoutOperands(1);
+      after.stack.push_back(-1);
+      finish(std::move(after), nextPc, 1, 0);
+      return;
+    }
+    default: {
+      Operands operands = operandsOf(instruction());
+      if (operands.left == 0) assembler_.emit(Opcode::POP_TOP);
+      finish(withoutOperands(operands.taken - frame().operandCount), nextPc, operands.left, 0);
+      return;
+    }
+  }
 }
 
 }  // namespace armature

@@ -31,6 +31,8 @@ struct StoredFrame {
   // what was traced; -1: none.
   int32_t shown = -1;
   int32_t traced = -1;
+  // What the continuations of the frame that it has called need.
+  std::vector<int32_t> operands;
   llvm::DenseMap<int32_t, int32_t> locals;  // of the frame -> of generated code
   // Those of the locals that have to be handed on though nothing reads them: the frame keeps
   // objects alive that others can see.
@@ -62,6 +64,7 @@ class FrameCode {
   void continueShown();
   void storeOwnFrame(StoredFrame& stored);
   void callNext(bool plain);
+  void completeCall();
   Ref<> functionOfNext(bool plain);
   void runInstruction();
   void emitInstruction();
@@ -90,9 +93,9 @@ class FrameCode {
   Ref<> timerEnd_;  // null: nothing is to be called after the instruction
 };
 
-// Locals that a stopped frame may read as it goes on: from its instruction for the innermost one
-// (its jump targets included), from the one after its call for callers; or in its handler.
-llvm::BitVector liveIn(const FrameState& frame, bool isInnermost);
+// Locals that a stopped frame may read as it goes on: from its instruction (its jump targets
+// included) or in its handler.
+llvm::BitVector liveIn(const FrameState& frame);
 
 // The entry point at which code goes on at `pc` with these entries on its stack (true: NULL), so
 // many handlers at work, and these locals.

@@ -20,32 +20,6 @@ bool looksAtFrame(const Value& callable) {
   return false;
 }
 
-// Entries that the instruction looks at and leaves where they are, below those that it takes.
-int64_t borrowedBy(const Instruction& instruction, const StackUse& use) {
-  switch (instruction.opcode) {
-    case Opcode::LIST_APPEND:
-    case Opcode::LIST_EXTEND:
-    case Opcode::SET_ADD:
-    case Opcode::SET_UPDATE:
-    case Opcode::MAP_ADD:
-    case Opcode::DICT_UPDATE:
-    case Opcode::DICT_MERGE:
-    case Opcode::RERAISE:
-      return use.next;
-    case Opcode::GET_LEN:
-    case Opcode::IMPORT_FROM:
-    case Opcode::MATCH_MAPPING:
-    case Opcode::MATCH_SEQUENCE:
-    case Opcode::MATCH_KEYS:
-    case Opcode::WITH_EXCEPT_START:
-      return use.before;
-    case Opcode::CHECK_EXC_MATCH:
-      return 1;
-    default:
-      return 0;
-  }
-}
-
 bool hasClassCell(const Code& code) {
   return std::any_of(code.locals.begin(), code.locals.end(), [](const LocalVariable& local) {
     return local.kind == LocalKind::Free &&
@@ -54,13 +28,6 @@ bool hasClassCell(const Code& code) {
 }
 
 }  // namespace
-
-Operands operandsOf(const Instruction& instruction) {
-  StackUse use = stackUse(instruction.opcode, instruction.argument);
-  int64_t borrowed = borrowedBy(instruction, use);
-  return {static_cast<int32_t>(use.before - borrowed), static_cast<int32_t>(use.next - borrowed),
-          static_cast<int32_t>(borrowed)};
-}
 
 bool canRunNatively(const FrameState& frame) {
   const Instruction& instruction = frame.code->instructions[frame.pc];

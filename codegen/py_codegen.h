@@ -42,9 +42,11 @@ class CodegenEnvironment {
   // A callable of the entry's inputs, whose result generated code returns at once: what the frame
   // returns that goes on at `entry`, or what the runtime follows to it. `plain`: in plain Python.
   virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) = 0;
-  // A callable of one argument that calls `function` with it, and returns what the frame returns
-  // that goes on there.
-  virtual Ref<> frameFunction(BorrowedRef<> function) = 0;
+  // A callable that calls `function` with its first argument, runs the frame that goes on there to
+  // its end, and returns what the continuations make of its result, whose operands are the other
+  // arguments, in their order (codegen/continuations.h).
+  virtual Ref<> frameFunction(BorrowedRef<> function,
+                              llvm::ArrayRef<Continuation> continuations) = 0;
   // A callable `caller(callable, *arguments)` for calls that Python makes; null: they are made as
   // they are, or an exception is set.
   virtual Ref<> pythonCalls() = 0;

@@ -76,6 +76,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   for (Frame* frame = frame_; frame; frame = frame->back) {
     FrameState& state = outcome.frames.emplace_back(stateOf(*frame));
     state.openHandlers = frame->openHandlers;
+    state.continuations = frame->continuations;
     if (frame->openHandlers == 0) continue;
     state.handled = std::move(handled);
     handled = frame->handledBefore;
@@ -84,7 +85,9 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   // Each caller is in the middle of the call that pushed the next frame.
   Frame* frame = frame_;
   for (size_t i = outcome.frames.size() - 1; i > 0; --i, frame = frame->back) {
-    outcome.frames[i - 1].operandCount = frame->operandCount;
+    FrameState& caller = outcome.frames[i - 1];
+    caller.operandCount = frame->operandCount;
+    if (frame->contextExit) caller.stack.back() = frame->contextExit;
   }
   return outcome;
 }

@@ -219,13 +219,18 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   return run(frame);
 }
 
+void InstructionTranslator::onReturn(Continuation continuation) {
+  frame_->continuations.push_back(std::move(continuation));
+}
+
 // --- The instructions.
 
 bool InstructionTranslator::finishCall(Frame& frame, Value result, int32_t operandCount,
                                        bool& pushed) {
   if (!result) return false;
   if (result.isFramePushed()) {
-    frame_->operandCount = operandCount;
+    // Arguments are the function's own, but what C code calls it with is that code's.
+    frame_->operandCount = frame_->continuations.empty() ? operandCount : 0;
     pushed = true;
     return true;
   }

@@ -30,16 +30,8 @@ const Frame& frameOf(const GeneratorVariable* generator) {
 // arguments, so that they are the callee's alone.
 size_t ownSlots(const Frame& frame, const Frame* inner) {
   size_t count = frame.localCount + frame.depth;
-  if (!inner || !inner->pushedByInstruction || frame.instruction().opcode != Opcode::CALL) {
-    return count;
-  }
-  llvm::ArrayRef<Value> operands(frame.slots.data() + count - inner->operandCount,
-                                 inner->operandCount);
-  bool isPlain = llvm::any_of(operands, [&](const Value& operand) {
-    auto* method = trackerOf<BoundMethodVariable>(operand);
-    return (method ? method->function : operand).sameAs(Value(inner->function));
-  });
-  return isPlain ? count - inner->operandCount : count;
+  bool gives = inner && inner->pushedByInstruction && frame.instruction().opcode == Opcode::CALL;
+  return gives ? count - inner->operandCount : count;
 }
 
 }  // namespace
@@ -92,8 +84,12 @@ ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const
   for (const Frame* frame = frame_; frame; inner = frame, frame = frame->back) {
     size_t count = frame == leaving ? 0 : ownSlots(*frame, inner);
     for (size_t i = 0; i < count; ++i) reach(frame->slots[i], {nullptr, frame, i});
-    for (const Value& value : {frame->handled, frame->handledBefore, Value(frame->function)}) {
+    for (const Value& value : {frame->handled, frame->handledBefore, Value(frame->function),
+                               frame->contextExit}) {
       reach(value, {});
+    }
+    for (const Continuation& continuation : frame->continuations) {
+      for (const Value& operand : continuation.operands) reach(operand, {});
     }
   }
   for (const Value& value : {result, handled_, exception()}) reach(value, {});

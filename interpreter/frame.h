@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bytecode/code.h"
+#include "variables/continuation.h"
 #include "variables/functions/functions.h"
 #include "variables/value.h"
 
@@ -25,10 +26,15 @@ struct Frame {
   int32_t localCount = 0;
   int32_t depth = 0;
   // The frame was pushed by the instruction of its caller that is still at its `pc`, with its
-  // operands on the stack: on return they are popped and the result is pushed. False: a slot
-  // runs this frame from C++ and wants the result itself.
+  // operands on the stack, and ends with it (InstructionTranslator::complete). False: a slot runs
+  // this frame from C++ and wants the result itself.
   bool pushedByInstruction = false;
+  // How many of those operands have become this frame's own; the others live while it runs.
   int32_t operandCount = 0;
+  // What is to be done with its result, in this order.
+  llvm::SmallVector<Continuation, 2> continuations;
+  // Of __enter__: the __exit__ that takes the manager's place on its caller's stack.
+  Value contextExit;
   // Every caller is at an instruction at which it can be resumed, so this frame may break on its
   // own. A break in any other frame belongs to a caller.
   bool callersResumable = false;
@@ -79,8 +85,10 @@ struct FrameState {
   // The exception that the innermost of them is handling; null if there are none.
   Value handled;
   TracedFrameVariable* traced = nullptr;
-  // Callers: how many entries of the stack the pending call consumes.
+  // Callers: how many entries of the stack have become the called frame's.
   int32_t operandCount = 0;
+  // What its caller does with its result.
+  llvm::SmallVector<Continuation, 2> continuations;
 };
 
 }  // namespace armature

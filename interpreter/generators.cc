@@ -206,7 +206,7 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
       chainContext(*this, *thrown, handled_);
     }
     setException(std::move(resumption.thrown));
-    if (unwind(running)) item = run(running);
+    if (unwind(running, running)) item = run(running);
   } else {
     running->push(resumption.sent ? std::move(resumption.sent) : Value::none());
     item = run(running);

@@ -112,6 +112,8 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->depth = 0;
   frame->pushedByInstruction = false;
   frame->operandCount = 0;
+  frame->continuations.clear();
+  frame->contextExit = Value();
   frame->callersResumable = false;
   frame->generator = nullptr;
   frame->handled = Value();
@@ -149,6 +151,8 @@ void InstructionTranslator::dropFrame() {
   frame->code.reset();
   frame->handled = Value();
   frame->handledBefore = Value();
+  frame->continuations.clear();
+  frame->contextExit = Value();
   frame->back = freeFrames_;
   freeFrames_ = frame;
 }
@@ -232,19 +236,26 @@ void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
 
 // --- The loop.
 
-bool InstructionTranslator::returnFrom(Frame* entry, Value& result) {
-  Frame* frame = frame_;
-  bool last = frame == entry;
-  int32_t operandCount = frame->operandCount;
-  if (last && entry_.isShown && !frame->generator && !frame->back) {
-    leftLocals_.assign(frame->slots.begin(), frame->slots.begin() + frame->localCount);
+Value InstructionTranslator::leaveEntry(Value result) {
+  const Frame& frame = *frame_;
+  if (entry_.isShown && !frame.generator && !frame.back) {
+    leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   }
   popFrame();
-  if (last) return true;
-  frame_->drop(operandCount);
-  frame_->push(std::move(result));
-  ++frame_->pc;
-  return false;
+  return result;
+}
+
+bool InstructionTranslator::returnToCaller(Value result) {
+  const Frame& frame = *frame_;
+  // With the frame still there: a break in what is left to do is one where it returns.
+  for (const Continuation& continuation : frame.continuations) {
+    result = continueWith(*this, continuation, std::move(result));
+  }
+  if (!result && exceptionPending()) return false;
+  Value exit = frame.contextExit;
+  popFrame();
+  if (exit) frame_->peek(1) = std::move(exit);
+  return complete(std::move(result));
 }
 
 namespace {
@@ -273,6 +284,7 @@ Value InstructionTranslator::run(Frame* entry) {
       throw SignalRaised();
     }
     bool ok = true;
+    Frame* raisedIn = &frame;
     switch (instruction.opcode) {
       case Opcode::NOP:
       case Opcode::RESUME:
@@ -344,43 +356,41 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::STORE_ATTR:
       case Opcode::DELETE_ATTR:
       case Opcode::LOAD_METHOD:
-        ok = attributeOperation(frame, instruction);
-        break;
       case Opcode::BINARY_SUBSCR:
       case Opcode::STORE_SUBSCR:
       case Opcode::DELETE_SUBSCR:
-        ok = subscriptOperation(frame, instruction);
-        break;
-      case Opcode::BINARY_OP: {
-        Value& left = frame.peek(2);
-        Value& right = frame.peek(1);
-        Value result =
-            binaryOperation(*this, static_cast<NumberSlot>(instruction.argument), left, right);
-        ok = static_cast<bool>(result);
-        if (ok) {
-          frame.drop(1);
-          frame.peek(1) = std::move(result);
-        }
-        break;
-      }
-      case Opcode::COMPARE_OP: {
-        Value result = richCompare(*this, frame.peek(2), frame.peek(1), instruction.argument);
-        ok = static_cast<bool>(result);
-        if (ok) {
-          frame.drop(1);
-          frame.peek(1) = std::move(result);
-        }
-        break;
-      }
+      case Opcode::BINARY_OP:
+      case Opcode::COMPARE_OP:
       case Opcode::UNARY_POSITIVE:
       case Opcode::UNARY_NEGATIVE:
       case Opcode::UNARY_NOT:
       case Opcode::UNARY_INVERT:
-      case Opcode::IS_OP:
       case Opcode::CONTAINS_OP:
-      case Opcode::GET_LEN:
-        ok = operatorInstruction(frame, instruction);
+      case Opcode::GET_ITER:
+      case Opcode::GET_YIELD_FROM_ITER:
+      case Opcode::FOR_ITER:
+      case Opcode::POP_JUMP_IF_TRUE:
+      case Opcode::POP_JUMP_IF_FALSE:
+      case Opcode::JUMP_IF_TRUE_OR_POP:
+      case Opcode::JUMP_IF_FALSE_OR_POP:
+      case Opcode::FORMAT_VALUE:
+      case Opcode::BEFORE_WITH:
+      case Opcode::WITH_EXCEPT_START:
+        if (protocolInstruction(frame, instruction)) continue;
+        ok = false;
         break;
+      case Opcode::IS_OP: {
+        bool same = isSame(*this, frame.peek(2), frame.peek(1));
+        frame.drop(1);
+        frame.peek(1) = Value::boolean(same != (instruction.argument == 1));
+        break;
+      }
+      case Opcode::GET_LEN: {
+        int64_t count = length(*this, frame.peek(1));
+        ok = count >= 0;
+        if (ok) frame.push(Value::integer(count));
+        break;
+      }
       case Opcode::BUILD_TUPLE:
       case Opcode::BUILD_LIST:
       case Opcode::BUILD_SET:
@@ -400,8 +410,7 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = extendContainer(frame, instruction);
         break;
       case Opcode::BUILD_STRING:
-      case Opcode::FORMAT_VALUE:
-        ok = formatInstruction(frame, instruction);
+        ok = buildString(frame, instruction);
         break;
       case Opcode::UNPACK_SEQUENCE:
         ok = unpack(frame, instruction);
@@ -409,44 +418,9 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::UNPACK_EX:
         ok = unpackExtended(frame, instruction);
         break;
-      case Opcode::GET_ITER:
-      case Opcode::GET_YIELD_FROM_ITER: {
-        Value iterator = getIterator(*this, frame.peek(1));
-        ok = static_cast<bool>(iterator);
-        if (ok) frame.peek(1) = std::move(iterator);
-        break;
-      }
-      case Opcode::FOR_ITER: {
-        realizeOperand(frame, 1);
-        Value item = iteratorNext(*this, frame.peek(1));
-        if (item) {
-          frame.push(std::move(item));
-        } else if (exceptionPending()) {
-          ok = false;
-        } else {
-          frame.drop(1);
-          frame.pc = instruction.argument;
-          continue;
-        }
-        break;
-      }
       case Opcode::JUMP:
         frame.pc = instruction.argument;
         continue;
-      case Opcode::POP_JUMP_IF_TRUE:
-      case Opcode::POP_JUMP_IF_FALSE: {
-        int truth = isTrue(*this, frame.peek(1));
-        if (truth < 0) {
-          ok = false;
-          break;
-        }
-        frame.drop(1);
-        if (truth == (instruction.opcode == Opcode::POP_JUMP_IF_TRUE)) {
-          frame.pc = instruction.argument;
-          continue;
-        }
-        break;
-      }
       case Opcode::POP_JUMP_IF_NONE:
       case Opcode::POP_JUMP_IF_NOT_NONE: {
         realizeOperand(frame, 1);
@@ -456,20 +430,6 @@ Value InstructionTranslator::run(Frame* entry) {
           frame.pc = instruction.argument;
           continue;
         }
-        break;
-      }
-      case Opcode::JUMP_IF_TRUE_OR_POP:
-      case Opcode::JUMP_IF_FALSE_OR_POP: {
-        int truth = isTrue(*this, frame.peek(1));
-        if (truth < 0) {
-          ok = false;
-          break;
-        }
-        if (truth == (instruction.opcode == Opcode::JUMP_IF_TRUE_OR_POP)) {
-          frame.pc = instruction.argument;
-          continue;
-        }
-        frame.drop(1);
         break;
       }
       case Opcode::CALL:
@@ -486,20 +446,25 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::RETURN_VALUE: {
         bool isShown = entry_.isShown && !frame.generator && !frame.back;
         if (!cleanUps_.empty() && !isShown) endGenerators(false, &frame, frame.peek(1));
-        Value result = frame.pop();
+        Value result = frame.peek(1);
         if (frame.generator) {
           frame.generator->state = GeneratorVariable::State::Finished;
           frame.generator->returned = std::move(result);
           leaveGenerator(frame);
-          result = Value();
         }
-        if (returnFrom(entry, result)) return result;
-        continue;
+        if (&frame == entry) return leaveEntry(std::move(result));
+        if (returnToCaller(std::move(result))) continue;
+        raisedIn = frame.back;
+        ok = false;
+        break;
       }
       case Opcode::RETURN_GENERATOR: {
         Value result = makeGenerator(frame);
-        if (returnFrom(entry, result)) return result;
-        continue;
+        if (&frame == entry) return leaveEntry(std::move(result));
+        if (returnToCaller(std::move(result))) continue;
+        raisedIn = frame.back;
+        ok = false;
+        break;
       }
       case Opcode::YIELD_VALUE: {
         // A generator's frame is always run by resumeGenerator: it is the entry.
@@ -537,10 +502,6 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::LOAD_ASSERTION_ERROR:
         ok = exceptionInstruction(frame, instruction);
         break;
-      case Opcode::BEFORE_WITH:
-      case Opcode::WITH_EXCEPT_START:
-        ok = withInstruction(frame, instruction);
-        break;
       case Opcode::IMPORT_NAME:
       case Opcode::IMPORT_FROM:
         ok = importInstruction(frame, instruction);
@@ -553,7 +514,7 @@ Value InstructionTranslator::run(Frame* entry) {
       ++frame.pc;
       continue;
     }
-    if (!unwind(entry)) return Value();
+    if (!unwind(entry, raisedIn)) return Value();
   }
 }
 

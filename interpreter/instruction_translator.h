@@ -98,6 +98,7 @@ class InstructionTranslator : public Translator {
 
   // --- Translator.
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
+  void onReturn(Continuation continuation) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
   Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) override;
   bool closeGenerator(GeneratorVariable* generator) override;
@@ -139,20 +140,28 @@ class InstructionTranslator : public Translator {
 
   // Runs until `entry` returns. Null with the exception pending if it raised.
   Value run(Frame* entry);
-  // Goes to the handler of the pending exception within the frames above and including `entry`;
-  // false if there is none: then `entry` and everything above it is gone.
   // PyTraceBack_Here.
   void addTraceback(ExceptionVariable& raised, Frame& frame);
-  bool unwind(Frame* entry);
+  // Goes to the handler of the pending exception, which was raised in `raisedIn`, within the frames
+  // from there to `entry`; what runs above has ended. False if there is none: then `entry` and
+  // everything above it is gone.
+  bool unwind(Frame* entry, Frame* raisedIn);
   const ExceptionRegion* handlerOf(const Frame& frame) const;
-  bool anyHandler() const;
+  // Would a frame from this one outwards catch the pending exception?
+  bool anyHandler(const Frame* raisedIn);
   void markInstruction(Frame& frame);
   void mark(Frame& frame, bool isPlain);
   // Realizes the n-th entry from the top of the stack in its place, until the instruction is done:
   // a break takes it back, as it takes back the guards that hold what it turned out to be.
   void realizeOperand(Frame& frame, int32_t n);
-  // A frame returned: gives the result to its caller's stack. True if `entry` itself returned.
-  bool returnFrom(Frame* entry, Value& result);
+  // The frame returned from run().
+  Value leaveEntry(Value result);
+  // The frame, pushed by an instruction of its caller's, returned. False: the exception that is
+  // pending is raised there, and the frame is still on the stack.
+  bool returnToCaller(Value result);
+  // Ends the instruction of the frame that pushed others, or might have: with what it gave. False
+  // if an exception is pending.
+  bool complete(Value result);
 
   BreakReason describeBreak(const GraphBreak& reason) const;
   Outcome breakAt(const GraphBreak& reason);
@@ -170,13 +179,14 @@ class InstructionTranslator : public Translator {
   bool loadGlobal(Frame& frame, PyObject* name, bool push);
   bool storeName(Frame& frame, const Instruction& instruction);
   bool cellOperation(Frame& frame, const Instruction& instruction);
-  bool attributeOperation(Frame& frame, const Instruction& instruction);
-  bool subscriptOperation(Frame& frame, const Instruction& instruction);
-  bool operatorInstruction(Frame& frame, const Instruction& instruction);
+  // Those that may push the frame of a special method. They advance pc.
+  bool protocolInstruction(Frame& frame, const Instruction& instruction);
+  bool loadMethodInstruction(Frame& frame, PyObject* name);
+  Value formatted(Frame& frame, const Instruction& instruction);
   bool raisedBecauseNotIterable(const Value& value);
   bool buildContainer(Frame& frame, const Instruction& instruction);
   bool extendContainer(Frame& frame, const Instruction& instruction);
-  bool formatInstruction(Frame& frame, const Instruction& instruction);
+  bool buildString(Frame& frame, const Instruction& instruction);
   bool unpack(Frame& frame, const Instruction& instruction);
   bool unpackExtended(Frame& frame, const Instruction& instruction);
   // Calls set `pushed` if a frame was pushed instead of a result.
@@ -190,7 +200,8 @@ class InstructionTranslator : public Translator {
   bool raiseInstruction(Frame& frame, const Instruction& instruction);
   bool exceptionInstruction(Frame& frame, const Instruction& instruction);
   Value handledOutside();
-  bool withInstruction(Frame& frame, const Instruction& instruction);
+  bool enterContext(Frame& frame);
+  Value exitContext(Frame& frame);
   bool matchInstruction(Frame& frame, const Instruction& instruction);
   Value makeGenerator(Frame& frame);
   // How a suspended generator goes on.

@@ -118,61 +118,6 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
   return false;
 }
 
-bool InstructionTranslator::attributeOperation(Frame& frame, const Instruction& instruction) {
-  PyObject* name = frame.code->names[instruction.argument].get();
-  switch (instruction.opcode) {
-    case Opcode::LOAD_ATTR: {
-      Value value = getAttribute(*this, frame.peek(1), name);
-      if (!value) return false;
-      frame.peek(1) = std::move(value);
-      return true;
-    }
-    case Opcode::LOAD_METHOD: {
-      realizeOperand(frame, 1);
-      Value function;
-      bool isMethod = loadMethod(*this, frame.peek(1), name, function);
-      if (!function) return false;
-      if (isMethod) {
-        Value self = std::move(frame.peek(1));
-        frame.peek(1) = std::move(function);
-        frame.push(std::move(self));
-      } else {
-        frame.peek(1) = Value();
-        frame.push(std::move(function));
-      }
-      return true;
-    }
-    case Opcode::STORE_ATTR:
-      if (!setAttribute(*this, frame.peek(1), name, frame.peek(2))) return false;
-      frame.drop(2);
-      return true;
-    default:
-      if (!setAttribute(*this, frame.peek(1), name, Value())) return false;
-      frame.drop(1);
-      return true;
-  }
-}
-
-bool InstructionTranslator::subscriptOperation(Frame& frame, const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::BINARY_SUBSCR: {
-      Value item = getItem(*this, frame.peek(2), frame.peek(1));
-      if (!item) return false;
-      frame.drop(1);
-      frame.peek(1) = std::move(item);
-      return true;
-    }
-    case Opcode::STORE_SUBSCR:
-      if (!setItem(*this, frame.peek(2), frame.peek(1), frame.peek(3))) return false;
-      frame.drop(3);
-      return true;
-    default:
-      if (!deleteItem(*this, frame.peek(2), frame.peek(1))) return false;
-      frame.drop(2);
-      return true;
-  }
-}
-
 // import_name of ceval.c calls what the builtins have as __import__, which a program may replace.
 void InstructionTranslator::requireBuiltinImport(Frame& frame, PyObject* name) {
   static PyObject* const importName = staticName("__import__");

@@ -30,10 +30,13 @@ bool InstructionTranslator::errorsAreObserved() const {
   return false;
 }
 
-bool InstructionTranslator::anyHandler() const {
-  for (const Frame* frame = frame_; frame; frame = frame->back) {
+bool InstructionTranslator::anyHandler(const Frame* raisedIn) {
+  for (const Frame* frame = raisedIn; frame; frame = frame->back) {
     if (handlerOf(*frame)) return true;
     if (!frame->pushedByInstruction) return false;
+    for (const Continuation& continuation : frame->continuations) {
+      if (catches(*this, continuation)) return true;
+    }
   }
   return false;
 }
@@ -61,46 +64,62 @@ Value InstructionTranslator::handledByCaller() {
   return handled ? wrap(source, handled) : Value::none();
 }
 
-bool InstructionTranslator::unwind(Frame* entry) {
+bool InstructionTranslator::unwind(Frame* entry, Frame* raisedIn) {
   setException(realized(exception()));
-  Value pending = exception();
-  auto* raised = trackerOf<ExceptionVariable>(pending);
   bool again = std::exchange(raisedAgain_, false);
   bool isRoot = !entry->back && !entry->generator;
-  if (isRoot && !anyHandler()) {
-    Value text;
+  auto leaveRoot = [&] {
     std::string message;
-    if (auto* raised = trackerOf<ExceptionVariable>(pending)) {
+    if (auto* raised = trackerOf<ExceptionVariable>(exception())) {
       message = raised->type()->tp_name;
       if (!raised->arguments.empty() && raised->arguments[0].isConstant()) {
         message += ": " + describe(raised->arguments[0]);
       }
     }
     throw GraphBreak(GraphBreakKind::ObservedException, message);
-  }
-  for (;;) {
-    Frame& frame = *frame_;
-    if (raised && !again) addTraceback(*raised, frame);
+  };
+  if (isRoot && !anyHandler(raisedIn)) leaveRoot();
+  // The frames stay until it is known where the exception goes: whatever breaks on its way takes
+  // the trace back to the instruction that raised.
+  auto popTo = [&](const Frame* frame) {
+    while (frame_ != frame) popFrame();
+  };
+  for (Frame* frame = raisedIn;; frame = frame->back) {
+    Value pending = exception();
+    auto* raised = trackerOf<ExceptionVariable>(pending);
+    if (raised && !again) addTraceback(*raised, *frame);
     again = false;
-    if (const ExceptionRegion* region = handlerOf(frame)) {
-      if (raised) {
-        settleContext(*this, *raised);
-      }
-      int32_t lasti = lastInstruction(frame);
-      frame.drop(frame.depth - region->depth);
-      if (region->pushLasti) frame.push(Value::integer(lasti));
-      frame.push(takeException());
-      frame.pc = region->target;
+    if (const ExceptionRegion* region = handlerOf(*frame)) {
+      if (raised) settleContext(*this, *raised);
+      popTo(frame);
+      int32_t lasti = lastInstruction(*frame);
+      frame->drop(frame->depth - region->depth);
+      if (region->pushLasti) frame->push(Value::integer(lasti));
+      frame->push(takeException());
+      frame->pc = region->target;
       return true;
     }
     if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(pending));
-    bool last = frame_ == entry;
-    if (frame.generator) {
-      frame.generator->state = GeneratorVariable::State::Finished;
-      leaveGenerator(frame);
+    if (frame == entry) {
+      if (isRoot) leaveRoot();
+      popTo(frame);
+      if (frame->generator) {
+        frame->generator->state = GeneratorVariable::State::Finished;
+        leaveGenerator(*frame);
+      }
+      popFrame();
+      return false;
     }
-    popFrame();
-    if (last) return false;
+    Value result;
+    for (const Continuation& continuation : frame->continuations) {
+      result = continueWith(*this, continuation, std::move(result));
+    }
+    if (!result && exceptionPending()) {
+      setException(realized(exception()));
+      continue;
+    }
+    popTo(frame->back);
+    return complete(std::move(result));
   }
 }
 

@@ -21,60 +21,6 @@ Kind* containerAt(Translator& translator, Frame& frame, int32_t n) {
 
 }  // namespace
 
-namespace {
-
-// PyObject_ASCII's escapes, of a text that repr() gave.
-Value asciiText(Translator& translator, PyObject* text) {
-  if (PyUnicode_IS_ASCII(text)) return Value::constant(text);
-  Ref<> bytes = checked(PyUnicode_AsEncodedString(text, "ascii", "backslashreplace"));
-  return translator.fromPython(
-      PyUnicode_DecodeASCII(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()), ""));
-}
-
-}  // namespace
-
-bool InstructionTranslator::operatorInstruction(Frame& frame, const Instruction& instruction) {
-  Value result;
-  switch (instruction.opcode) {
-    case Opcode::UNARY_POSITIVE:
-    case Opcode::UNARY_NEGATIVE:
-    case Opcode::UNARY_INVERT: {
-      UnarySlot slot = instruction.opcode == Opcode::UNARY_POSITIVE   ? UnarySlot::nb_positive
-                       : instruction.opcode == Opcode::UNARY_NEGATIVE ? UnarySlot::nb_negative
-                                                                      : UnarySlot::nb_invert;
-      result = unaryOperation(*this, slot, frame.peek(1));
-      if (!result) return false;
-      frame.peek(1) = std::move(result);
-      return true;
-    }
-    case Opcode::UNARY_NOT: {
-      int truth = isTrue(*this, frame.peek(1));
-      if (truth < 0) return false;
-      frame.peek(1) = Value::boolean(!truth);
-      return true;
-    }
-    case Opcode::IS_OP: {
-      bool same = isSame(*this, frame.peek(2), frame.peek(1));
-      frame.drop(1);
-      frame.peek(1) = Value::boolean(same != (instruction.argument == 1));
-      return true;
-    }
-    case Opcode::CONTAINS_OP: {
-      int found = contains(*this, frame.peek(1), frame.peek(2));
-      if (found < 0) return false;
-      frame.drop(1);
-      frame.peek(1) = Value::boolean((found == 1) != (instruction.argument == 1));
-      return true;
-    }
-    default: {  // GET_LEN
-      int64_t count = length(*this, frame.peek(1));
-      if (count < 0) return false;
-      frame.push(Value::integer(count));
-      return true;
-    }
-  }
-}
-
 // Whether the pending exception is a TypeError of iterating over a value whose type says nothing of
 // iteration: CPython then names the construct instead.
 bool InstructionTranslator::raisedBecauseNotIterable(const Value& value) {
@@ -218,47 +164,22 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
   }
 }
 
-bool InstructionTranslator::formatInstruction(Frame& frame, const Instruction& instruction) {
-  if (instruction.opcode == Opcode::BUILD_STRING) {
-    int32_t count = instruction.argument;
-    Ref<> pieces = checked(PyTuple_New(count));
-    for (int32_t i = 0; i < count; ++i) {
-      // In a resume function the pieces are inputs.
-      Value& value = frame.peek(count - i);
-      realizeOperand(frame, count - i);
-      PyObject* piece = value.objectOrNull();
-      if (!piece) throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
-      Py_INCREF(piece);
-      PyTuple_SET_ITEM(pieces.get(), i, piece);
-    }
-    static PyObject* const empty = staticName("");
-    Value text = fromPython(PyUnicode_Join(empty, pieces.get()));
-    if (!text) return false;
-    frame.drop(count);
-    frame.push(std::move(text));
-    return true;
+bool InstructionTranslator::buildString(Frame& frame, const Instruction& instruction) {
+  int32_t count = instruction.argument;
+  Ref<> pieces = checked(PyTuple_New(count));
+  for (int32_t i = 0; i < count; ++i) {
+    // In a resume function the pieces are inputs.
+    Value& value = frame.peek(count - i);
+    realizeOperand(frame, count - i);
+    PyObject* piece = value.objectOrNull();
+    if (!piece) throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
+    Py_INCREF(piece);
+    PyTuple_SET_ITEM(pieces.get(), i, piece);
   }
-  bool hasSpecification = (instruction.argument & 4) != 0;
-  Value value = frame.peek(hasSpecification ? 2 : 1);
-  switch (instruction.argument & 3) {
-    case 1:
-      value = toStr(*this, value);
-      break;
-    case 2:
-      value = toRepr(*this, value);
-      break;
-    case 3: {
-      Value repr = toRepr(*this, value);
-      value = repr ? asciiText(*this, repr.object()) : repr;
-      break;
-    }
-    default:
-      break;
-  }
-  if (!value) return false;
-  Value text = formatValue(*this, value, hasSpecification ? frame.peek(1) : Value());
+  static PyObject* const empty = staticName("");
+  Value text = fromPython(PyUnicode_Join(empty, pieces.get()));
   if (!text) return false;
-  frame.drop(hasSpecification ? 2 : 1);
+  frame.drop(count);
   frame.push(std::move(text));
   return true;
 }

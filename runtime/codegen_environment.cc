@@ -72,9 +72,14 @@ Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> 
   return makeResumeFunction(family_->caches.back(), pythonCalls());
 }
 
-Ref<> RuntimeEnvironment::frameFunction(BorrowedRef<> function) {
+Ref<> RuntimeEnvironment::frameFunction(BorrowedRef<> function,
+                                        llvm::ArrayRef<Continuation> continuations) {
   faultSite();
-  return makeFrameFunction(function);
+  std::vector<RealContinuation> steps;
+  for (const Continuation& continuation : continuations) {
+    steps.push_back({continuation.kind, continuation.operands.size()});
+  }
+  return makeFrameFunction(function, std::move(steps), pythonCalls());
 }
 
 const Ref<>& RuntimeEnvironment::breakStatistics() {

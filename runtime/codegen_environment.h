@@ -17,7 +17,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
 
   CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
-  Ref<> frameFunction(BorrowedRef<> function) override;
+  Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override;
   Ref<> pythonCalls() override;
   BreakTimer breakTimer() override;
 

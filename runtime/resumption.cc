@@ -255,14 +255,24 @@ PyObject* runToEnd(PyObject* result) {
 struct FrameFunction {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
+  std::vector<RealContinuation> continuations;
+  PyObject* pythonCalls;
 };
 
-PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t flags,
-                            PyObject* keywordNames) {
+PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t, PyObject*) {
+  auto* frame = reinterpret_cast<FrameFunction*>(self);
   return forPython([&]() -> PyObject* {
     if (!hasStackLeft()) return nullptr;
-    return runToEnd(PyObject_Vectorcall(reinterpret_cast<FrameFunction*>(self)->function, arguments,
-                                        flags, keywordNames));
+    // Either may let go of the function itself.
+    Ref<> held = Ref<>::create(self);
+    Ref<> result =
+        Ref<>::steal(runToEnd(PyObject_Vectorcall(frame->function, arguments, 1, nullptr)));
+    ++arguments;
+    for (const RealContinuation& continuation : frame->continuations) {
+      result = continueWith(continuation.kind, std::move(result), arguments, frame->pythonCalls);
+      arguments += continuation.operandCount;
+    }
+    return result.release();
   });
 }
 
@@ -272,7 +282,10 @@ int traverseFrameFunction(PyObject* self, visitproc visit, void* arg) {
 
 void deallocateFrameFunction(PyObject* self) {
   PyObject_GC_UnTrack(self);
-  Py_DECREF(reinterpret_cast<FrameFunction*>(self)->function);
+  auto* frame = reinterpret_cast<FrameFunction*>(self);
+  Py_DECREF(frame->function);
+  frame->continuations.~vector();
+  Py_DECREF(frame->pythonCalls);
   PyObject_GC_Del(self);
 }
 
@@ -339,11 +352,15 @@ Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Re
   return made;
 }
 
-Ref<> makeFrameFunction(BorrowedRef<> function) {
+Ref<> makeFrameFunction(BorrowedRef<> function, std::vector<RealContinuation> continuations,
+                        Ref<> pythonCalls) {
+  if (!pythonCalls) return nullptr;
   FrameFunction* made = PyObject_GC_New(FrameFunction, &FrameFunctionType);
   if (!made) return nullptr;
   made->vectorcall = callFrameFunction;
   made->function = Py_NewRef(function.get());
+  new (&made->continuations) std::vector<RealContinuation>(std::move(continuations));
+  made->pythonCalls = pythonCalls.release();
   PyObject_GC_Track(made);
   return Ref<>::steal(reinterpret_cast<PyObject*>(made));
 }

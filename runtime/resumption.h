@@ -11,7 +11,9 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include <memory>
+#include <vector>
 
+#include "codegen/continuations.h"
 #include "runtime/code_cache.h"
 
 namespace armature {
@@ -31,9 +33,11 @@ Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls);
 // The same in plain Python only, which counts for a break (break_statistics.h), if one is given.
 Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls,
                               Ref<> breakStatistics = nullptr);
-// A callable that passes its arguments to `function`, generated code of a frame, and runs the frame
-// to its end. Null with an exception set.
-Ref<> makeFrameFunction(BorrowedRef<> function);
+// A callable that passes its first argument to `function`, generated code of a frame, runs the
+// frame to its end, and does the continuations, whose operands are its other arguments, to the
+// result; what they call is called by `pythonCalls`. Null with an exception set.
+Ref<> makeFrameFunction(BorrowedRef<> function, std::vector<RealContinuation> continuations,
+                        Ref<> pythonCalls);
 
 // Fails where C code has used up the thread's stack, which Python's recursion limit may not
 // prevent: false with CPython's RecursionError set.

@@ -20,6 +20,7 @@
 #include "shapes/profile.h"
 #include "shapes/sym_node.h"
 #include "sources/source.h"
+#include "variables/continuation.h"
 #include "variables/library.h"
 #include "variables/side_effects.h"
 #include "variables/value.h"
@@ -37,8 +38,10 @@ class UserFunctionVariable;
 struct CallArguments {
   llvm::SmallVector<Value, 6> values;
   PyObject* keywordNames = nullptr;  // borrowed
-  // The call is the last thing its instruction does: a Python function may push its frame and
-  // return Value::framePushed(). Kinds that only forward a call keep it; all others clear it.
+  // The call is the last thing its instruction does, but for continuations: a Python function may
+  // push its frame and return Value::framePushed(), which is to be returned at once, after what is
+  // left to do was handed to Translator::onReturn. Kinds that only forward a call, or do so, keep
+  // it; all others clear it.
   bool tail = false;
 
   size_t keywordCount() const { return keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0; }
@@ -215,6 +218,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // --- What only the interpreter can do.
   // Calls a Python function: pushes its frame (tail), or runs it to its end.
   virtual Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) = 0;
+  // What is to be done when the frame that has just been pushed returns, after all else that is.
+  virtual void onReturn(Continuation continuation) = 0;
   // Resumes a suspended generator with a value sent (null Value: next()). As tp_iternext.
   virtual Value resumeGenerator(GeneratorVariable* generator, const Value& sent) = 0;
   // Resumes it by raising what generator.throw(type, value, traceback) says. As tp_iternext.

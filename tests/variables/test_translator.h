@@ -1,6 +1,7 @@
 // A translator without an interpreter: enough for tests of variables by themselves.
 #pragma once
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class TestTranslator : public Translator {
   std::string guardText() const;
 
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
+  void onReturn(Continuation) override { std::abort(); }
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
   Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) override;
   bool closeGenerator(GeneratorVariable* generator) override;

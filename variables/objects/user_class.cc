@@ -111,19 +111,12 @@ Value classAttribute(Translator& translator, const Value& self, PyObject* attrib
                           nameOf(translator, type), attribute);
 }
 
-bool runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
+// Gives the instance.
+Value runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
   static PyObject* const init = name("__init__");
   Value method = lookupSpecial(translator, instance, init);
-  if (!method) return false;
-  arguments.tail = false;
-  Value result = call(translator, method, arguments);
-  if (!result) return false;
-  if (!translator.realized(result).is(Py_None)) {
-    translator.raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
-                     nameOf(translator, typeOf(result)));
-    return false;
-  }
-  return true;
+  if (!method) return method;
+  return then(translator, call(translator, method, arguments), {OnReturn::CheckInit, {instance}});
 }
 
 // type_call for a class of exceptions. What is found under the names is a Python function, or one
@@ -163,7 +156,7 @@ Value makeException(Translator& translator, const Value& callable, PyTypeObject*
     instance = constructException(translator, callable, type, newOwner, initOwner, arguments);
     if (!instance || isBuiltinInit) return instance;
   }
-  return runInit(translator, instance, arguments) ? instance : Value();
+  return runInit(translator, instance, arguments);
 }
 
 // When an object dies depends on Python running the program, so one that notices its end is made
@@ -194,7 +187,7 @@ Value makeTupleOfClass(Translator& translator, const Value& callable, CallArgume
   Value result = translator.realized(call(translator, function, all));
   if (!result || !translator.heap.isSubtype(typeOf(result), type)) return result;
   if (translator.heap.inherits(typeOf(result), &PyBaseObject_Type, initName)) return result;
-  return runInit(translator, result, arguments) ? result : Value();
+  return runInit(translator, result, arguments);
 }
 
 // type_call: __new__, then __init__ of the result.
@@ -245,7 +238,7 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
     }
     return instance;
   }
-  return runInit(translator, instance, arguments) ? instance : Value();
+  return runInit(translator, instance, arguments);
 }
 
 Value classHash(Translator& translator, const Value& self) {

@@ -36,11 +36,11 @@ DictVariable* instanceDict(Translator& translator, const Value& self) {
 
 // Calls a special method; null without a pending exception if the type has none.
 Value callSpecial(Translator& translator, const Value& self, PyObject* special,
-                  llvm::ArrayRef<Value> arguments) {
+                  llvm::ArrayRef<Value> arguments, bool tail = false) {
   Value method = lookupSpecial(translator, self, special);
   if (!method) return method;
   // Looked at here: NotImplemented may come from a global.
-  return translator.realized(call(translator, method, arguments));
+  return translator.realized(call(translator, method, arguments, tail));
 }
 
 // What answers operators by the methods of its class, which is written in Python: an instance, or a
@@ -50,42 +50,87 @@ bool hasSpecialMethods(const Value& value) {
          trackerOf<ExceptionVariable>(value);
 }
 
-// slot_nb_add and its like of typeobject.c.
-Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+// The method that a step of a binary operator asks; none where `name` is null.
+struct AskedMethod {
+  Value self;
+  PyObject* name = nullptr;
+  Value other;
+};
+
+AskedMethod askedMethod(Translator& translator, NumberSlot slot, const Value& left,
+                        const Value& right, OperandStep step) {
   const OperatorMethods& names = operatorMethods();
-  auto tryCall = [&](const Value& self, PyObject* method, const Value& other) {
-    Value result = callSpecial(translator, self, method, {other});
-    if (!result && !translator.exceptionPending()) result = Value::constant(Py_NotImplemented);
-    return result;
-  };
-  if (slot >= nb_inplace_add) {
-    if (!hasSpecialMethods(left)) return Value::constant(Py_NotImplemented);
-    return tryCall(left, names.inPlace[slot - nb_inplace_add], right);
-  }
+  bool isInPlace = slot >= nb_inplace_add;
+  int plain = isInPlace ? slot - nb_inplace_add : slot;
   bool leftIsObject = hasSpecialMethods(left);
-  bool rightIsObject = hasSpecialMethods(right);
+  if (step == OperandStep::InPlace) {
+    return isInPlace && leftIsObject ? AskedMethod{left, names.inPlace[plain], right}
+                                     : AskedMethod{};
+  }
+  if (step == OperandStep::Left) {
+    return leftIsObject ? AskedMethod{left, names.plain[plain], right} : AskedMethod{};
+  }
   PyTypeObject* leftType = typeOf(left);
   PyTypeObject* rightType = typeOf(right);
-  bool rightFirst = leftIsObject && rightIsObject && leftType != rightType &&
-                    translator.heap.isSubtype(rightType, leftType) &&
-                    !translator.heap.inherits(rightType, leftType, names.reflected[slot]);
-  if (rightFirst) {
-    Value result = tryCall(right, names.reflected[slot], left);
-    if (!result.is(Py_NotImplemented)) return result;
-  }
-  if (leftIsObject) {
-    Value result = tryCall(left, names.plain[slot], right);
-    if (!result.is(Py_NotImplemented)) return result;
-  }
-  if (rightIsObject && !rightFirst && leftType != rightType) {
-    return tryCall(right, names.reflected[slot], left);
+  if (!hasSpecialMethods(right) || leftType == rightType) return {};
+  bool rightFirst = leftIsObject && translator.heap.isSubtype(rightType, leftType) &&
+                    !translator.heap.inherits(rightType, leftType, names.reflected[plain]);
+  bool isItsTurn = rightFirst == (step == OperandStep::RightFirst);
+  return isItsTurn ? AskedMethod{right, names.reflected[plain], left} : AskedMethod{};
+}
+
+// Asks the methods of the steps; NotImplemented where none answers.
+Value askSteps(Translator& translator, NumberSlot slot, const Value& left, const Value& right,
+               OperandStep first, OperandStep end, bool tail) {
+  for (int step = static_cast<int>(first); step < static_cast<int>(end); ++step) {
+    AskedMethod asked = askedMethod(translator, slot, left, right, static_cast<OperandStep>(step));
+    if (!asked.name) continue;
+    Value result = callSpecial(translator, asked.self, asked.name, {asked.other}, tail);
+    if (result.isFramePushed()) {
+      translator.onReturn(
+          {OnReturn::NextOperand, {left, right, Value::integer(slot), Value::integer(step + 1)}});
+      return result;
+    }
+    bool isAbsent = !result && !translator.exceptionPending();
+    if (!isAbsent && !result.is(Py_NotImplemented)) return result;
   }
   return Value::constant(Py_NotImplemented);
 }
 
-Value objectUnary(Translator& translator, UnarySlot slot, const Value& self) {
+// slot_nb_add and its like of typeobject.c.
+Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  bool isInPlace = slot >= nb_inplace_add;
+  return askSteps(translator, slot, left, right,
+                  isInPlace ? OperandStep::InPlace : OperandStep::RightFirst,
+                  isInPlace ? OperandStep::RightFirst : OperandStep::End, false);
+}
+
+}  // namespace
+
+Value askOperands(Translator& translator, NumberSlot slot, const Value& left, const Value& right,
+                  OperandStep first, bool tail) {
+  auto plain = static_cast<NumberSlot>(slot >= nb_inplace_add ? slot - nb_inplace_add : slot);
+  // What is no object answers by its slot.
+  auto askSlot = [&](const Value& operand, NumberSlot asked) {
+    BinaryFunction function = slotsOf(operand).nb[asked];
+    return function && !hasSpecialMethods(operand) ? function(translator, asked, left, right)
+                                                   : Value::constant(Py_NotImplemented);
+  };
+  Value result = Value::constant(Py_NotImplemented);
+  if (first == OperandStep::InPlace) {
+    if (slot != plain) result = askSlot(left, slot);
+    if (result.is(Py_NotImplemented)) result = askSlot(left, plain);
+    if (!result.is(Py_NotImplemented)) return result;
+  }
+  result = askSteps(translator, slot, left, right, first, OperandStep::End, tail);
+  if (result.is(Py_NotImplemented)) result = askSlot(right, plain);
+  return result.is(Py_NotImplemented) ? raiseUnsupportedOperands(translator, slot, left, right)
+                                      : result;
+}
+
+Value objectUnary(Translator& translator, UnarySlot slot, const Value& self, bool tail) {
   static constexpr const char* kSymbols[] = {"unary -", "unary +", "unary ~", "abs()"};
-  Value result = callSpecial(translator, self, unaryMethod(slot), {});
+  Value result = callSpecial(translator, self, unaryMethod(slot), {}, tail);
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "bad operand type for %s: '%.200s'",
                             kSymbols[static_cast<int>(slot)], nameOf(translator, typeOf(self)));
@@ -93,14 +138,7 @@ Value objectUnary(Translator& translator, UnarySlot slot, const Value& self) {
   return result;
 }
 
-Value objectLength(Translator& translator, const Value& self) {
-  static PyObject* const len = name("__len__");
-  Value result = callSpecial(translator, self, len, {});
-  if (!result) {
-    if (translator.exceptionPending()) return result;
-    return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
-                            nameOf(translator, typeOf(self)));
-  }
+Value checkLength(Translator& translator, Value result) {
   result = toIndex(translator, result);
   if (!result) return result;
   if (Py_SIZE(result.object()) < 0) {
@@ -110,21 +148,35 @@ Value objectLength(Translator& translator, const Value& self) {
   return size < 0 ? translator.raiseFromPython() : result;
 }
 
-Value objectBool(Translator& translator, const Value& self) {
+Value objectLength(Translator& translator, const Value& self, bool tail) {
+  static PyObject* const len = name("__len__");
+  Value result = callSpecial(translator, self, len, {}, tail);
+  if (!result && !translator.exceptionPending()) {
+    return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
+                            nameOf(translator, typeOf(self)));
+  }
+  return then(translator, std::move(result), {OnReturn::CheckLength, {}});
+}
+
+Value checkBool(Translator& translator, Value result) {
+  translator.realize(result);
+  if (result.isConstant() && PyBool_Check(result.object())) return result;
+  return translator.raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
+                          nameOf(translator, typeOf(result)));
+}
+
+Value objectBool(Translator& translator, const Value& self, bool tail) {
   static PyObject* const boolName = name("__bool__");
   static PyObject* const len = name("__len__");
-  Value result = callSpecial(translator, self, boolName, {});
-  if (result) {
-    translator.realize(result);
-    if (result.isConstant() && PyBool_Check(result.object())) return result;
-    return translator.raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
-                            nameOf(translator, typeOf(result)));
+  Value result = callSpecial(translator, self, boolName, {}, tail);
+  if (result || translator.exceptionPending()) {
+    return then(translator, std::move(result), {OnReturn::CheckBool, {}});
   }
-  if (translator.exceptionPending()) return result;
   if (!translator.heap.lookup(typeOf(self), len)) return Value::boolean(true);
-  result = objectLength(translator, self);
-  return result ? Value::boolean(PyObject_IsTrue(result.object())) : result;
+  return then(translator, objectLength(translator, self, tail), {OnReturn::Truth, {}});
 }
+
+namespace {
 
 // What a special method returned, if it is an instance of the builtin type that it has to be.
 // Otherwise raises TypeError with the message, a format of that type's name.
@@ -170,9 +222,11 @@ Value objectFloat(Translator& translator, const Value& self) {
   return requireType(translator, std::move(result), &PyFloat_Type, message.c_str());
 }
 
-Value objectSubscript(Translator& translator, const Value& self, const Value& key) {
+}  // namespace
+
+Value objectSubscript(Translator& translator, const Value& self, const Value& key, bool tail) {
   static PyObject* const special = name("__getitem__");
-  Value result = callSpecial(translator, self, special, {key});
+  Value result = callSpecial(translator, self, special, {key}, tail);
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
                             nameOf(translator, typeOf(self)));
@@ -180,27 +234,26 @@ Value objectSubscript(Translator& translator, const Value& self, const Value& ke
   return result;
 }
 
-bool objectAssignSubscript(Translator& translator, const Value& self, const Value& key,
-                           const Value& value) {
+Value objectAssignSubscript(Translator& translator, const Value& self, const Value& key,
+                            const Value& value, bool tail) {
   static PyObject* const set = name("__setitem__");
   static PyObject* const del = name("__delitem__");
-  Value result = value ? callSpecial(translator, self, set, {key, value})
-                       : callSpecial(translator, self, del, {key});
+  Value result = value ? callSpecial(translator, self, set, {key, value}, tail)
+                       : callSpecial(translator, self, del, {key}, tail);
   if (!result && !translator.exceptionPending()) {
     // One C function stands for both methods (slot_mp_ass_subscript).
     if (translator.heap.lookup(typeOf(self), value ? del : set)) {
-      translator.raise(PyExc_AttributeError, "%U", value ? set : del);
-      return false;
+      return translator.raise(PyExc_AttributeError, "%U", value ? set : del);
     }
-    translator.raise(PyExc_TypeError,
-                     value ? "'%.200s' object does not support item assignment"
-                           : "'%.200s' object doesn't support item deletion",
-                     nameOf(translator, typeOf(self)));
+    return translator.raise(PyExc_TypeError,
+                            value ? "'%.200s' object does not support item assignment"
+                                  : "'%.200s' object doesn't support item deletion",
+                            nameOf(translator, typeOf(self)));
   }
-  return static_cast<bool>(result);
+  return result;
 }
 
-Value objectContains(Translator& translator, const Value& self, const Value& item) {
+Value objectContains(Translator& translator, const Value& self, const Value& item, bool tail) {
   static PyObject* const special = name("__contains__");
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found && found.object == Py_None) {
@@ -208,21 +261,20 @@ Value objectContains(Translator& translator, const Value& self, const Value& ite
                             nameOf(translator, typeOf(self)));
   }
   if (found) {
-    Value result = callSpecial(translator, self, special, {item});
-    if (!result) return result;
-    int truth = isTrue(translator, result);
-    return truth < 0 ? Value() : Value::boolean(truth);
+    return then(translator, callSpecial(translator, self, special, {item}, tail),
+                {OnReturn::Truth, {}});
   }
   int answer = searchIterable(translator, self, item);
   return answer < 0 ? Value() : Value::boolean(answer);
 }
 
-Value objectIterator(Translator& translator, const Value& self) {
+Value objectIterator(Translator& translator, const Value& self, bool tail) {
   static PyObject* const iter = name("__iter__");
   static PyObject* const getitem = name("__getitem__");
   Found iterFound = translator.heap.lookup(typeOf(self), iter);
-  Value result =
-      iterFound && iterFound.object == Py_None ? Value() : callSpecial(translator, self, iter, {});
+  Value result = iterFound && iterFound.object == Py_None
+                     ? Value()
+                     : callSpecial(translator, self, iter, {}, tail);
   if (!result && !translator.exceptionPending()) {
     if (!iterFound && translator.heap.lookup(typeOf(self), getitem)) {
       throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
@@ -233,20 +285,17 @@ Value objectIterator(Translator& translator, const Value& self) {
   return result;
 }
 
-Value objectNext(Translator& translator, const Value& self) {
+Value objectNext(Translator& translator, const Value& self, bool tail) {
   static PyObject* const special = name("__next__");
-  Value result = callSpecial(translator, self, special, {});
-  if (result) return result;
-  if (!translator.exceptionPending()) {
+  Value result = callSpecial(translator, self, special, {}, tail);
+  if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
                             nameOf(translator, typeOf(self)));
   }
-  if (translator.heap.isSubtype(typeOf(translator.exception()),
-                                reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
-    translator.takeException();
-  }
-  return Value();
+  return then(translator, std::move(result), {OnReturn::EndIteration, {}});
 }
+
+namespace {
 
 Value callObject(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const special = name("__call__");
@@ -264,22 +313,25 @@ Value callObject(Translator& translator, const Value& callable, CallArguments& a
   return call(translator, method, arguments);
 }
 
-Value objectCompare(Translator& translator, const Value& left, const Value& right, int op) {
+}  // namespace
+
+Value objectCompare(Translator& translator, const Value& left, const Value& right, int op,
+                    bool tail) {
   PyTypeObject* type = typeOf(left);
   Heap& heap = translator.heap;
   if (heap.inherits(type, &PyBaseObject_Type, compareMethod(op))) {
     // object's own: __ne__ inverts __eq__, the others know identity alone.
     if (op == Py_NE && !heap.inherits(type, &PyBaseObject_Type, compareMethod(Py_EQ))) {
-      Value equal = callSpecial(translator, left, compareMethod(Py_EQ), {right});
-      if (!equal || equal.is(Py_NotImplemented)) return equal;
-      int truth = isTrue(translator, equal);
-      return truth < 0 ? Value() : Value::boolean(!truth);
+      return then(translator, callSpecial(translator, left, compareMethod(Py_EQ), {right}, tail),
+                  {OnReturn::Differ, {}});
     }
     if (op == Py_EQ && isSame(translator, left, right)) return Value::boolean(true);
     return Value::constant(Py_NotImplemented);
   }
-  return callSpecial(translator, left, compareMethod(op), {right});
+  return callSpecial(translator, left, compareMethod(op), {right}, tail);
 }
+
+namespace {
 
 Value objectHash(Translator& translator, const Value& self) {
   static PyObject* const special = name("__hash__");
@@ -303,24 +355,39 @@ Value objectHash(Translator& translator, const Value& self) {
   return Value::integer(hash == -1 ? -2 : hash);
 }
 
-Value objectText(Translator& translator, const Value& self, PyObject* special) {
+Value objectText(Translator& translator, const Value& self, PyObject* special, bool tail) {
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found && Py_TYPE(found.object) != &PyWrapperDescr_Type) {
-    return callSpecial(translator, self, special, {});
+    return callSpecial(translator, self, special, {}, tail);
   }
   static PyObject* const repr = name("__repr__");
   if (special != repr && translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special)) {
-    return objectText(translator, self, repr);
+    return objectText(translator, self, repr, tail);
   }
   throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
 }
-Value objectStr(Translator& translator, const Value& self) {
+
+}  // namespace
+
+Value objectStr(Translator& translator, const Value& self, bool tail) {
   static PyObject* const special = name("__str__");
-  return objectText(translator, self, special);
+  return objectText(translator, self, special, tail);
 }
-Value objectRepr(Translator& translator, const Value& self) {
+Value objectRepr(Translator& translator, const Value& self, bool tail) {
   static PyObject* const special = name("__repr__");
-  return objectText(translator, self, special);
+  return objectText(translator, self, special, tail);
+}
+
+namespace {
+
+// The slot of a function that could leave a frame to its caller.
+template <Value (*function)(Translator&, const Value&, bool)>
+Value withoutTail(Translator& translator, const Value& self) {
+  return function(translator, self, false);
+}
+template <Value (*function)(Translator&, const Value&, const Value&, bool)>
+Value withoutTail(Translator& translator, const Value& self, const Value& key) {
+  return function(translator, self, key, false);
 }
 
 bool setObjectAttribute(Translator& translator, const Value& self, PyObject* attribute,
@@ -338,24 +405,31 @@ bool setObjectAttribute(Translator& translator, const Value& self, PyObject* att
 TypeSlots makeObjectSlots() {
   TypeSlots slots;
   slots.nb.fill(objectBinary);
-  slots.nb_unary = objectUnary;
-  slots.nb_bool = objectBool;
+  slots.nb_unary = [](Translator& translator, UnarySlot slot, const Value& self) {
+    return objectUnary(translator, slot, self, false);
+  };
+  slots.nb_bool = withoutTail<objectBool>;
   slots.nb_index = objectIndex;
   slots.nb_int = objectInt;
   slots.nb_float = objectFloat;
-  slots.mp_length = objectLength;
-  slots.mp_subscript = objectSubscript;
-  slots.mp_ass_subscript = objectAssignSubscript;
-  slots.sq_contains = objectContains;
-  slots.tp_iter = objectIterator;
-  slots.tp_iternext = objectNext;
+  slots.mp_length = withoutTail<objectLength>;
+  slots.mp_subscript = withoutTail<objectSubscript>;
+  slots.mp_ass_subscript = [](Translator& translator, const Value& self, const Value& key,
+                              const Value& value) {
+    return static_cast<bool>(objectAssignSubscript(translator, self, key, value, false));
+  };
+  slots.sq_contains = withoutTail<objectContains>;
+  slots.tp_iter = withoutTail<objectIterator>;
+  slots.tp_iternext = withoutTail<objectNext>;
   slots.tp_call = callObject;
   slots.tp_hash = objectHash;
-  slots.tp_richcompare = objectCompare;
+  slots.tp_richcompare = [](Translator& translator, const Value& left, const Value& right, int op) {
+    return objectCompare(translator, left, right, op, false);
+  };
   slots.tp_setattro = setObjectAttribute;
   slots.instanceDict = instanceDict;
-  slots.tp_str = objectStr;
-  slots.tp_repr = objectRepr;
+  slots.tp_str = withoutTail<objectStr>;
+  slots.tp_repr = withoutTail<objectRepr>;
   return slots;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "variables/containers/dict.h"
+#include "variables/continuation.h"
+#include "variables/type_slots.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -37,6 +39,28 @@ class UserObjectVariable : public VariableTracker {
 
 // The operators of instances, by the special methods that their class has.
 TypeSlots makeObjectSlots();
+
+// Some of them, for callers that can wait for the method's frame (`tail`: CallArguments::tail).
+Value objectUnary(Translator& translator, UnarySlot slot, const Value& self, bool tail);
+Value objectBool(Translator& translator, const Value& self, bool tail);
+Value objectLength(Translator& translator, const Value& self, bool tail);
+Value objectSubscript(Translator& translator, const Value& self, const Value& key, bool tail);
+// A null `value` deletes. What it gives means nothing, if it is not null.
+Value objectAssignSubscript(Translator& translator, const Value& self, const Value& key,
+                            const Value& value, bool tail);
+Value objectContains(Translator& translator, const Value& self, const Value& item, bool tail);
+Value objectIterator(Translator& translator, const Value& self, bool tail);
+Value objectNext(Translator& translator, const Value& self, bool tail);
+Value objectCompare(Translator& translator, const Value& left, const Value& right, int op,
+                    bool tail);
+Value objectStr(Translator& translator, const Value& self, bool tail);
+Value objectRepr(Translator& translator, const Value& self, bool tail);
+// The methods that a binary operator asks, from `first` on, and the TypeError where none answers.
+Value askOperands(Translator& translator, NumberSlot slot, const Value& left, const Value& right,
+                  OperandStep first, bool tail);
+// What __bool__ and __len__ may return; null with the exception pending for anything else.
+Value checkBool(Translator& translator, Value result);
+Value checkLength(Translator& translator, Value result);
 
 // An object we can hand on, compare by identity and return, and nothing else.
 class OpaqueVariable : public VariableTracker {

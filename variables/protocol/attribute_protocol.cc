@@ -18,6 +18,7 @@
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
+#include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -62,18 +63,6 @@ bool attributeErrorPending(Translator& translator) {
   return translator.exceptionPending() &&
          translator.heap.isSubtype(typeOf(translator.exception()),
                                    reinterpret_cast<PyTypeObject*>(PyExc_AttributeError));
-}
-
-// set_attribute_error_context: the error names the attribute, unless it names one already.
-void tellAttribute(Translator& translator, const Value& object, PyObject* name) {
-  auto* error = trackerOf<ExceptionVariable>(translator.exception());
-  if (!error) return;
-  for (size_t i : {0, 1}) {
-    Value member = translator.realized(fieldValue(translator, *error, i));
-    if (member && !(error->existing() && member.is(Py_None))) return;
-  }
-  setField(translator, *error, 0, Value::constant(name));
-  setField(translator, *error, 1, object);
 }
 
 // A property knows its name only if __set_name__ has told it, and says it only in its errors.
@@ -179,7 +168,7 @@ const BuiltinAttribute* findBuiltinAttribute(const Value& self, PyObject* descri
 
 // slot_tp_setattro: the class's own __setattr__ or __delattr__. False: it has none.
 bool hookedSetAttribute(Translator& translator, const Value& object, PyObject* name,
-                        const Value& value, bool& done) {
+                        const Value& value, bool tail, Value& result) {
   static PyObject* const setattr = interned("__setattr__");
   static PyObject* const delattr = interned("__delattr__");
   PyTypeObject* type = typeOf(object);
@@ -192,17 +181,28 @@ bool hookedSetAttribute(Translator& translator, const Value& object, PyObject* n
   if (isWrapper && PyUnicode_Compare(PyDescr_NAME(found.object), special) == 0) return false;
   Value method = bindTypeAttribute(translator, found, object, type, special);
   Value key = Value::constant(name);
-  Value result;
-  if (method)
-    result = value ? call(translator, method, {key, value}) : call(translator, method, {key});
-  done = static_cast<bool>(result);
+  if (method) {
+    result = value ? call(translator, method, {key, value}, tail)
+                   : call(translator, method, {key}, tail);
+  }
   return true;
 }
 
 }  // namespace
 
+void tellAttribute(Translator& translator, const Value& object, PyObject* name) {
+  auto* error = trackerOf<ExceptionVariable>(translator.exception());
+  if (!error) return;
+  for (size_t i : {0, 1}) {
+    Value member = translator.realized(fieldValue(translator, *error, i));
+    if (member && !(error->existing() && member.is(Py_None))) return;
+  }
+  setField(translator, *error, 0, Value::constant(name));
+  setField(translator, *error, 1, object);
+}
+
 Value bindTypeAttribute(Translator& translator, const Found& found, const Value& instance,
-                        PyTypeObject* type, PyObject* name) {
+                        PyTypeObject* type, PyObject* name, bool tail) {
   PyObject* object = found.object;
   PyTypeObject* kind = Py_TYPE(object);
   auto owner = [&] {
@@ -244,7 +244,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     if (getter.is(Py_None)) {
       return raiseNoAccessor(translator, object, type, "getter");
     }
-    return call(translator, getter, {instance});
+    return call(translator, getter, {instance}, tail);
   }
   if (const BuiltinAttribute* attribute = findBuiltinAttribute(instance, object)) {
     return attribute->get(translator, instance);
@@ -259,7 +259,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     Value descriptor = translator.wrap(found.source, object);
     Value method = lookupSpecial(translator, descriptor, get);
     if (!method) return method;
-    return call(translator, method, {instance ? instance : Value::none(), owner()});
+    return call(translator, method, {instance ? instance : Value::none(), owner()}, tail);
   }
   throw GraphBreak(GraphBreakKind::UnsupportedDescriptor,
                    std::string(type->tp_name) + "." + printable(name) + " (" + kind->tp_name + ")");
@@ -268,17 +268,17 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
 namespace {
 
 // _PyObject_GenericGetAttrWithDict without an error where there is no such attribute.
-Value findAttribute(Translator& translator, const Value& object, PyObject* name) {
+Value findAttribute(Translator& translator, const Value& object, PyObject* name, bool tail) {
   PyTypeObject* type = typeOf(object);
   Heap& heap = translator.heap;
   Found found = heap.lookup(type, name);
   if (found && heap.isDataDescriptor(found.object) && heap.hasGet(found.object)) {
-    return bindTypeAttribute(translator, found, object, type, name);
+    return bindTypeAttribute(translator, found, object, type, name, tail);
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     if (Value value = dict->get(translator, name)) return value;
   }
-  if (found) return bindTypeAttribute(translator, found, object, type, name);
+  if (found) return bindTypeAttribute(translator, found, object, type, name, tail);
   requireOwnErrors(object, name);
   return Value();
 }
@@ -310,10 +310,25 @@ Found ownGetattribute(Translator& translator, PyTypeObject* type) {
   return isGeneric ? Found() : found;
 }
 
-// slot_tp_getattr_hook: __getattribute__, and where that raises AttributeError, __getattr__.
-Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name) {
-  static PyObject* const getattribute = interned("__getattribute__");
+// What the class has under __getattr__.
+Found getattrOf(Translator& translator, const Value& object) {
   static PyObject* const getattr = interned("__getattr__");
+  return translator.heap.lookup(typeOf(object), getattr);
+}
+
+Value callGetattr(Translator& translator, const Value& object, PyObject* name, const Found& found,
+                  bool tail) {
+  static PyObject* const getattr = interned("__getattr__");
+  if (!isPythonFunction(found.object)) {
+    throw GraphBreak(GraphBreakKind::GetattrNotFunction, describe(object));
+  }
+  Value method = bindTypeAttribute(translator, found, object, typeOf(object), getattr);
+  return call(translator, method, {Value::constant(name)}, tail);
+}
+
+// slot_tp_getattr_hook: __getattribute__, and where that raises AttributeError, __getattr__.
+Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name, bool tail) {
+  static PyObject* const getattribute = interned("__getattribute__");
   PyTypeObject* type = typeOf(object);
   Value value;
   Found own = ownGetattribute(translator, type);
@@ -323,25 +338,37 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   }
   if (own && !isWrapper) {
     value = call(translator, bindTypeAttribute(translator, own, object, type, getattribute),
-                 {Value::constant(name)});
+                 {Value::constant(name)}, tail);
   } else {
-    value = findAttribute(translator, object, name);
+    value = findAttribute(translator, object, name, tail);
+  }
+  if (value.isFramePushed()) {
+    if (Found found = getattrOf(translator, object)) {
+      Value fallback = found.source ? translator.wrap(found.source, found.object)
+                                    : Value::constant(found.object);
+      translator.onReturn(
+          {OnReturn::AskGetattr, {object, Value::constant(name), std::move(fallback)}});
+    }
+    return value;
   }
   if (value || (translator.exceptionPending() && !attributeErrorPending(translator))) return value;
   // The error stands only as long as the class has no __getattr__, which is why it is made late.
-  Found fallback = translator.heap.lookup(type, getattr);
-  if (!fallback) {
+  Found found = getattrOf(translator, object);
+  if (!found) {
     return translator.exceptionPending() ? value : raiseNoAttribute(translator, object, name);
   }
   if (translator.exceptionPending()) translator.takeException();
-  if (isPythonFunction(fallback.object)) {
-    Value method = bindTypeAttribute(translator, fallback, object, type, getattr);
-    return call(translator, method, {Value::constant(name)});
-  }
-  throw GraphBreak(GraphBreakKind::GetattrNotFunction, describe(object));
+  return callGetattr(translator, object, name, found, tail);
 }
 
 }  // namespace
+
+Value askGetattr(Translator& translator, const Value& object, PyObject* name) {
+  Found found = getattrOf(translator, object);
+  if (!found) return Value();
+  translator.takeException();
+  return callGetattr(translator, object, name, found, false);
+}
 
 namespace {
 
@@ -376,42 +403,51 @@ bool setMember(Translator& translator, UserObjectVariable* object, const Found& 
 
 }  // namespace
 
+namespace {
+
+// By a data descriptor of the class. What it gives means nothing, if it is not null.
+Value setByDescriptor(Translator& translator, const Found& found, const Value& object,
+                      PyObject* name, const Value& value, bool tail) {
+  auto done = [](bool ok) { return ok ? Value::none() : Value(); };
+  PyTypeObject* kind = Py_TYPE(found.object);
+  if (kind == &PyProperty_Type) {
+    const char* accessor = value ? "fset" : "fdel";
+    Value setter =
+        translator.realized(wrapMember(translator, found.source, found.object, accessor));
+    if (setter.is(Py_None)) {
+      return raiseNoAccessor(translator, found.object, typeOf(object),
+                             value ? "setter" : "deleter");
+    }
+    return value ? call(translator, setter, {object, value}, tail)
+                 : call(translator, setter, {object}, tail);
+  }
+  if (kind == &PyMemberDescr_Type) {
+    if (auto* user = trackerOf<UserObjectVariable>(object)) {
+      return done(setMember(translator, user, found, name, value));
+    }
+  }
+  if (const BuiltinAttribute* attribute = findBuiltinAttribute(object, found.object);
+      attribute && attribute->set) {
+    return done(attribute->set(translator, object, value));
+  }
+  static PyObject* const set = interned("__set__");
+  Found setter = value ? translator.heap.lookup(kind, set) : Found();
+  if (setter && isPythonFunction(setter.object) && found.source) {
+    Value descriptor = translator.wrap(found.source, found.object);
+    Value method = lookupSpecial(translator, descriptor, set);
+    return method ? call(translator, method, {object, value}, tail) : method;
+  }
+  throw GraphBreak(GraphBreakKind::UnsupportedDescriptor, describe(object) + "." + printable(name));
+}
+
+}  // namespace
+
 bool genericSetAttribute(Translator& translator, const Value& object, PyObject* name,
                          const Value& value) {
   PyTypeObject* type = typeOf(object);
   Found found = translator.heap.lookup(type, name);
   if (found && translator.heap.isDataDescriptor(found.object)) {
-    PyTypeObject* kind = Py_TYPE(found.object);
-    if (kind == &PyProperty_Type) {
-      const char* accessor = value ? "fset" : "fdel";
-      Value setter =
-          translator.realized(wrapMember(translator, found.source, found.object, accessor));
-      if (setter.is(Py_None)) {
-        raiseNoAccessor(translator, found.object, type, value ? "setter" : "deleter");
-        return false;
-      }
-      Value result =
-          value ? call(translator, setter, {object, value}) : call(translator, setter, {object});
-      return static_cast<bool>(result);
-    }
-    if (kind == &PyMemberDescr_Type) {
-      if (auto* user = trackerOf<UserObjectVariable>(object)) {
-        return setMember(translator, user, found, name, value);
-      }
-    }
-    if (const BuiltinAttribute* attribute = findBuiltinAttribute(object, found.object);
-        attribute && attribute->set) {
-      return attribute->set(translator, object, value);
-    }
-    static PyObject* const set = interned("__set__");
-    Found setter = value ? translator.heap.lookup(kind, set) : Found();
-    if (setter && isPythonFunction(setter.object) && found.source) {
-      Value descriptor = translator.wrap(found.source, found.object);
-      Value method = lookupSpecial(translator, descriptor, set);
-      return method && call(translator, method, {object, value});
-    }
-    throw GraphBreak(GraphBreakKind::UnsupportedDescriptor,
-                     describe(object) + "." + printable(name));
+    return static_cast<bool>(setByDescriptor(translator, found, object, name, value, false));
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     Value key = Value::constant(name);
@@ -435,23 +471,38 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
   return false;
 }
 
-Value getAttribute(Translator& translator, Value object, PyObject* name) {
+Value getAttribute(Translator& translator, Value object, PyObject* name, bool tail) {
   translator.realize(object);
   GetAttributeFunction function = slotsOf(object).tp_getattro;
-  Value value =
-      function ? function(translator, object, name) : hookedGetAttribute(translator, object, name);
-  if (!value && attributeErrorPending(translator)) tellAttribute(translator, object, name);
-  return value;
+  Value value = function ? function(translator, object, name)
+                         : hookedGetAttribute(translator, object, name, tail);
+  if (value && !value.isFramePushed()) return value;
+  return then(translator, std::move(value),
+              {OnReturn::TellAttribute, {object, Value::constant(name)}});
+}
+
+Value assignAttribute(Translator& translator, Value object, PyObject* name, Value value,
+                      bool tail) {
+  translator.realize(object);
+  if (Value result; hookedSetAttribute(translator, object, name, value, tail, result)) {
+    return result;
+  }
+  SetAttributeFunction function = slotsOf(object).tp_setattro;
+  if (tail && function == kUserObjectSlots.tp_setattro) {
+    Found found = translator.heap.lookup(typeOf(object), name);
+    bool isBuiltin = !found || Py_TYPE(found.object) == &PyGetSetDescr_Type;
+    if (!isBuiltin && translator.heap.isDataDescriptor(found.object)) {
+      return setByDescriptor(translator, found, object, name, value, tail);
+    }
+  }
+  bool ok = function ? function(translator, object, name, value)
+                     : genericSetAttribute(translator, object, name, value);
+  return ok ? Value::none() : Value();
 }
 
 bool setAttribute(Translator& translator, Value object, PyObject* name, Value value) {
-  translator.realize(object);
-  bool done = false;
-  if (hookedSetAttribute(translator, object, name, value, done)) return done;
-  if (SetAttributeFunction function = slotsOf(object).tp_setattro) {
-    return function(translator, object, name, value);
-  }
-  return genericSetAttribute(translator, object, name, value);
+  return static_cast<bool>(
+      assignAttribute(translator, std::move(object), name, std::move(value), false));
 }
 
 Value readAttributeName(Translator& translator, Value name) {
@@ -475,7 +526,7 @@ Value getOptionalAttribute(Translator& translator, Value object, PyObject* name)
   return result;
 }
 
-bool loadMethod(Translator& translator, Value object, PyObject* name, Value& function) {
+bool loadMethod(Translator& translator, Value object, PyObject* name, Value& function, bool tail) {
   translator.realize(object);
   if (isConstantData(object)) {
     Found found = translator.heap.lookup(typeOf(object), name);
@@ -485,14 +536,14 @@ bool loadMethod(Translator& translator, Value object, PyObject* name, Value& fun
     }
   }
   if (slotsOf(object).tp_getattro) {
-    function = getAttribute(translator, object, name);
+    function = getAttribute(translator, object, name, tail);
     return false;
   }
   PyTypeObject* type = typeOf(object);
   Found found = translator.heap.lookup(type, name);
   bool isMethod = found && (isPythonFunction(found.object) || isCMethod(found.object));
   if (!isMethod || ownGetattribute(translator, type)) {
-    function = getAttribute(translator, object, name);
+    function = getAttribute(translator, object, name, tail);
     return false;
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {

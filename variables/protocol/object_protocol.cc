@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
+#include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
@@ -13,6 +14,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
+#include "variables/protocol/operator_methods.h"
 #include "variables/recursion_guard.h"
 #include "variables/tensors/tensor.h"
 
@@ -48,11 +50,6 @@ std::string describe(const Value& value) {
 namespace {
 
 constexpr const char* kUnarySymbols[] = {"-", "+", "~", "abs()"};
-
-// How binary_op1 writes each operator in its TypeError; in-place ones with "=".
-constexpr const char* kBinarySymbols[] = {
-    "+",  "&",  "//",  "<<",  "@",  "*",  "%",  "|",  "** or pow()", ">>",  "-",  "/",  "^",
-    "+=", "&=", "//=", "<<=", "@=", "*=", "%=", "|=", "**=",         ">>=", "-=", "/=", "^="};
 
 bool isNotImplemented(const Value& value) { return value.is(Py_NotImplemented); }
 
@@ -106,13 +103,16 @@ Value trySequence(Translator& translator, NumberSlot slot, const Value& left, co
 
 }  // namespace
 
-Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
+Value unaryOperation(Translator& translator, UnarySlot slot, Value operand, bool tail) {
   RecursionGuard guard(translator);
   if (slot == UnarySlot::nb_negative) {
     if (Value symbolic = symbolicNegative(translator, operand)) return symbolic;
   }
   translator.realize(operand);
   if (UnaryOperation function = slotsOf(operand).nb_unary) {
+    if (tail && function == kUserObjectSlots.nb_unary) {
+      return objectUnary(translator, slot, operand, tail);
+    }
     return function(translator, slot, operand);
   }
   const char* name = nameOf(translator, typeOf(operand));
@@ -123,11 +123,44 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand) {
                           kUnarySymbols[static_cast<int>(slot)], name);
 }
 
-Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right) {
+namespace {
+
+// Has it, or may it have, sq_concat and sq_repeat, which come after the numbers' slots?
+bool isSequence(const Value& operand) {
+  PyObject* constant = operand.objectOrNull();
+  if (!constant) return slotsOf(operand).sq_concat || slotsOf(operand).sq_repeat;
+  return !(PyLong_CheckExact(constant) || PyFloat_CheckExact(constant) || PyBool_Check(constant) ||
+           PyComplex_CheckExact(constant) || constant == Py_None);
+}
+
+// Is the operator one of askOperands(): of an object, and of what has no part in the rest of the
+// protocol?
+bool asksMethods(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  auto isObject = [&](const Value& operand) {
+    return slotsOf(operand).nb[slot] == kUserObjectSlots.nb[slot];
+  };
+  if (!isObject(left) && !isObject(right)) return false;
+  if (isSequence(left) || (plainSlot(slot) == nb_multiply && isSequence(right))) return false;
+  return isObject(left) || !translator.heap.isSubtype(typeOf(right), typeOf(left));
+}
+
+}  // namespace
+
+Value raiseUnsupportedOperands(Translator& translator, NumberSlot slot, const Value& left,
+                               const Value& right) {
+  return translator.raise(
+      PyExc_TypeError, "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
+      operatorSymbol(slot), nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
+}
+
+Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right, bool tail) {
   RecursionGuard guard(translator);
   if (Value symbolic = symbolicBinary(translator, slot, left, right)) return symbolic;
   translator.realize(left);
   translator.realize(right);
+  if (tail && asksMethods(translator, slot, left, right)) {
+    return askOperands(translator, slot, left, right, OperandStep::InPlace, tail);
+  }
   if (slot >= nb_inplace_add) {
     if (BinaryFunction function = slotsOf(left).nb[slot]) {
       Value result = function(translator, slot, left, right);
@@ -138,35 +171,38 @@ Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value
   if (!isNotImplemented(result)) return result;
   result = trySequence(translator, slot, left, right);
   if (!isNotImplemented(result)) return result;
-  return translator.raise(
-      PyExc_TypeError, "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
-      kBinarySymbols[slot], nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
+  return raiseUnsupportedOperands(translator, slot, left, right);
 }
 
 // --- Comparison, truth, identity.
 
-Value richCompare(Translator& translator, Value left, Value right, int op) {
-  RecursionGuard guard(translator);
+Value askComparison(Translator& translator, const Value& left, const Value& right, int op,
+                    ComparisonStep first, bool tail) {
   static constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   static constexpr const char* kSymbols[] = {"<", "<=", "==", "!=", ">", ">="};
-  translator.realize(left);
-  translator.realize(right);
   PyTypeObject* leftType = typeOf(left);
   PyTypeObject* rightType = typeOf(right);
-  CompareFunction leftFunction = slotsOf(left).tp_richcompare;
   CompareFunction rightFunction = slotsOf(right).tp_richcompare;
-  bool reflectedTried = false;
-  if (rightFunction && leftType != rightType && translator.heap.isSubtype(rightType, leftType)) {
-    reflectedTried = true;
-    Value result = rightFunction(translator, right, left, kSwapped[op]);
-    if (!isNotImplemented(result)) return result;
-  }
-  if (leftFunction) {
-    Value result = leftFunction(translator, left, right, op);
-    if (!isNotImplemented(result)) return result;
-  }
-  if (!reflectedTried && rightFunction) {
-    Value result = rightFunction(translator, right, left, kSwapped[op]);
+  bool rightFirst =
+      rightFunction && leftType != rightType && translator.heap.isSubtype(rightType, leftType);
+  for (auto step = first; step < ComparisonStep::End;) {
+    bool asksLeft = step == ComparisonStep::Left;
+    bool isItsTurn = asksLeft || rightFirst == (step == ComparisonStep::RightFirst);
+    step = static_cast<ComparisonStep>(static_cast<int>(step) + 1);
+    CompareFunction function = asksLeft ? slotsOf(left).tp_richcompare : rightFunction;
+    if (!function || !isItsTurn) continue;
+    const Value& self = asksLeft ? left : right;
+    const Value& other = asksLeft ? right : left;
+    int asked = asksLeft ? op : kSwapped[op];
+    Value result = tail && function == kUserObjectSlots.tp_richcompare
+                       ? objectCompare(translator, self, other, asked, tail)
+                       : function(translator, self, other, asked);
+    if (result.isFramePushed()) {
+      translator.onReturn(
+          {OnReturn::NextComparison,
+           {left, right, Value::integer(op), Value::integer(static_cast<int>(step))}});
+      return result;
+    }
     if (!isNotImplemented(result)) return result;
   }
   if (op == Py_EQ) return Value::boolean(isSame(translator, left, right));
@@ -174,6 +210,22 @@ Value richCompare(Translator& translator, Value left, Value right, int op) {
   return translator.raise(
       PyExc_TypeError, "'%s' not supported between instances of '%.100s' and '%.100s'",
       kSymbols[op], nameOf(translator, leftType), nameOf(translator, rightType));
+}
+
+Value richCompare(Translator& translator, Value left, Value right, int op, bool tail) {
+  RecursionGuard guard(translator);
+  translator.realize(left);
+  translator.realize(right);
+  return askComparison(translator, left, right, op, ComparisonStep::RightFirst, tail);
+}
+
+Value truth(Translator& translator, Value value, bool tail) {
+  translator.realize(value);
+  if (tail && slotsOf(value).nb_bool == kUserObjectSlots.nb_bool) {
+    return objectBool(translator, value, tail);
+  }
+  int answer = isTrue(translator, std::move(value));
+  return answer < 0 ? Value() : Value::boolean(answer);
 }
 
 int isTrue(Translator& translator, Value value) {
@@ -337,13 +389,25 @@ int contains(Translator& translator, Value container, Value item) {
   return searchIterable(translator, container, item);
 }
 
+Value isContained(Translator& translator, Value container, Value item, bool tail) {
+  translator.realize(container);
+  if (tail && slotsOf(container).sq_contains == kUserObjectSlots.sq_contains) {
+    return objectContains(translator, container, translator.realized(std::move(item)), tail);
+  }
+  int answer = contains(translator, std::move(container), std::move(item));
+  return answer < 0 ? Value() : Value::boolean(answer);
+}
+
 // --- Items.
 
-Value getItem(Translator& translator, Value container, Value key) {
+Value getItem(Translator& translator, Value container, Value key, bool tail) {
   RecursionGuard guard(translator);
   translator.realize(container);
   translator.realize(key);
   if (SubscriptFunction function = slotsOf(container).mp_subscript) {
+    if (tail && function == kUserObjectSlots.mp_subscript) {
+      return objectSubscript(translator, container, key, tail);
+    }
     return function(translator, container, key);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
@@ -372,6 +436,26 @@ bool deleteItem(Translator& translator, Value container, Value key) {
   translator.raise(PyExc_TypeError, "'%.200s' object doesn't support item deletion",
                    nameOf(translator, typeOf(container)));
   return false;
+}
+
+Value assignItem(Translator& translator, Value container, Value key, Value value, bool tail) {
+  translator.realize(container);
+  if (tail && slotsOf(container).mp_ass_subscript == kUserObjectSlots.mp_ass_subscript) {
+    return objectAssignSubscript(translator, container, translator.realized(std::move(key)), value,
+                                 tail);
+  }
+  bool ok = value ? setItem(translator, std::move(container), std::move(key), std::move(value))
+                  : deleteItem(translator, std::move(container), std::move(key));
+  return ok ? Value::none() : Value();
+}
+
+Value lengthOf(Translator& translator, Value container, bool tail) {
+  translator.realize(container);
+  if (tail && slotsOf(container).mp_length == kUserObjectSlots.mp_length) {
+    return objectLength(translator, container, tail);
+  }
+  int64_t size = length(translator, std::move(container));
+  return size < 0 ? Value() : Value::integer(size);
 }
 
 int64_t length(Translator& translator, Value container) {
@@ -406,7 +490,14 @@ bool isIterator(Translator& translator, const Value& value) {
 
 }  // namespace
 
-Value getIterator(Translator& translator, Value iterable) {
+Value checkIterator(Translator& translator, Value value) {
+  translator.realize(value);
+  if (isIterator(translator, value)) return value;
+  return translator.raise(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'",
+                          nameOf(translator, typeOf(value)));
+}
+
+Value getIterator(Translator& translator, Value iterable, bool tail) {
   RecursionGuard guard(translator);
   translator.realize(iterable);
   UnaryFunction function = slotsOf(iterable).tp_iter;
@@ -414,17 +505,19 @@ Value getIterator(Translator& translator, Value iterable) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
                             nameOf(translator, typeOf(iterable)));
   }
-  Value iterator = translator.realized(function(translator, iterable));
-  if (!iterator || isIterator(translator, iterator)) return iterator;
-  if (translator.exceptionPending()) return Value();
-  return translator.raise(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'",
-                          nameOf(translator, typeOf(iterator)));
+  Value iterator = tail && function == kUserObjectSlots.tp_iter
+                       ? objectIterator(translator, iterable, tail)
+                       : function(translator, iterable);
+  return then(translator, std::move(iterator), {OnReturn::CheckIterator, {}});
 }
 
-Value iteratorNext(Translator& translator, const Value& iterator) {
+Value iteratorNext(Translator& translator, const Value& iterator, bool tail) {
   RecursionGuard guard(translator);
   if (UnaryFunction function = slotsOf(iterator).tp_iternext) {
     if (iterator.isTracker()) translator.effects.changes(iterator.tracker());
+    if (tail && function == kUserObjectSlots.tp_iternext) {
+      return objectNext(translator, iterator, tail);
+    }
     return function(translator, iterator);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
@@ -486,8 +579,10 @@ Value call(Translator& translator, const Value& callable, CallArguments& argumen
                           nameOf(translator, typeOf(realized)));
 }
 
-Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments) {
+Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments,
+           bool tail) {
   CallArguments all;
+  all.tail = tail;
   all.values.append(arguments.begin(), arguments.end());
   return call(translator, callable, all);
 }
@@ -506,11 +601,7 @@ Value callMethod(Translator& translator, Value object, const char* name,
 
 // --- Text.
 
-namespace {
-
-// What a slot for text returned, which the program may have written.
-Value requireText(Translator& translator, Value text, const char* message) {
-  if (!text) return text;
+Value checkText(Translator& translator, Value text, const char* message) {
   translator.realize(text);
   if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
     return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(text)));
@@ -519,30 +610,39 @@ Value requireText(Translator& translator, Value text, const char* message) {
   return text;
 }
 
-Value callRepr(Translator& translator, const Value& value) {
-  if (UnaryFunction function = slotsOf(value).tp_repr) return function(translator, value);
-  throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
+namespace {
+
+Value callRepr(Translator& translator, const Value& value, bool tail) {
+  UnaryFunction function = slotsOf(value).tp_repr;
+  if (!function) throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));
+  return tail && function == kUserObjectSlots.tp_repr ? objectRepr(translator, value, tail)
+                                                      : function(translator, value);
 }
 
 }  // namespace
 
-Value toStr(Translator& translator, Value value) {
+Value toStr(Translator& translator, Value value, bool tail) {
   RecursionGuard guard(translator);
   translator.realize(value);
   UnaryFunction function = slotsOf(value).tp_str;
-  return requireText(translator,
-                     function ? function(translator, value) : callRepr(translator, value),
-                     "__str__ returned non-string (type %.200s)");
+  Value text;
+  if (!function) {
+    text = callRepr(translator, value, tail);
+  } else if (tail && function == kUserObjectSlots.tp_str) {
+    text = objectStr(translator, value, tail);
+  } else {
+    text = function(translator, value);
+  }
+  return then(translator, std::move(text), {OnReturn::CheckStr, {}});
 }
 
-Value toRepr(Translator& translator, Value value) {
+Value toRepr(Translator& translator, Value value, bool tail) {
   RecursionGuard guard(translator);
   translator.realize(value);
-  return requireText(translator, callRepr(translator, value),
-                     "__repr__ returned non-string (type %.200s)");
+  return then(translator, callRepr(translator, value, tail), {OnReturn::CheckRepr, {}});
 }
 
-Value formatValue(Translator& translator, Value value, Value specification) {
+Value formatValue(Translator& translator, Value value, Value specification, bool tail) {
   RecursionGuard guard(translator);
   translator.realize(value);
   translator.realize(specification);
@@ -560,18 +660,12 @@ Value formatValue(Translator& translator, Value value, Value specification) {
   // object.__format__ with an empty specification is str().
   static PyObject* const name = staticName("__format__");
   if (plain && translator.heap.inherits(typeOf(value), &PyBaseObject_Type, name)) {
-    return toStr(translator, value);
+    return toStr(translator, value, tail);
   }
   Value method = lookupSpecial(translator, value, name);
   if (!method) return method;
-  Value text = translator.realized(
-      call(translator, method, {specification ? specification : Value::string("")}));
-  if (!text || typeOf(text) == &PyUnicode_Type) return text;
-  if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
-    return translator.raise(PyExc_TypeError, "__format__ must return a str, not %.200s",
-                            nameOf(translator, typeOf(text)));
-  }
-  throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(text));
+  Value text = call(translator, method, {specification ? specification : Value::string("")}, tail);
+  return then(translator, std::move(text), {OnReturn::CheckFormat, {}});
 }
 
 // --- Slots that break.
@@ -585,7 +679,7 @@ namespace unimplemented {
 
 Value binary(Translator&, NumberSlot slot, const Value& left, const Value& right) {
   throw GraphBreak(GraphBreakKind::UnsupportedOperation,
-                   describe(left) + " " + kBinarySymbols[slot] + " " + describe(right));
+                   describe(left) + " " + operatorSymbol(slot) + " " + describe(right));
 }
 Value unary(Translator&, const Value& self) { unmodelled("special method", self); }
 Value unaryOperation(Translator&, UnarySlot slot, const Value& self) {

@@ -28,6 +28,14 @@ const OperatorMethods& operatorMethods() {
   return methods;
 }
 
+const char* operatorSymbol(NumberSlot slot) {
+  // In-place ones with "=".
+  static constexpr const char* kSymbols[] = {
+      "+",  "&",  "//",  "<<",  "@",  "*",  "%",  "|",  "** or pow()", ">>",  "-",  "/",  "^",
+      "+=", "&=", "//=", "<<=", "@=", "*=", "%=", "|=", "**=",         ">>=", "-=", "/=", "^="};
+  return kSymbols[slot];
+}
+
 PyObject* unaryMethod(UnarySlot slot) {
   static PyObject* const methods[] = {special("", "neg"), special("", "pos"), special("", "invert"),
                                       special("", "abs")};

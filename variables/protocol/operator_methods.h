@@ -15,6 +15,9 @@ struct OperatorMethods {
 };
 const OperatorMethods& operatorMethods();
 
+// How binary_op1 writes the operator in its TypeError.
+const char* operatorSymbol(NumberSlot slot);
+
 PyObject* unaryMethod(UnarySlot slot);  // __neg__
 PyObject* compareMethod(int op);        // Py_LT … Py_GE: __lt__
 

@@ -1,0 +1,238 @@
+#include "codegen/continuations.h"
+
+#include <string>
+
+#include "core/checked.h"
+#include "cpython/type_lookup.h"
+#include "variables/protocol/operator_methods.h"
+
+namespace armature {
+
+namespace {
+
+Ref<> raise(PyObject* type, const char* format, const char* name) {
+  PyErr_Format(type, format, name);
+  return nullptr;
+}
+
+const char* typeName(PyObject* object) { return Py_TYPE(object)->tp_name; }
+
+Ref<> boolean(int truth) { return truth < 0 ? Ref<>() : Ref<>::create(truth ? Py_True : Py_False); }
+
+Ref<> requireText(Ref<> text, const char* message) {
+  if (PyUnicode_Check(text.get())) return text;
+  return raise(PyExc_TypeError, message, typeName(text.get()));
+}
+
+Ref<> lengthFrom(Ref<> result) {
+  Ref<> index = Ref<>::steal(PyNumber_Index(result.get()));
+  if (!index) return index;
+  if (Py_SIZE(index.get()) < 0) {
+    PyErr_SetString(PyExc_ValueError, "__len__() should return >= 0");
+    return nullptr;
+  }
+  Py_ssize_t size = PyNumber_AsSsize_t(index.get(), PyExc_OverflowError);
+  return size < 0 ? Ref<>() : index;
+}
+
+// A method found in a class, called with its object and one argument.
+Ref<> callFound(PyObject* found, PyObject* self, PyObject* argument, BorrowedRef<> caller) {
+  Ref<> method = Ref<>::create(found);
+  if (descrgetfunc get = Py_TYPE(found)->tp_descr_get) {
+    method = Ref<>::steal(get(found, self, reinterpret_cast<PyObject*>(Py_TYPE(self))));
+  }
+  if (!method) return method;
+  if (!caller) return Ref<>::steal(PyObject_CallOneArg(method.get(), argument));
+  return Ref<>::steal(PyObject_CallFunctionObjArgs(caller.get(), method.get(), argument, nullptr));
+}
+
+bool hasSpecialMethods(PyObject* object) {
+  return PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE);
+}
+
+// vectorcall_maybe: NotImplemented where the type has no such method.
+Ref<> callIfThere(PyObject* self, PyObject* name, PyObject* argument, BorrowedRef<> caller) {
+  PyObject* found = cpython::lookup(Py_TYPE(self), name);
+  return found ? callFound(found, self, argument, caller) : Ref<>::create(Py_NotImplemented);
+}
+
+binaryfunc numberSlot(PyObject* object, int plain) {
+  static constexpr binaryfunc PyNumberMethods::*kSlots[] = {&PyNumberMethods::nb_add,
+                                                            &PyNumberMethods::nb_and,
+                                                            &PyNumberMethods::nb_floor_divide,
+                                                            &PyNumberMethods::nb_lshift,
+                                                            &PyNumberMethods::nb_matrix_multiply,
+                                                            &PyNumberMethods::nb_multiply,
+                                                            &PyNumberMethods::nb_remainder,
+                                                            &PyNumberMethods::nb_or,
+                                                            nullptr,
+                                                            &PyNumberMethods::nb_rshift,
+                                                            &PyNumberMethods::nb_subtract,
+                                                            &PyNumberMethods::nb_true_divide,
+                                                            &PyNumberMethods::nb_xor};
+  PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
+  return methods && kSlots[plain] ? methods->*kSlots[plain] : nullptr;
+}
+
+// The rest of askOperands(): see variables/objects/user_defined.h.
+Ref<> askOperands(PyObject* left, PyObject* right, NumberSlot slot, int first,
+                  BorrowedRef<> caller) {
+  const OperatorMethods& names = operatorMethods();
+  int plain = slot >= nb_inplace_add ? slot - nb_inplace_add : slot;
+  bool isOther = hasSpecialMethods(right) && Py_TYPE(left) != Py_TYPE(right);
+  // method_is_overloaded
+  PyObject* reflected = names.reflected[plain];
+  PyObject* own = cpython::lookup(Py_TYPE(right), reflected);
+  bool rightFirst = isOther && hasSpecialMethods(left) &&
+                    PyType_IsSubtype(Py_TYPE(right), Py_TYPE(left)) && own &&
+                    own != cpython::lookup(Py_TYPE(left), reflected);
+  for (int step = first; step < static_cast<int>(OperandStep::End); ++step) {
+    Ref<> result;
+    if (step == static_cast<int>(OperandStep::Left)) {
+      if (!hasSpecialMethods(left)) continue;
+      result = callIfThere(left, names.plain[plain], right, caller);
+    } else {
+      bool isItsTurn = rightFirst == (step == static_cast<int>(OperandStep::RightFirst));
+      if (!isOther || !isItsTurn) continue;
+      result = callIfThere(right, reflected, left, caller);
+    }
+    if (!result || result.get() != Py_NotImplemented) return result;
+  }
+  if (!hasSpecialMethods(right)) {
+    Ref<> result = Ref<>::create(Py_NotImplemented);
+    if (plain == nb_power) {
+      ternaryfunc power =
+          Py_TYPE(right)->tp_as_number ? Py_TYPE(right)->tp_as_number->nb_power : nullptr;
+      if (power) result = Ref<>::steal(power(left, right, Py_None));
+    } else if (binaryfunc function = numberSlot(right, plain)) {
+      result = Ref<>::steal(function(left, right));
+    }
+    if (!result || result.get() != Py_NotImplemented) return result;
+  }
+  PyErr_Format(PyExc_TypeError, "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
+               operatorSymbol(slot), typeName(left), typeName(right));
+  return nullptr;
+}
+
+// tp_richcompare.
+Ref<> compare(PyObject* self, PyObject* other, int op, BorrowedRef<> caller) {
+  PyObject* method = cpython::lookup(Py_TYPE(self), compareMethod(op));
+  if (method && PyFunction_Check(method)) return callFound(method, self, other, caller);
+  return Ref<>::steal(Py_TYPE(self)->tp_richcompare(self, other, op));
+}
+
+// The rest of do_richcompare.
+Ref<> askComparison(PyObject* left, PyObject* right, int op, int first, BorrowedRef<> caller) {
+  static constexpr int kSwapped[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  static constexpr const char* kSymbols[] = {"<", "<=", "==", "!=", ">", ">="};
+  PyTypeObject *leftType = Py_TYPE(left), *rightType = Py_TYPE(right);
+  bool rightFirst =
+      leftType != rightType && PyType_IsSubtype(rightType, leftType) && rightType->tp_richcompare;
+  for (int step = first; step < static_cast<int>(ComparisonStep::End); ++step) {
+    bool asksLeft = step == static_cast<int>(ComparisonStep::Left);
+    bool isItsTurn =
+        asksLeft || rightFirst == (step == static_cast<int>(ComparisonStep::RightFirst));
+    if (!isItsTurn || !(asksLeft ? leftType : rightType)->tp_richcompare) continue;
+    Ref<> result =
+        asksLeft ? compare(left, right, op, caller) : compare(right, left, kSwapped[op], caller);
+    if (!result || result.get() != Py_NotImplemented) return result;
+  }
+  if (op == Py_EQ) return boolean(left == right);
+  if (op == Py_NE) return boolean(left != right);
+  PyErr_Format(PyExc_TypeError, "'%s' not supported between instances of '%.100s' and '%.100s'",
+               kSymbols[op], typeName(left), typeName(right));
+  return nullptr;
+}
+
+// set_attribute_error_context.
+void tellAttribute(PyObject* object, PyObject* name) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (PyErr_GivenExceptionMatches(value, PyExc_AttributeError)) {
+    auto* error = reinterpret_cast<PyAttributeErrorObject*>(value);
+    if (!error->name && !error->obj) {
+      error->name = Py_NewRef(name);
+      error->obj = Py_NewRef(object);
+    }
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+int numberIn(PyObject* operand) { return static_cast<int>(PyLong_AsLong(operand)); }
+
+Ref<> continueReturned(OnReturn kind, Ref<> result, PyObject* const* operands,
+                       BorrowedRef<> caller) {
+  switch (kind) {
+    case OnReturn::CheckInit:
+      if (result.get() == Py_None) return Ref<>::create(operands[0]);
+      return raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                   typeName(result.get()));
+    case OnReturn::CheckBool:
+      if (PyBool_Check(result.get())) return result;
+      return raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
+                   typeName(result.get()));
+    case OnReturn::CheckLength:
+      return lengthFrom(std::move(result));
+    case OnReturn::CheckIterator:
+      if (PyIter_Check(result.get())) return result;
+      return raise(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'",
+                   typeName(result.get()));
+    case OnReturn::CheckStr:
+      return requireText(std::move(result), "__str__ returned non-string (type %.200s)");
+    case OnReturn::CheckRepr:
+      return requireText(std::move(result), "__repr__ returned non-string (type %.200s)");
+    case OnReturn::CheckFormat:
+      return requireText(std::move(result), "__format__ must return a str, not %.200s");
+    case OnReturn::Truth:
+      return boolean(PyObject_IsTrue(result.get()));
+    case OnReturn::Format:
+      return Ref<>::steal(PyObject_Format(result.get(), nullptr));
+    case OnReturn::Negate:
+      return boolean(result.get() == Py_False);
+    case OnReturn::Differ: {
+      if (result.get() == Py_NotImplemented) return result;
+      int equal = PyObject_IsTrue(result.get());
+      return boolean(equal < 0 ? equal : !equal);
+    }
+    case OnReturn::NextOperand:
+      if (result.get() != Py_NotImplemented) return result;
+      return askOperands(operands[0], operands[1], static_cast<NumberSlot>(numberIn(operands[2])),
+                         numberIn(operands[3]), caller);
+    case OnReturn::NextComparison:
+      if (result.get() != Py_NotImplemented) return result;
+      return askComparison(operands[0], operands[1], numberIn(operands[2]), numberIn(operands[3]),
+                           caller);
+    case OnReturn::EndIteration:
+    case OnReturn::AskGetattr:
+    case OnReturn::TellAttribute:
+      return result;
+  }
+  return result;  // not reached: the switch is complete
+}
+
+}  // namespace
+
+Ref<> continueWith(OnReturn kind, Ref<> result, PyObject* const* operands, BorrowedRef<> caller) {
+  if (result) return continueReturned(kind, std::move(result), operands, caller);
+  if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
+    PyErr_Clear();
+    return Ref<>::create(endOfIteration());
+  }
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return result;
+  if (kind == OnReturn::AskGetattr) {
+    // slot_tp_getattr_hook
+    PyErr_Clear();
+    return callFound(operands[2], operands[0], operands[1], caller);
+  }
+  if (kind == OnReturn::TellAttribute) tellAttribute(operands[0], operands[1]);
+  return result;
+}
+
+BorrowedRef<> endOfIteration() {
+  static PyObject* const object =
+      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
+  return object;
+}
+
+}  // namespace armature

@@ -1,0 +1,206 @@
+// Instructions of CPython's abstract protocols, which special methods of the program answer: the
+// method's frame is pushed, and the instruction ends where that returns.
+#include "core/checked.h"
+#include "interpreter/instruction_translator.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/context_manager.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+bool InstructionTranslator::complete(Value result) {
+  if (result.isFramePushed()) return true;
+  if (!result && exceptionPending()) return false;
+  Frame& frame = *frame_;
+  const Instruction& instruction = frame.instruction();
+  switch (instruction.opcode) {
+    case Opcode::POP_JUMP_IF_TRUE:
+    case Opcode::POP_JUMP_IF_FALSE: {
+      bool jumps = result.is(Py_True) == (instruction.opcode == Opcode::POP_JUMP_IF_TRUE);
+      frame.drop(1);
+      frame.pc = jumps ? instruction.argument : frame.pc + 1;
+      return true;
+    }
+    case Opcode::JUMP_IF_TRUE_OR_POP:
+    case Opcode::JUMP_IF_FALSE_OR_POP: {
+      bool jumps = result.is(Py_True) == (instruction.opcode == Opcode::JUMP_IF_TRUE_OR_POP);
+      if (!jumps) frame.drop(1);
+      frame.pc = jumps ? instruction.argument : frame.pc + 1;
+      return true;
+    }
+    case Opcode::FOR_ITER:
+      if (!result) {
+        frame.drop(1);
+        frame.pc = instruction.argument;
+        return true;
+      }
+      frame.push(std::move(result));
+      break;
+    case Opcode::BEFORE_WITH:
+      frame.push(std::move(result));
+      break;
+    case Opcode::LOAD_METHOD:
+      frame.peek(1) = Value();
+      frame.push(std::move(result));
+      break;
+    case Opcode::STORE_ATTR:
+    case Opcode::DELETE_ATTR:
+    case Opcode::STORE_SUBSCR:
+    case Opcode::DELETE_SUBSCR:
+      frame.drop(operandsOf(instruction).taken);
+      break;
+    default:
+      frame.drop(operandsOf(instruction).taken);
+      frame.push(std::move(result));
+      break;
+  }
+  ++frame.pc;
+  return true;
+}
+
+bool InstructionTranslator::protocolInstruction(Frame& frame, const Instruction& instruction) {
+  auto name = [&] { return frame.code->names[instruction.argument].get(); };
+  switch (instruction.opcode) {
+    case Opcode::LOAD_ATTR:
+      return complete(getAttribute(*this, frame.peek(1), name(), true));
+    case Opcode::LOAD_METHOD:
+      return loadMethodInstruction(frame, name());
+    case Opcode::STORE_ATTR:
+      return complete(assignAttribute(*this, frame.peek(1), name(), frame.peek(2), true));
+    case Opcode::DELETE_ATTR:
+      return complete(assignAttribute(*this, frame.peek(1), name(), Value(), true));
+    case Opcode::BINARY_SUBSCR:
+      return complete(getItem(*this, frame.peek(2), frame.peek(1), true));
+    case Opcode::STORE_SUBSCR:
+      return complete(assignItem(*this, frame.peek(2), frame.peek(1), frame.peek(3), true));
+    case Opcode::DELETE_SUBSCR:
+      return complete(assignItem(*this, frame.peek(2), frame.peek(1), Value(), true));
+    case Opcode::BINARY_OP:
+      return complete(binaryOperation(*this, static_cast<NumberSlot>(instruction.argument),
+                                      frame.peek(2), frame.peek(1), true));
+    case Opcode::COMPARE_OP:
+      return complete(richCompare(*this, frame.peek(2), frame.peek(1), instruction.argument, true));
+    case Opcode::UNARY_POSITIVE:
+      return complete(unaryOperation(*this, UnarySlot::nb_positive, frame.peek(1), true));
+    case Opcode::UNARY_NEGATIVE:
+      return complete(unaryOperation(*this, UnarySlot::nb_negative, frame.peek(1), true));
+    case Opcode::UNARY_INVERT:
+      return complete(unaryOperation(*this, UnarySlot::nb_invert, frame.peek(1), true));
+    case Opcode::UNARY_NOT:
+      return complete(then(*this, truth(*this, frame.peek(1), true), {OnReturn::Negate, {}}));
+    case Opcode::CONTAINS_OP: {
+      Value found = isContained(*this, frame.peek(1), frame.peek(2), true);
+      bool isNegated = instruction.argument == 1;
+      return complete(isNegated ? then(*this, std::move(found), {OnReturn::Negate, {}})
+                                : std::move(found));
+    }
+    case Opcode::GET_ITER:
+    case Opcode::GET_YIELD_FROM_ITER:
+      return complete(getIterator(*this, frame.peek(1), true));
+    case Opcode::FOR_ITER:
+      realizeOperand(frame, 1);
+      return complete(iteratorNext(*this, frame.peek(1), true));
+    case Opcode::FORMAT_VALUE:
+      return complete(formatted(frame, instruction));
+    case Opcode::BEFORE_WITH:
+      return enterContext(frame);
+    case Opcode::WITH_EXCEPT_START:
+      return complete(exitContext(frame));
+    default:  // the conditional jumps
+      return complete(truth(*this, frame.peek(1), true));
+  }
+}
+
+bool InstructionTranslator::loadMethodInstruction(Frame& frame, PyObject* name) {
+  realizeOperand(frame, 1);
+  Value function;
+  if (!loadMethod(*this, frame.peek(1), name, function, true)) return complete(std::move(function));
+  if (!function) return false;
+  Value self = std::move(frame.peek(1));
+  frame.peek(1) = std::move(function);
+  frame.push(std::move(self));
+  ++frame.pc;
+  return true;
+}
+
+namespace {
+
+// PyObject_ASCII's escapes, of a text that repr() gave.
+Value asciiText(Translator& translator, PyObject* text) {
+  if (PyUnicode_IS_ASCII(text)) return Value::constant(text);
+  Ref<> bytes = checked(PyUnicode_AsEncodedString(text, "ascii", "backslashreplace"));
+  return translator.fromPython(
+      PyUnicode_DecodeASCII(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()), ""));
+}
+
+}  // namespace
+
+Value InstructionTranslator::formatted(Frame& frame, const Instruction& instruction) {
+  bool hasSpecification = (instruction.argument & 4) != 0;
+  Value value = frame.peek(hasSpecification ? 2 : 1);
+  switch (instruction.argument & 3) {
+    case 1:
+      value = toStr(*this, value, !hasSpecification);
+      break;
+    case 2:
+      value = toRepr(*this, value, !hasSpecification);
+      break;
+    case 3:
+      value = toRepr(*this, value);
+      if (value) value = asciiText(*this, value.object());
+      break;
+    default:
+      break;
+  }
+  if (value.isFramePushed()) return then(*this, std::move(value), {OnReturn::Format, {}});
+  if (!value) return value;
+  return formatValue(*this, value, hasSpecification ? frame.peek(1) : Value(), true);
+}
+
+bool InstructionTranslator::enterContext(Frame& frame) {
+  static PyObject* const enterName = staticName("__enter__");
+  static PyObject* const exitName = staticName("__exit__");
+  realizeOperand(frame, 1);
+  Value manager = frame.peek(1);
+  if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
+    modelled->model.enter(*this, *modelled);
+    frame.peek(1) = make<ContextExitVariable>(modelled);
+    return complete(Value::none());
+  }
+  Value enter = lookupSpecial(*this, manager, enterName);
+  Value exit = enter ? lookupSpecial(*this, manager, exitName) : Value();
+  if (!enter || !exit) {
+    if (!exceptionPending()) {
+      raise(PyExc_TypeError,
+            enter ? "'%.200s' object does not support the context manager protocol (missed "
+                    "__exit__ method)"
+                  : "'%.200s' object does not support the context manager protocol",
+            typeOf(manager)->tp_name);
+    }
+    return false;
+  }
+  Value entered = call(*this, enter, llvm::ArrayRef<Value>(), true);
+  if (!entered) return false;
+  (entered.isFramePushed() ? frame_->contextExit : frame.peek(1)) = std::move(exit);
+  return complete(std::move(entered));
+}
+
+// The stack: __exit__, lasti, previous exc_info, exception.
+Value InstructionTranslator::exitContext(Frame& frame) {
+  if (trackerOf<ContextExitVariable>(frame.peek(4))) {
+    Value result = call(*this, frame.peek(4), llvm::ArrayRef<Value>());
+    return result ? Value::none() : result;
+  }
+  realizeOperand(frame, 1);
+  Value exception = frame.peek(1);
+  Value type = typeValue(*this, exception);
+  auto* raised = trackerOf<ExceptionVariable>(exception);
+  if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(exception));
+  Value traceback = tracebackOf(*this, *raised);
+  if (!traceback) traceback = Value::none();
+  return call(*this, frame.peek(4), {type, exception, std::move(traceback)}, true);
+}
+
+}  // namespace armature

@@ -1,0 +1,110 @@
+#include "variables/continuation.h"
+
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+bool raised(Translator& translator, PyObject* type) {
+  return translator.exceptionPending() &&
+         translator.heap.isSubtype(typeOf(translator.realized(translator.exception())),
+                                   reinterpret_cast<PyTypeObject*>(type));
+}
+
+Value truthOf(Translator& translator, Value value) {
+  int truth = isTrue(translator, std::move(value));
+  return truth < 0 ? Value() : Value::boolean(truth);
+}
+
+int numberOf(const Value& value) { return static_cast<int>(PyLong_AsLong(value.object())); }
+
+PyObject* nameIn(const Continuation& continuation) { return continuation.operands[1].object(); }
+
+// Of the steps that deal with what was returned.
+Value continueReturned(Translator& translator, const Continuation& continuation, Value result) {
+  const auto& operands = continuation.operands;
+  switch (continuation.kind) {
+    case OnReturn::CheckInit:
+      if (translator.realized(result).is(Py_None)) return operands[0];
+      return translator.raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                              nameOf(translator, typeOf(translator.realized(result))));
+    case OnReturn::CheckBool:
+      return checkBool(translator, std::move(result));
+    case OnReturn::CheckLength:
+      return checkLength(translator, std::move(result));
+    case OnReturn::CheckIterator:
+      return checkIterator(translator, std::move(result));
+    case OnReturn::CheckStr:
+      return checkText(translator, std::move(result), "__str__ returned non-string (type %.200s)");
+    case OnReturn::CheckRepr:
+      return checkText(translator, std::move(result), "__repr__ returned non-string (type %.200s)");
+    case OnReturn::CheckFormat:
+      return checkText(translator, std::move(result), "__format__ must return a str, not %.200s");
+    case OnReturn::Truth:
+      return truthOf(translator, std::move(result));
+    case OnReturn::Format:
+      return formatValue(translator, std::move(result), Value());
+    case OnReturn::Negate:
+      return Value::boolean(result.is(Py_False));
+    case OnReturn::Differ: {
+      translator.realize(result);
+      if (result.is(Py_NotImplemented)) return result;
+      Value equal = truthOf(translator, std::move(result));
+      return equal ? Value::boolean(equal.is(Py_False)) : equal;
+    }
+    case OnReturn::NextOperand:
+      translator.realize(result);
+      if (!result.is(Py_NotImplemented)) return result;
+      return askOperands(translator, static_cast<NumberSlot>(numberOf(operands[2])), operands[0],
+                         operands[1], static_cast<OperandStep>(numberOf(operands[3])), false);
+    case OnReturn::NextComparison:
+      translator.realize(result);
+      if (!result.is(Py_NotImplemented)) return result;
+      return askComparison(translator, operands[0], operands[1], numberOf(operands[2]),
+                           static_cast<ComparisonStep>(numberOf(operands[3])), false);
+    case OnReturn::EndIteration:
+    case OnReturn::AskGetattr:
+    case OnReturn::TellAttribute:
+      return result;
+  }
+  return result;  // not reached: the switch is complete
+}
+
+}  // namespace
+
+bool catches(Translator& translator, const Continuation& continuation) {
+  switch (continuation.kind) {
+    case OnReturn::EndIteration:
+      return raised(translator, PyExc_StopIteration);
+    case OnReturn::AskGetattr:
+      return raised(translator, PyExc_AttributeError);
+    default:
+      return false;
+  }
+}
+
+Value continueWith(Translator& translator, const Continuation& continuation, Value result) {
+  if (result) return continueReturned(translator, continuation, std::move(result));
+  if (continuation.kind == OnReturn::TellAttribute) {
+    if (raised(translator, PyExc_AttributeError)) {
+      tellAttribute(translator, continuation.operands[0], nameIn(continuation));
+    }
+  } else if (catches(translator, continuation)) {
+    if (continuation.kind == OnReturn::AskGetattr) {
+      return askGetattr(translator, continuation.operands[0], nameIn(continuation));
+    }
+    translator.takeException();
+  }
+  return Value();
+}
+
+Value then(Translator& translator, Value result, Continuation continuation) {
+  if (!result.isFramePushed()) return continueWith(translator, continuation, std::move(result));
+  translator.onReturn(std::move(continuation));
+  return result;
+}
+
+}  // namespace armature
