@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/checked.h"
+#include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
 #include "variables/protocol/operator_methods.h"
 
@@ -56,24 +57,6 @@ Ref<> callIfThere(PyObject* self, PyObject* name, PyObject* argument, BorrowedRe
   return found ? callFound(found, self, argument, caller) : Ref<>::create(Py_NotImplemented);
 }
 
-binaryfunc numberSlot(PyObject* object, int plain) {
-  static constexpr binaryfunc PyNumberMethods::*kSlots[] = {&PyNumberMethods::nb_add,
-                                                            &PyNumberMethods::nb_and,
-                                                            &PyNumberMethods::nb_floor_divide,
-                                                            &PyNumberMethods::nb_lshift,
-                                                            &PyNumberMethods::nb_matrix_multiply,
-                                                            &PyNumberMethods::nb_multiply,
-                                                            &PyNumberMethods::nb_remainder,
-                                                            &PyNumberMethods::nb_or,
-                                                            nullptr,
-                                                            &PyNumberMethods::nb_rshift,
-                                                            &PyNumberMethods::nb_subtract,
-                                                            &PyNumberMethods::nb_true_divide,
-                                                            &PyNumberMethods::nb_xor};
-  PyNumberMethods* methods = Py_TYPE(object)->tp_as_number;
-  return methods && kSlots[plain] ? methods->*kSlots[plain] : nullptr;
-}
-
 // The rest of askOperands(): see variables/objects/user_defined.h.
 Ref<> askOperands(PyObject* left, PyObject* right, NumberSlot slot, int first,
                   BorrowedRef<> caller) {
@@ -99,14 +82,7 @@ Ref<> askOperands(PyObject* left, PyObject* right, NumberSlot slot, int first,
     if (!result || result.get() != Py_NotImplemented) return result;
   }
   if (!hasSpecialMethods(right)) {
-    Ref<> result = Ref<>::create(Py_NotImplemented);
-    if (plain == nb_power) {
-      ternaryfunc power =
-          Py_TYPE(right)->tp_as_number ? Py_TYPE(right)->tp_as_number->nb_power : nullptr;
-      if (power) result = Ref<>::steal(power(left, right, Py_None));
-    } else if (binaryfunc function = numberSlot(right, plain)) {
-      result = Ref<>::steal(function(left, right));
-    }
+    Ref<> result = Ref<>::steal(cpython::callBinarySlot(Py_TYPE(right), plain, left, right));
     if (!result || result.get() != Py_NotImplemented) return result;
   }
   PyErr_Format(PyExc_TypeError, "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
@@ -203,6 +179,9 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, PyObject* const* operands,
       if (result.get() != Py_NotImplemented) return result;
       return askComparison(operands[0], operands[1], numberIn(operands[2]), numberIn(operands[3]),
                            caller);
+    case OnReturn::Give:
+      return Ref<>::create(operands[0]);
+    case OnReturn::Instead:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
     case OnReturn::TellAttribute:
@@ -218,6 +197,10 @@ Ref<> continueWith(OnReturn kind, Ref<> result, PyObject* const* operands, Borro
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     PyErr_Clear();
     return Ref<>::create(endOfIteration());
+  }
+  if (kind == OnReturn::Instead && PyErr_ExceptionMatches(operands[0])) {
+    PyErr_Clear();
+    return Ref<>::create(operands[1]);
   }
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return result;
   if (kind == OnReturn::AskGetattr) {

@@ -59,4 +59,31 @@ bool fillsSlot(const PyTypeObject* type, SpecialSlot slot) {
   Py_UNREACHABLE();
 }
 
+PyObject* callBinarySlot(const PyTypeObject* type, int number, PyObject* left, PyObject* right) {
+  // By NB_ADD and so on. nb_power takes three operands.
+  static constexpr binaryfunc PyNumberMethods::*kSlots[] = {
+      &PyNumberMethods::nb_add,
+      &PyNumberMethods::nb_and,
+      &PyNumberMethods::nb_floor_divide,
+      &PyNumberMethods::nb_lshift,
+      &PyNumberMethods::nb_matrix_multiply,
+      &PyNumberMethods::nb_multiply,
+      &PyNumberMethods::nb_remainder,
+      &PyNumberMethods::nb_or,
+      nullptr,
+      &PyNumberMethods::nb_rshift,
+      &PyNumberMethods::nb_subtract,
+      &PyNumberMethods::nb_true_divide,
+      &PyNumberMethods::nb_xor,
+  };
+  const PyNumberMethods* methods = type->tp_as_number;
+  if (!methods) Py_RETURN_NOTIMPLEMENTED;
+  if (!kSlots[number]) {
+    if (methods->nb_power) return methods->nb_power(left, right, Py_None);
+  } else if (binaryfunc function = methods->*kSlots[number]) {
+    return function(left, right);
+  }
+  Py_RETURN_NOTIMPLEMENTED;
+}
+
 }  // namespace armature::cpython

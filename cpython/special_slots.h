@@ -29,4 +29,9 @@ const char* nameOf(SpecialSlot slot);
 // true.
 bool fillsSlot(const PyTypeObject* type, SpecialSlot slot);
 
+// What the type's own slot for a binary operator (NB_ADD … NB_XOR of opcode.h, not an in-place one)
+// says, which may be NotImplemented: also where it has none. A new reference; null with an
+// exception set.
+PyObject* callBinarySlot(const PyTypeObject* type, int number, PyObject* left, PyObject* right);
+
 }  // namespace armature::cpython

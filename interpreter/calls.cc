@@ -225,12 +225,24 @@ void InstructionTranslator::onReturn(Continuation continuation) {
 
 // --- The instructions.
 
+namespace {
+
+// Does the evaluation loop itself push the frame, and give it the arguments? C code keeps them.
+bool takesArguments(Translator& translator, Value callable) {
+  translator.realize(callable);
+  if (auto* method = trackerOf<BoundMethodVariable>(callable)) {
+    callable = translator.realized(method->function);
+  }
+  return trackerOf<UserFunctionVariable>(callable);
+}
+
+}  // namespace
+
 bool InstructionTranslator::finishCall(Frame& frame, Value result, int32_t operandCount,
-                                       bool& pushed) {
+                                       int32_t movedCount, bool& pushed) {
   if (!result) return false;
   if (result.isFramePushed()) {
-    // Arguments are the function's own, but what C code calls it with is that code's.
-    frame_->operandCount = frame_->continuations.empty() ? operandCount : 0;
+    frame_->operandCount = movedCount;
     pushed = true;
     return true;
   }
@@ -251,7 +263,9 @@ bool InstructionTranslator::callInstruction(Frame& frame, const Instruction& ins
   }
   arguments.tail = true;
   Value callable = isMethod ? first : frame.peek(count + 1);
-  return finishCall(frame, call(*this, callable, arguments), count + 2, pushed);
+  Value result = call(*this, callable, arguments);
+  bool moves = result.isFramePushed() && takesArguments(*this, callable);
+  return finishCall(frame, std::move(result), count + 2, moves ? count + 2 : 0, pushed);
 }
 
 bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& instruction,
@@ -286,7 +300,10 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
     arguments.keywordNames = names.get();
   }
   arguments.tail = true;
-  return finishCall(frame, call(*this, callable, arguments), hasKeywords ? 4 : 3, pushed);
+  Value result = call(*this, callable, arguments);
+  bool moves = result.isFramePushed() && frame_->continuations.empty();
+  int32_t count = hasKeywords ? 4 : 3;
+  return finishCall(frame, std::move(result), count, moves ? count : 0, pushed);
 }
 
 bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instruction) {

@@ -192,7 +192,9 @@ class InstructionTranslator : public Translator {
   // Calls set `pushed` if a frame was pushed instead of a result.
   bool callInstruction(Frame& frame, const Instruction& instruction, bool& pushed);
   bool callFunctionEx(Frame& frame, const Instruction& instruction, bool& pushed);
-  bool finishCall(Frame& frame, Value result, int32_t operandCount, bool& pushed);
+  // Of the operands, `movedCount` become those of the frame that was pushed.
+  bool finishCall(Frame& frame, Value result, int32_t operandCount, int32_t movedCount,
+                  bool& pushed);
   bool makeFunction(Frame& frame, const Instruction& instruction);
   bool importInstruction(Frame& frame, const Instruction& instruction);
   void requireNames(const Value& module, const Value& fromList);

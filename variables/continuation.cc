@@ -65,6 +65,9 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
       if (!result.is(Py_NotImplemented)) return result;
       return askComparison(translator, operands[0], operands[1], numberOf(operands[2]),
                            static_cast<ComparisonStep>(numberOf(operands[3])), false);
+    case OnReturn::Give:
+      return operands[0];
+    case OnReturn::Instead:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
     case OnReturn::TellAttribute:
@@ -81,6 +84,8 @@ bool catches(Translator& translator, const Continuation& continuation) {
       return raised(translator, PyExc_StopIteration);
     case OnReturn::AskGetattr:
       return raised(translator, PyExc_AttributeError);
+    case OnReturn::Instead:
+      return raised(translator, continuation.operands[0].object());
     default:
       return false;
   }
@@ -97,6 +102,7 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
       return askGetattr(translator, continuation.operands[0], nameIn(continuation));
     }
     translator.takeException();
+    if (continuation.kind == OnReturn::Instead) return continuation.operands[1];
   }
   return Value();
 }

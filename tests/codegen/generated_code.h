@@ -16,7 +16,11 @@ class PlainEnvironment : public CodegenEnvironment {
     return {toFunction(graph), true};
   }
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
-  Ref<> frameFunction(BorrowedRef<> function) override { return Ref<>::create(function); }
+  // Of frames whose result is their caller's as it is.
+  Ref<> frameFunction(BorrowedRef<> function,
+                      llvm::ArrayRef<Continuation> continuations) override {
+    return continuations.empty() ? Ref<>::create(function) : nullptr;
+  }
   Ref<> pythonCalls() override { return nullptr; }
 
   // In the order in which codegen asked for them.

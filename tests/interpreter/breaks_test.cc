@@ -78,7 +78,7 @@ arguments = (3,)
   EXPECT_EQ(frames[1].operandCount, 3);
 }
 
-TEST(Breaks, InsideASlotGoBackToTheInstructionThatRunsIt) {
+TEST(Breaks, InASpecialMethodAreItsOwn) {
   Trace trace(R"(
 class Hostile:
     def __bool__(self):
@@ -94,10 +94,57 @@ def f(hostile, n):
 arguments = (Hostile(), 1)
 )");
   ASSERT_EQ(trace.outcome().kind, kBreak);
-  ASSERT_EQ(trace.outcome().frames.size(), 1u);
-  EXPECT_EQ(trace.brokenAt(), Opcode::POP_JUMP_IF_FALSE);
-  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "2");
+  ASSERT_EQ(trace.outcome().frames.size(), 2u);
+  EXPECT_EQ(trace.brokenAt(), Opcode::CALL);
+  const FrameState& caller = trace.outcome().frames[0];
+  EXPECT_EQ(caller.code->instructions[caller.pc].opcode, Opcode::POP_JUMP_IF_FALSE);
+  // The operand lives while the method runs.
+  EXPECT_EQ(caller.stack.size(), 1u);
+  EXPECT_EQ(caller.operandCount, 0);
+  ASSERT_EQ(trace.innermost().continuations.size(), 1u);
+  EXPECT_EQ(trace.innermost().continuations[0].kind, OnReturn::CheckBool);
+  EXPECT_FALSE(trace.translator().effects.empty());
+}
+
+TEST(Breaks, InWhatIsLeftToDoAreThoseOfTheReturn) {
+  Trace trace(R"(
+class Hostile:
+    def __contains__(self, item):
+        return Answer()
+class Answer:
+    def __bool__(self):
+        LOG.append('asked')
+        print('asked')
+        return True
+LOG = []
+def f(hostile, n):
+    return n in hostile
+arguments = (Hostile(), 1)
+)");
+  ASSERT_EQ(trace.outcome().kind, kBreak);
+  ASSERT_EQ(trace.outcome().frames.size(), 2u);
+  EXPECT_EQ(trace.brokenAt(), Opcode::RETURN_VALUE);
   EXPECT_EQ(trace.innermost().stack.size(), 1u);
+  EXPECT_TRUE(trace.translator().effects.empty());
+}
+
+TEST(Breaks, InsideASlotGoBackToTheInstructionThatRunsIt) {
+  Trace trace(R"(
+def key(item):
+    LOG.append('asked')
+    print('asked')
+    return item
+LOG = []
+def f(items, n):
+    n += 1
+    items.sort(key=key)
+    return n
+arguments = ([2, 1], 1)
+)");
+  ASSERT_EQ(trace.outcome().kind, kBreak);
+  ASSERT_EQ(trace.outcome().frames.size(), 1u);
+  EXPECT_EQ(trace.brokenAt(), Opcode::CALL);
+  EXPECT_EQ(Trace::local(trace.innermost(), "n"), "2");
   // What the slot had done is undone: Python will do it.
   EXPECT_TRUE(trace.translator().effects.empty());
   EXPECT_EQ(PyList_GET_SIZE(trace.named("LOG")), 0);

@@ -1,6 +1,7 @@
 """A graph break in a method that C code calls costs the instruction that breaks: what comes before
 and after it, in the method and in its callers, is captured."""
 
+import operator
 import sys
 import traceback
 import warnings
@@ -580,6 +581,31 @@ def formatted(x):
     return f"{v:>3}", v.x / 2
 
 
+class Everything(Vector):
+    def __abs__(self):
+        return self.work("abs")
+
+    def __next__(self):
+        return self.work("next")
+
+    @property
+    def value(self):
+        return self.work("value")
+
+
+@case(ops=8, breaks=5)
+def builtins(x):
+    e = Everything(x - 1)
+    numbers = len(e), bool(e), str(e)
+    return numbers, abs(e), getattr(e, "value", 3), e.x / 2
+
+
+@case(ops=5)
+def builtins_that_handle(x):
+    e = Everything(x - 1)
+    return next(e, 7) + x, e.x / 2
+
+
 # --- One inside the other, and in the middle of things.
 
 
@@ -787,6 +813,9 @@ class Raising:
     def __neg__(self):
         return self.act("neg", 1)
 
+    def __abs__(self):
+        return self.act("abs", 1)
+
     def __lt__(self, other):
         return self.act("lt", NotImplemented)
 
@@ -880,6 +909,20 @@ OPERATIONS = {
     "equal": lambda r: r == 1,
     "differs": lambda r: r != 1,
     "missing": lambda r: r.nothing,
+    "len()": lambda r: len(r),
+    "bool()": lambda r: bool(r),
+    "str()": lambda r: str(r),
+    "repr()": lambda r: repr(r),
+    "format()": lambda r: format(r, ">3"),
+    "abs()": lambda r: abs(r),
+    "iter()": lambda r: next(iter(r)),
+    "next()": lambda r: next(r),
+    "next() with a default": lambda r: next(r, 7),
+    "getattr()": lambda r: getattr(r, "value"),  # noqa: B009
+    "getattr() with a default": lambda r: getattr(r, "value", 7),
+    "hasattr()": lambda r: hasattr(r, "value"),
+    "setattr()": lambda r: setattr(r, "value", 7),  # noqa: B010
+    "operator": lambda r: (operator.eq(r, 3), operator.neg(r), operator.getitem(r, 1)),
 }
 
 

@@ -563,15 +563,15 @@ def handles(a):
         return a
 
 
-class Negated:
+class Nested:
     def __init__(self, depth):
         self.depth = depth
 
-    def __neg__(self):
-        return 0 if self.depth == 0 else -Negated(self.depth - 1)
+    def __int__(self):
+        return 0 if self.depth == 0 else int(Nested(self.depth - 1))
 
 
-example("DeepRecursion")(lambda: -Negated(600))
+example("DeepRecursion")(lambda: int(Nested(600)))
 
 
 def chain(length: int) -> Node:

@@ -15,33 +15,40 @@ Value getattr(Translator& translator, const Value&, CallArguments& arguments) {
   Value name = readAttributeName(translator, arguments.values[1]);
   if (!name) return name;
   if (arguments.values.size() == 2)
-    return getAttribute(translator, arguments.values[0], name.object());
-  Value result = getOptionalAttribute(translator, arguments.values[0], name.object());
-  return result || translator.exceptionPending() ? result : arguments.values[2];
+    return getAttribute(translator, arguments.values[0], name.object(), arguments.tail);
+  return then(translator,
+              getAttribute(translator, arguments.values[0], name.object(), arguments.tail),
+              {OnReturn::Instead, {Value::constant(PyExc_AttributeError), arguments.values[2]}});
 }
 
 Value hasattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "hasattr", arguments, 2, 2)) return Value();
   Value name = readAttributeName(translator, arguments.values[1]);
   if (!name) return name;
-  Value result = getOptionalAttribute(translator, arguments.values[0], name.object());
-  return translator.exceptionPending() ? Value() : Value::boolean(static_cast<bool>(result));
+  Value result = getAttribute(translator, arguments.values[0], name.object(), arguments.tail);
+  result = then(translator, std::move(result), {OnReturn::Give, {Value::boolean(true)}});
+  return then(translator, std::move(result),
+              {OnReturn::Instead, {Value::constant(PyExc_AttributeError), Value::boolean(false)}});
 }
 
 Value setattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "setattr", arguments, 3, 3)) return Value();
   Value name = readAttributeName(translator, arguments.values[1]);
   if (!name) return name;
-  bool ok = setAttribute(translator, arguments.values[0], name.object(), arguments.values[2]);
-  return ok ? Value::none() : Value();
+  return then(translator,
+              assignAttribute(translator, arguments.values[0], name.object(), arguments.values[2],
+                              arguments.tail),
+              {OnReturn::Give, {Value::none()}});
 }
 
 Value delattr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "delattr", arguments, 2, 2)) return Value();
   Value name = readAttributeName(translator, arguments.values[1]);
   if (!name) return name;
-  bool ok = setAttribute(translator, arguments.values[0], name.object(), Value());
-  return ok ? Value::none() : Value();
+  return then(
+      translator,
+      assignAttribute(translator, arguments.values[0], name.object(), Value(), arguments.tail),
+      {OnReturn::Give, {Value::none()}});
 }
 
 Value type(Translator& translator, const Value&, CallArguments& arguments) {
@@ -97,6 +104,9 @@ void registerAll() {
   registerFunctionHandler("builtins", "isinstance", isinstance);
   registerFunctionHandler("builtins", "issubclass", issubclass);
   registerFunctionHandler("builtins", "callable", callable);
+  for (const char* name : {"getattr", "hasattr", "setattr", "delattr"}) {
+    registerProtocolFunction("builtins", name);
+  }
 }
 
 }  // namespace

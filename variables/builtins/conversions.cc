@@ -70,19 +70,18 @@ Value toBool(Translator& translator, const Value&, CallArguments& arguments) {
                             arguments.values.size());
   }
   if (arguments.values.empty()) return Value::boolean(false);
-  int truth = isTrue(translator, arguments.values[0]);
-  return truth < 0 ? Value() : Value::boolean(truth);
+  return truth(translator, arguments.values[0], arguments.tail);
 }
 
 Value str(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.empty()) return Value::string("");
   requireOneArgument("str", arguments);
-  return toStr(translator, arguments.values[0]);
+  return toStr(translator, arguments.values[0], arguments.tail);
 }
 
 Value repr(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "repr", arguments, 1, 1)) return Value();
-  return toRepr(translator, arguments.values[0]);
+  return toRepr(translator, arguments.values[0], arguments.tail);
 }
 
 Value format(Translator& translator, const Value&, CallArguments& arguments) {
@@ -94,7 +93,7 @@ Value format(Translator& translator, const Value&, CallArguments& arguments) {
     return translator.raise(PyExc_TypeError, "format() argument 2 must be str, not %.200s",
                             nameOf(translator, typeOf(specification)));
   }
-  return formatValue(translator, arguments.values[0], std::move(specification));
+  return formatValue(translator, arguments.values[0], std::move(specification), arguments.tail);
 }
 
 Value hash(Translator& translator, const Value&, CallArguments& arguments) {
@@ -105,7 +104,7 @@ Value hash(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value abs(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "abs", arguments, 1, 1)) return Value();
-  return unaryOperation(translator, UnarySlot::nb_absolute, arguments.values[0]);
+  return unaryOperation(translator, UnarySlot::nb_absolute, arguments.values[0], arguments.tail);
 }
 
 Value pow(Translator& translator, const Value&, CallArguments& arguments) {
@@ -176,6 +175,9 @@ void registerAll() {
   registerFunctionHandler("builtins", "hash", hash);
   registerFunctionHandler("builtins", "abs", abs);
   registerFunctionHandler("builtins", "pow", pow);
+  for (const char* name : {"bool", "str", "repr", "format", "abs"}) {
+    registerProtocolFunction("builtins", name);
+  }
   registerFunctionHandler("builtins", "round", round);
   registerFunctionHandler("builtins", "divmod", divmod);
   registerFunctionHandler("builtins", "bin", inBase<2>);

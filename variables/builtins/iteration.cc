@@ -3,6 +3,8 @@
 #include "variables/containers/iterators.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -13,8 +15,7 @@ namespace {
 
 Value len(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "len", arguments, 1, 1)) return Value();
-  int64_t result = length(translator, arguments.values[0]);
-  return result < 0 ? Value() : Value::integer(result);
+  return lengthOf(translator, arguments.values[0], arguments.tail);
 }
 
 Value iter(Translator& translator, const Value&, CallArguments& arguments) {
@@ -26,15 +27,23 @@ Value iter(Translator& translator, const Value&, CallArguments& arguments) {
     }
     return translator.make<CallableIteratorVariable>(std::move(function), arguments.values[1]);
   }
-  return getIterator(translator, arguments.values[0]);
+  return getIterator(translator, arguments.values[0], arguments.tail);
 }
 
 Value next(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "next", arguments, 1, 2)) return Value();
   const Value& iterator = arguments.values[0];
+  bool hasDefault = arguments.values.size() == 2;
+  if (arguments.tail && slotsOf(iterator).tp_iternext == kUserObjectSlots.tp_iternext) {
+    translator.effects.changes(iterator.tracker());
+    Value item = objectNext(translator, iterator, arguments.tail);
+    if (!hasDefault) return item;
+    return then(translator, std::move(item),
+                {OnReturn::Instead,
+                 {Value::constant(PyExc_StopIteration), std::move(arguments.values[1])}});
+  }
   Value item = iteratorNext(translator, iterator);
   if (item) return item;
-  bool hasDefault = arguments.values.size() == 2;
   if (!translator.exceptionPending()) {
     return hasDefault ? arguments.values[1] : raiseStopIteration(translator, iterator);
   }
@@ -182,6 +191,7 @@ void registerAll() {
   registerFunctionHandler("builtins", "reversed", reversed);
   registerFunctionHandler("builtins", "slice", makeSliceObject);
   registerPureFunction("builtins", "len");
+  for (const char* name : {"len", "iter", "next"}) registerProtocolFunction("builtins", name);
   registerPureFunction("builtins", "range");
 }
 

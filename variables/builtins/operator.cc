@@ -64,7 +64,8 @@ template <size_t i>
 Value binary(Translator& translator, const Value&, CallArguments& arguments) {
   constexpr const BinaryOperator& row = kBinaryOperators[i];
   if (!checkArgumentCount(translator, row.name, arguments, 2, 2)) return Value();
-  return binaryOperation(translator, row.slot, arguments.values[0], arguments.values[1]);
+  return binaryOperation(translator, row.slot, arguments.values[0], arguments.values[1],
+                         arguments.tail);
 }
 
 template <size_t i>
@@ -75,14 +76,14 @@ Value unary(Translator& translator, const Value&, CallArguments& arguments) {
                           1)) {
     return Value();
   }
-  return unaryOperation(translator, row.slot, arguments.values[0]);
+  return unaryOperation(translator, row.slot, arguments.values[0], arguments.tail);
 }
 
 template <size_t i>
 Value compare(Translator& translator, const Value&, CallArguments& arguments) {
   constexpr const ComparisonOperator& row = kComparisons[i];
   if (!checkArgumentCount(translator, row.name, arguments, 2, 2)) return Value();
-  return richCompare(translator, arguments.values[0], arguments.values[1], row.op);
+  return richCompare(translator, arguments.values[0], arguments.values[1], row.op, arguments.tail);
 }
 
 // PySequence_Concat: `+` of sequences only.
@@ -130,7 +131,7 @@ Value index(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value getitem(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "getitem", arguments, 2, 2)) return Value();
-  return getItem(translator, arguments.values[0], arguments.values[1]);
+  return getItem(translator, arguments.values[0], arguments.values[1], arguments.tail);
 }
 
 Value setitem(Translator& translator, const Value&, CallArguments& arguments) {
@@ -191,6 +192,11 @@ void registerAll() {
   registerBinary(std::make_index_sequence<std::size(kBinaryOperators)>());
   registerUnary(std::make_index_sequence<std::size(kUnaryOperators)>());
   registerComparisons(std::make_index_sequence<std::size(kComparisons)>());
+  auto minds = [](const auto& table) {
+    for (const auto& row : table) registerProtocolFunction("_operator", row.name);
+  };
+  minds(kBinaryOperators), minds(kUnaryOperators), minds(kComparisons);
+  registerProtocolFunction("_operator", "getitem");
   for (const Entry& entry : kFunctions) {
     registerFunctionHandler("_operator", entry.name, entry.handler);
   }

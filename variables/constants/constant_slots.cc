@@ -418,7 +418,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   bool data = allData(arguments);
   if (data && isPure(object)) return callWithData(translator, object, arguments);
   if (BuiltinHandler handler = findHandler(object)) {
-    arguments.tail = false;
+    arguments.tail = arguments.tail && isProtocolFunction(object);
     Value self;
     if (Py_TYPE(object) == &PyMethodDescr_Type || Py_TYPE(object) == &PyWrapperDescr_Type) {
       auto* owner = reinterpret_cast<PyDescrObject*>(object)->d_type;

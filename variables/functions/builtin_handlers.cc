@@ -31,6 +31,7 @@ struct Registry {
   };
   std::vector<Replaced> replaced;
   llvm::DenseSet<const void*> moving;
+  llvm::DenseSet<const void*> protocol;
 };
 
 Registry& registry() {
@@ -161,6 +162,14 @@ BuiltinHandler findHandler(PyObject* callable) {
   auto found = handlers.find(callable);
   if (found == handlers.end()) found = handlers.find(identityOf(callable));
   return found == handlers.end() ? nullptr : found->second;
+}
+
+void registerProtocolFunction(const char* module, const char* name) {
+  if (const void* identity = identityOf(module, name)) registry().protocol.insert(identity);
+}
+
+bool isProtocolFunction(PyObject* callable) {
+  return registry().protocol.contains(identityOf(callable));
 }
 
 bool movesArguments(PyObject* callable) { return registry().moving.contains(identityOf(callable)); }

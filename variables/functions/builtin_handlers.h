@@ -23,6 +23,9 @@ void registerMovingMethodHandler(PyTypeObject* type, const char* name, BuiltinHa
 // its place.
 void registerFunctionHandler(const char* module, const char* name, BuiltinHandler handler);
 void registerObjectHandler(PyObject* callable, BuiltinHandler handler);
+// A function whose registered handler minds CallArguments::tail: what it does, an instruction could
+// have done. Others never see it set.
+void registerProtocolFunction(const char* module, const char* name);
 // Functions that may be called at once when all their arguments are constant data.
 void registerPureFunction(const char* module, const char* name);
 
@@ -34,6 +37,7 @@ void registerInstanceHandler(PyTypeObject* type, BuiltinHandler handler);
 BuiltinHandler findInstanceHandler(PyTypeObject* type);
 // The handler of a callable real object, or null.
 BuiltinHandler findHandler(PyObject* callable);
+bool isProtocolFunction(PyObject* callable);
 // Does its handler only move the arguments about?
 bool movesArguments(PyObject* callable);
 // Is the object that function of the C module?

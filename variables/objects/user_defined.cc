@@ -292,7 +292,7 @@ Value objectNext(Translator& translator, const Value& self, bool tail) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
                             nameOf(translator, typeOf(self)));
   }
-  return then(translator, std::move(result), {OnReturn::EndIteration, {}});
+  return result;
 }
 
 namespace {
@@ -420,7 +420,9 @@ TypeSlots makeObjectSlots() {
   };
   slots.sq_contains = withoutTail<objectContains>;
   slots.tp_iter = withoutTail<objectIterator>;
-  slots.tp_iternext = withoutTail<objectNext>;
+  slots.tp_iternext = [](Translator& translator, const Value& self) {
+    return then(translator, objectNext(translator, self, false), {OnReturn::EndIteration, {}});
+  };
   slots.tp_call = callObject;
   slots.tp_hash = objectHash;
   slots.tp_richcompare = [](Translator& translator, const Value& left, const Value& right, int op) {

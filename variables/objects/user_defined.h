@@ -50,6 +50,7 @@ Value objectAssignSubscript(Translator& translator, const Value& self, const Val
                             const Value& value, bool tail);
 Value objectContains(Translator& translator, const Value& self, const Value& item, bool tail);
 Value objectIterator(Translator& translator, const Value& self, bool tail);
+// Raises StopIteration at the end.
 Value objectNext(Translator& translator, const Value& self, bool tail);
 Value objectCompare(Translator& translator, const Value& left, const Value& right, int op,
                     bool tail);

@@ -516,7 +516,7 @@ Value iteratorNext(Translator& translator, const Value& iterator, bool tail) {
   if (UnaryFunction function = slotsOf(iterator).tp_iternext) {
     if (iterator.isTracker()) translator.effects.changes(iterator.tracker());
     if (tail && function == kUserObjectSlots.tp_iternext) {
-      return objectNext(translator, iterator, tail);
+      return then(translator, objectNext(translator, iterator, tail), {OnReturn::EndIteration, {}});
     }
     return function(translator, iterator);
   }

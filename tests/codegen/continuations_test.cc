@@ -1,0 +1,98 @@
+#include "codegen/continuations.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/interpreter/trace.h"
+#include "variables/type_slots.h"
+
+namespace armature {
+
+namespace {
+
+// repr() of what a continuation gives for the value of an expression, or "TypeError: message".
+std::string give(OnReturn kind, const std::string& value, std::vector<Ref<>> operands = {}) {
+  Ref<> result;
+  if (value.rfind("raise ", 0) == 0) {
+    Ref<> error = evaluate(value.substr(6));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  } else {
+    result = evaluate(value);
+  }
+  std::vector<PyObject*> borrowed;
+  for (const Ref<>& operand : operands) borrowed.push_back(operand.get());
+  result = continueWith(kind, std::move(result), borrowed.data(), nullptr);
+  if (result) return result.get() == endOfIteration().get() ? "end" : repr(result.get());
+  PyObject *type, *error, *traceback;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  Ref<> ownedType = Ref<>::steal(type), ownedTraceback = Ref<>::steal(traceback);
+  return repr(Ref<>::steal(error).get());
+}
+
+std::vector<Ref<>> values(std::initializer_list<const char*> expressions) {
+  std::vector<Ref<>> result;
+  for (const char* expression : expressions) result.push_back(evaluate(expression));
+  return result;
+}
+
+}  // namespace
+
+TEST(Continuations, CheckWhatSpecialMethodsReturn) {
+  EXPECT_EQ(give(OnReturn::CheckInit, "None", values({"7"})), "7");
+  EXPECT_EQ(give(OnReturn::CheckInit, "3", values({"7"})),
+            "TypeError(\"__init__() should return None, not 'int'\")");
+  EXPECT_EQ(give(OnReturn::CheckBool, "True"), "True");
+  EXPECT_EQ(give(OnReturn::CheckBool, "1"),
+            "TypeError('__bool__ should return bool, returned int')");
+  EXPECT_EQ(give(OnReturn::CheckLength, "True"), "1");
+  EXPECT_EQ(give(OnReturn::CheckLength, "-1"), "ValueError('__len__() should return >= 0')");
+  EXPECT_EQ(give(OnReturn::CheckLength, "1.0"),
+            "TypeError(\"'float' object cannot be interpreted as an integer\")");
+  EXPECT_EQ(give(OnReturn::CheckIterator, "[]"),
+            "TypeError(\"iter() returned non-iterator of type 'list'\")");
+  EXPECT_EQ(give(OnReturn::CheckStr, "1"),
+            "TypeError('__str__ returned non-string (type int)')");
+}
+
+TEST(Continuations, MakeSomethingElseOfIt) {
+  EXPECT_EQ(give(OnReturn::Truth, "[]"), "False");
+  EXPECT_EQ(give(OnReturn::Negate, "False"), "True");
+  EXPECT_EQ(give(OnReturn::Differ, "[]"), "True");
+  EXPECT_EQ(give(OnReturn::Differ, "NotImplemented"), "NotImplemented");
+  EXPECT_EQ(give(OnReturn::Give, "1", values({"2"})), "2");
+  EXPECT_EQ(give(OnReturn::Format, "1.5"), "'1.5'");
+}
+
+TEST(Continuations, GoOnWithTheProtocol) {
+  // The left operand has been asked; Fraction's reflected method answers.
+  std::string half = "__import__('fractions').Fraction(1, 2)";
+  std::string step = std::to_string(static_cast<int>(OperandStep::Right));
+  EXPECT_EQ(give(OnReturn::NextOperand, "NotImplemented",
+                 values({"1", half.c_str(), "0", step.c_str()})),
+            "Fraction(3, 2)");
+  EXPECT_EQ(give(OnReturn::NextOperand, "NotImplemented", values({"1", "''", "0", step.c_str()})),
+            "TypeError(\"unsupported operand type(s) for +: 'int' and 'str'\")");
+  EXPECT_EQ(give(OnReturn::NextOperand, "7", values({"1", "''", "0", "3"})), "7");
+  std::string right = std::to_string(static_cast<int>(ComparisonStep::Right));
+  EXPECT_EQ(give(OnReturn::NextComparison, "NotImplemented",
+                 values({"1", "1.0", std::to_string(Py_EQ).c_str(), right.c_str()})),
+            "True");
+  EXPECT_EQ(give(OnReturn::NextComparison, "NotImplemented",
+                 values({"1", "''", std::to_string(Py_LT).c_str(), right.c_str()})),
+            "TypeError(\"'<' not supported between instances of 'int' and 'str'\")");
+}
+
+TEST(Continuations, HandleExceptions) {
+  EXPECT_EQ(give(OnReturn::EndIteration, "raise StopIteration()"), "end");
+  EXPECT_EQ(give(OnReturn::EndIteration, "raise KeyError(1)"), "KeyError(1)");
+  EXPECT_EQ(give(OnReturn::Instead, "raise StopIteration()", values({"StopIteration", "5"})), "5");
+  EXPECT_EQ(give(OnReturn::Instead, "raise KeyError(1)", values({"StopIteration", "5"})),
+            "KeyError(1)");
+  EXPECT_EQ(give(OnReturn::AskGetattr, "raise AttributeError(1)", values({"3", "'a'", "len"})),
+            "1");
+  EXPECT_EQ(give(OnReturn::TellAttribute, "raise AttributeError(1)", values({"3", "'a'"})),
+            "AttributeError(1)");
+  EXPECT_EQ(give(OnReturn::CheckBool, "raise KeyError(1)"), "KeyError(1)");
+}
+
+}  // namespace armature
