@@ -84,8 +84,8 @@ ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const
   for (const Frame* frame = frame_; frame; inner = frame, frame = frame->back) {
     size_t count = frame == leaving ? 0 : ownSlots(*frame, inner);
     for (size_t i = 0; i < count; ++i) reach(frame->slots[i], {nullptr, frame, i});
-    for (const Value& value : {frame->handled, frame->handledBefore, Value(frame->function),
-                               frame->contextExit}) {
+    for (const Value& value :
+         {frame->handled, frame->handledBefore, Value(frame->function), frame->contextExit}) {
       reach(value, {});
     }
     for (const Continuation& continuation : frame->continuations) {

@@ -50,8 +50,7 @@ TEST(Continuations, CheckWhatSpecialMethodsReturn) {
             "TypeError(\"'float' object cannot be interpreted as an integer\")");
   EXPECT_EQ(give(OnReturn::CheckIterator, "[]"),
             "TypeError(\"iter() returned non-iterator of type 'list'\")");
-  EXPECT_EQ(give(OnReturn::CheckStr, "1"),
-            "TypeError('__str__ returned non-string (type int)')");
+  EXPECT_EQ(give(OnReturn::CheckStr, "1"), "TypeError('__str__ returned non-string (type int)')");
 }
 
 TEST(Continuations, MakeSomethingElseOfIt) {
@@ -67,9 +66,9 @@ TEST(Continuations, GoOnWithTheProtocol) {
   // The left operand has been asked; Fraction's reflected method answers.
   std::string half = "__import__('fractions').Fraction(1, 2)";
   std::string step = std::to_string(static_cast<int>(OperandStep::Right));
-  EXPECT_EQ(give(OnReturn::NextOperand, "NotImplemented",
-                 values({"1", half.c_str(), "0", step.c_str()})),
-            "Fraction(3, 2)");
+  EXPECT_EQ(
+      give(OnReturn::NextOperand, "NotImplemented", values({"1", half.c_str(), "0", step.c_str()})),
+      "Fraction(3, 2)");
   EXPECT_EQ(give(OnReturn::NextOperand, "NotImplemented", values({"1", "''", "0", step.c_str()})),
             "TypeError(\"unsupported operand type(s) for +: 'int' and 'str'\")");
   EXPECT_EQ(give(OnReturn::NextOperand, "7", values({"1", "''", "0", "3"})), "7");

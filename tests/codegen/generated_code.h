@@ -17,8 +17,7 @@ class PlainEnvironment : public CodegenEnvironment {
   }
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   // Of frames whose result is their caller's as it is.
-  Ref<> frameFunction(BorrowedRef<> function,
-                      llvm::ArrayRef<Continuation> continuations) override {
+  Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override {
     return continuations.empty() ? Ref<>::create(function) : nullptr;
   }
   Ref<> pythonCalls() override { return nullptr; }

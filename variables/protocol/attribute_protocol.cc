@@ -292,7 +292,7 @@ Value raiseNoAttribute(Translator& translator, const Value& object, PyObject* na
 }  // namespace
 
 Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name) {
-  Value value = findAttribute(translator, object, name);
+  Value value = findAttribute(translator, object, name, false);
   if (value || translator.exceptionPending()) return value;
   return raiseNoAttribute(translator, object, name);
 }

@@ -79,8 +79,7 @@ Value assignAttribute(Translator& translator, Value object, PyObject* name, Valu
 // As getAttribute, but an AttributeError becomes null without a pending exception.
 Value getOptionalAttribute(Translator& translator, Value object, PyObject* name);
 // PyObject_GenericGetAttr and PyObject_GenericSetAttr, over the real type's MRO.
-Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name,
-                          bool tail = false);
+Value genericGetAttribute(Translator& translator, const Value& object, PyObject* name);
 bool genericSetAttribute(Translator& translator, const Value& object, PyObject* name,
                          const Value& value);
 // What LOAD_METHOD does: true if `function` is to be called with the object as first argument.
