@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/checkpoint.h"
@@ -27,6 +28,10 @@ constexpr CallRule unsupported(const char* reason) {
 constexpr std::array<std::string_view, 7> kOperationModules = {
     "torch",        "torch._C._fft",    "torch._C._linalg", "torch._C._nested",
     "torch._C._nn", "torch._C._sparse", "torch._C._special"};
+
+// Those that stand for operations of other names.
+constexpr std::array<std::string_view, 7> kOperationsWithoutSchema = {
+    "_parse_to", "asarray", "dsmm", "from_numpy", "hsmm", "saddmm", "spmm"};
 
 bool isOneTensor(std::string_view returns) {
   return returns.starts_with("Tensor") && !returns.ends_with("[]") &&
@@ -81,7 +86,8 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
     return {.kind = CallKind::ConstantFoldable, .states = query->settings};
   }
   if (PyFunction_Check(function.get())) return classifyPythonFunction(name);
-  if (std::ranges::find(kOperationModules, name.module) != kOperationModules.end()) {
+  if (std::ranges::find(kOperationModules, name.module) != kOperationModules.end() &&
+      isOperation(name.name)) {
     const char* reason = reasonAgainstOperation(name.name);
     return reason ? unsupported(reason) : graphOperation(name.name);
   }
@@ -156,6 +162,18 @@ CallRule FunctionTable::graphOperation(std::string_view name) {
           .returnsOneArray =
               !mayReturnNotImplemented && (returnsOneArrayByName(name) || returnsOneTensor(name)),
           .mutates = mutates};
+}
+
+// torch's C functions are more than operations: others set what the process does. Operations have
+// schemas.
+bool FunctionTable::isOperation(std::string_view name) {
+  if (std::ranges::find(kOperationsWithoutSchema, name) != kOperationsWithoutSchema.end())
+    return true;
+  std::string qualified = "aten::" + std::string(name);
+  Ref<> schemas =
+      Ref<>::steal(PyObject_CallFunction(torch_.schemasForOperator.get(), "s", qualified.c_str()));
+  clearUnlessInterrupted();
+  return schemas && PyList_Check(schemas.get()) && PyList_GET_SIZE(schemas.get()) > 0;
 }
 
 bool FunctionTable::returnsOneTensor(std::string_view name) {

@@ -27,6 +27,7 @@ class FunctionTable {
   // A function or method that has schemas under `name`, or has none.
   CallRule graphOperation(std::string_view name);
   // True if every schema of the name that is about tensors returns one tensor.
+  bool isOperation(std::string_view name);
   bool returnsOneTensor(std::string_view name);
 
   const TorchModule& torch_;

@@ -185,3 +185,16 @@ def test_a_mode_that_comes_later() -> None:
         captured(x)
     with torch.device("cpu"):
         assert captured(x) == 5
+
+
+def test_c_functions_that_are_no_operations() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        torch._enable_functionalization(reapply_views=False)
+        try:
+            y = torch._to_functional_tensor(x) + 1
+            torch._sync(y)
+            return torch._from_functional_tensor(y)
+        finally:
+            torch._disable_functionalization()
+
+    check(fn, torch.ones(2))
