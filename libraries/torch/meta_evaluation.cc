@@ -56,6 +56,7 @@ class Evaluation {
       ModeScope state;
       if (Ref<> object = call(state)) result = structure(object);
     }
+    if (result && resizesOut()) result = evaluateResized();
     // An interrupt is not the operation's.
     if (interrupted()) throw PendingPythonException();
     if (result) return *result;
@@ -472,6 +473,35 @@ class Evaluation {
     std::string name;
     throw GraphBreak(GraphBreakKind::FakeTensorFailure, operationText(node_, name),
                      std::string(stringView(text)));
+  }
+
+  // Was the tensor given as `out` of another shape than the result? Then it has the result's now.
+  bool resizesOut() {
+    if (stand_ != Stand::Meta) return false;
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      if (stringView(name) != "out" || argument.kind() != Argument::Kind::Node) continue;
+      auto standIn = standIns_.find(argument.node());
+      const TensorMetadata* before = inputs_(*argument.node()).metadata.get();
+      if (standIn == standIns_.end() || !before) continue;
+      return !(metadata(standIn->second)->sizes == before->sizes);
+    }
+    return false;
+  }
+
+  // Of a tensor that is resized, the layout depends on the device: meta tensors become contiguous,
+  // real ones like the operands.
+  ResultStructure evaluateResized() {
+    if (elements_ > kMostRealElements) breakOnData(node_);
+    stand_ = Stand::Real;
+    std::optional<ResultStructure> result;
+    {
+      ModeScope state;
+      if (Ref<> object = call(state)) result = structure(object);
+    }
+    if (interrupted()) throw PendingPythonException();
+    PyErr_Clear();
+    if (!result) breakOnData(node_);
+    return *result;
   }
 
   // The operation fails on meta tensors: with an error of the program's, whose wording real tensors

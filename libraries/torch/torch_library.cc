@@ -232,6 +232,41 @@ void refuseForeignAnswer(const Node& node, const ResultStructure& result) {
                    "shapes and dtypes.");
 }
 
+// Does the operation change an array that may share memory with another one, or with itself? torch
+// refuses some of that, which stand-ins do not show.
+bool mayMeetInMemory(const Node& node, InputStructures inputs) {
+  if (!changesArgument(node)) return false;
+  Node* changed = changedArray(node);
+  auto isInput = [](const Node& each) { return each.operation == NodeOperation::Placeholder; };
+  auto mayBeView = [&](const Node& each) {
+    const TensorMetadata* metadata = inputs(each).metadata.get();
+    return !metadata || metadata->mayBeView;
+  };
+  // What the trace has made is shared by views that it has made of it, and by nothing else.
+  bool isOwn = changed && !isInput(*changed) && !mayBeView(*changed);
+  bool mayMeet = false;
+  int arrays = 0;
+  forEachInput(node, [&](Node* input) {
+    ++arrays;
+    if (input == changed) return;
+    mayMeet |= isOwn ? !isInput(*input) && mayBeView(*input) : isInput(*input) || mayBeView(*input);
+  });
+  return arrays > 1 && mayMeet;
+}
+
+// The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
+// wrong with them.
+void requireSameError(const Node& node, InputStructures inputs) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool mayMeet = mayMeetInMemory(node, inputs);
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  if (!mayMeet) return;
+  PyErr_Clear();
+  throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
+}
+
 ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
                              Structures& structures) {
   auto input = [&](const Node& other) -> const ResultStructure& {
@@ -242,10 +277,14 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
   ResultStructure result;
   if (!useRules || !applyMetadataRule(node, input, result)) {
     result = evaluateOnMeta(torch, node, input);
-    if (isFailure(result)) return result;  // with an exception set, which stays
+    if (isFailure(result)) {  // with an exception set, which stays
+      requireSameError(node, input);
+      return result;
+    }
     result.mayFailOnData = !neverRaisesOnData(node);
     refuseForeignAnswer(node, result);
   }
+  if (mayMeetInMemory(node, input)) result.mayFailOnData = true;
   if (Node* changed = changesArgument(node) ? changedArray(node) : nullptr) {
     // Autograd refuses to change some views.
     const TensorMetadata* metadata = input(*changed).metadata.get();

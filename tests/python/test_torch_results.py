@@ -198,3 +198,47 @@ def test_c_functions_that_are_no_operations() -> None:
             torch._disable_functionalization()
 
     check(fn, torch.ones(2))
+
+
+def test_the_layout_of_a_tensor_that_is_resized() -> None:
+    def fn(x: torch.Tensor) -> Any:
+        flipped = x.permute(0, 2, 1)
+        out = torch.empty(0)
+        same = torch.add(flipped, flipped, out=out)
+        kept = torch.empty(2, 4, 3)
+        torch.add(flipped, flipped, out=kept)
+        return same is out, same.stride(), out.shape, kept.stride(), torch.exp(flipped).stride()
+
+    check(fn, torch.ones(2, 3, 4))
+
+
+def test_tensors_that_share_memory() -> None:
+    def fn(x: torch.Tensor) -> Any:
+        try:
+            x[:-1] <<= x[1:]
+        except RuntimeError as error:
+            return str(error)[:40]
+        return "nothing was raised"
+
+    check(fn, torch.ones(10))
+
+    def add(x: torch.Tensor) -> Any:
+        try:
+            x[:-1].add_(x[1:])
+        except RuntimeError as error:
+            return str(error)[:40]
+        return "nothing was raised"
+
+    check(add, torch.ones(10))
+
+
+def test_methods_of_tensors_are_equal() -> None:
+    def fn(x: torch.Tensor) -> Any:
+        size = x.size
+        print(end="")
+        return (
+            [size == x.size, x.size == size, size != x.size, size is x.size, size == x.sum],
+            [size == (x + 1).size, x.sum == x.sum, x.size == 3],
+        )
+
+    check(fn, torch.ones(2))

@@ -170,11 +170,20 @@ Value boundAttribute(Translator& translator, const Value& self, PyObject* name) 
   return getAttribute(translator, method->function, name);
 }
 
+// What a bound method calls; of an array's method, which is known by its name, the descriptor.
+Value calledBy(const BoundMethodVariable& method) {
+  PyObject* name = method.function.objectOrNull();
+  if (!name || !PyUnicode_CheckExact(name)) return method.function;
+  PyObject* descriptor = cpython::lookup(typeOf(method.self), name);
+  return descriptor ? Value::constant(descriptor) : method.function;
+}
+
 Value compareBound(Translator& translator, const Value& left, const Value& right, int op) {
   auto* a = trackerOf<BoundMethodVariable>(left);
   auto* b = trackerOf<BoundMethodVariable>(right);
   if (!a || !b || (op != Py_EQ && op != Py_NE)) return Value::constant(Py_NotImplemented);
-  bool equal = isSame(translator, a->self, b->self) && isSame(translator, a->function, b->function);
+  bool equal =
+      isSame(translator, a->self, b->self) && isSame(translator, calledBy(*a), calledBy(*b));
   return Value::boolean(equal == (op == Py_EQ));
 }
 
