@@ -171,10 +171,10 @@ Value boundAttribute(Translator& translator, const Value& self, PyObject* name) 
 }
 
 // What a bound method calls; of an array's method, which is known by its name, the descriptor.
-Value calledBy(const BoundMethodVariable& method) {
+Value calledBy(Translator& translator, const BoundMethodVariable& method) {
   PyObject* name = method.function.objectOrNull();
   if (!name || !PyUnicode_CheckExact(name)) return method.function;
-  PyObject* descriptor = cpython::lookup(typeOf(method.self), name);
+  PyObject* descriptor = translator.heap.lookup(typeOf(method.self), name).object;
   return descriptor ? Value::constant(descriptor) : method.function;
 }
 
@@ -182,8 +182,8 @@ Value compareBound(Translator& translator, const Value& left, const Value& right
   auto* a = trackerOf<BoundMethodVariable>(left);
   auto* b = trackerOf<BoundMethodVariable>(right);
   if (!a || !b || (op != Py_EQ && op != Py_NE)) return Value::constant(Py_NotImplemented);
-  bool equal =
-      isSame(translator, a->self, b->self) && isSame(translator, calledBy(*a), calledBy(*b));
+  bool equal = isSame(translator, a->self, b->self) &&
+               isSame(translator, calledBy(translator, *a), calledBy(translator, *b));
   return Value::boolean(equal == (op == Py_EQ));
 }
 
