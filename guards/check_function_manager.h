@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "guards/frame_locals_mapping.h"
@@ -34,10 +35,11 @@ class CheckFunctionManager {
 
   // The hit path: true if every guard holds; then captures[i] is the object of captures()[i].
   // The references are borrowed from the arguments, or owned by this manager until the next
-  // check or releaseCaptures(). Runs no Python code, allocates no Python object except where a
-  // Descriptor source demands it. Sets no exception.
+  // check, releaseCaptures(), or takePins(), which gives them to the caller. Runs no Python code,
+  // allocates no Python object except where a Descriptor source demands it. Sets no exception.
   bool check(const FrameLocalsMapping& locals, PyObject** captures);
   void releaseCaptures();
+  std::vector<Ref<>> takePins() { return std::exchange(pins_, {}); }
   size_t captureCount() const { return captures_.size(); }
 
   // The same program in explaining mode. Returns false and fills `failure` with the first guard

@@ -65,7 +65,7 @@ std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr
 // --- Finding an entry.
 
 CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** captures,
-                                  Ref<>& function, size_t& captureCount) {
+                                  Ref<>& function, size_t& captureCount, std::vector<Ref<>>& pins) {
   try {
     bool walkedInPeace = false;
     // What a check lets go of may run foreign code, which may call or reset this very function.
@@ -88,6 +88,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
         }
         function = entry.function;
         captureCount = entry.guards->captureCount();
+        pins = entry.guards->takePins();
         // Most calls repeat the last one: it is asked first next time.
         if (i > 0) {
           std::swap(entries_[i], entries_[0]);

@@ -38,11 +38,12 @@ class CodeCache {
   enum class Action : uint8_t { Run, Plain, Compiled, Error };
   // Finds, or makes, the entry for the inputs. Run: `function` is to be called with the inputs
   // (and what else holds them, if the entry moves them) followed by `captures` (which has room for
-  // captureCapacity() objects, all borrowed).
+  // captureCapacity() objects, all borrowed). `pins`: what keeps captures alive until the function
+  // has them; kept for longer, it would keep alive what the program lets go of.
   // Compiled: there is a new entry; ask again, with as much room as there must be now.
   // Error: a Python exception is set. Throws nothing of ours.
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
-              size_t& captureCount);
+              size_t& captureCount, std::vector<Ref<>>& pins);
   size_t captureCapacity() const { return captureCapacity_; }
   // After Plain: of the break because of which the call is plain (break_statistics.h), borrowed;
   // null if it is not measured.

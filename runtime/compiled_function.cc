@@ -445,7 +445,8 @@ int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t
     FrameLocalsMapping inputs{slots.data(), cache->inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
-    switch (cache->find(inputs, slots.data() + inputCount, function, captureCount)) {
+    std::vector<Ref<>> pins;
+    switch (cache->find(inputs, slots.data() + inputCount, function, captureCount, pins)) {
       case CodeCache::Action::Run:
       case CodeCache::Action::Plain:
         return cache->visitEntry(inputs, visit);

@@ -156,7 +156,8 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
     FrameLocalsMapping inputs{arguments.data(), cache.inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
-    switch (cache.find(inputs, arguments.data() + count, function, captureCount)) {
+    std::vector<Ref<>> pins;
+    switch (cache.find(inputs, arguments.data() + count, function, captureCount, pins)) {
       case CodeCache::Action::Run: {
         // The inputs may have been let go when this returns; not so if it returns the marker, since
         // the graph is called first.

@@ -1,10 +1,12 @@
 """A graph break in a method that C code calls costs the instruction that breaks: what comes before
 and after it, in the method and in its callers, is captured."""
 
+import gc
 import operator
 import sys
 import traceback
 import warnings
+import weakref
 
 import armature
 import pytest
@@ -964,3 +966,41 @@ def test_exceptions(name, kind, when, error, capsys):
         expected = outcome(fn)
         for _ in range(3):
             assert str(outcome(compiled)) == str(expected)
+
+
+# --- What a translation has read for its guards ends with the call.
+
+
+class Held:
+    pass
+
+
+class Looking:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        armature.graph_break()
+        line = error.__traceback__.tb_lineno
+        armature.graph_break()
+        self.line = line, trace is error.__traceback__
+        return True
+
+
+def test_tracebacks_do_not_outlive_the_call():
+    watched = []
+
+    def fn():
+        held = Held()
+        watched.append(weakref.ref(held))
+        looking = Looking()
+        with looking:
+            armature.graph_break()
+            raise ValueError
+        return looking.line
+
+    compiled = armature.compile(fn)
+    for _ in range(3):
+        assert compiled() == fn()
+        gc.collect()
+        assert [reference() for reference in watched] == [None] * len(watched)
