@@ -166,9 +166,9 @@ void PyCodegen::releaseLocals() {
   }
   if (inputHolder_ < 0) return;
   for (int32_t i = 0; i < inputCount_; ++i) assembler_.emit(Opcode::DELETE_FAST, i);
-  assembler_.emit(Opcode::PUSH_NULL);
+  // No call: CPython would look for signals, where the program does nothing yet.
   assembler_.emit(Opcode::LOAD_FAST, inputHolder_);
-  call(0);
+  assembler_.emit(Opcode::UNARY_INVERT);
   assembler_.emit(Opcode::POP_TOP);
 }
 

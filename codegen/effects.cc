@@ -68,7 +68,6 @@ void PyCodegen::callGraph() {
 // Where the graph raised: graphFailure() is returned for an exception of the program, if the call
 // can go on; what comes from outside (KeyboardInterrupt, MemoryError) leaves as it is.
 void PyCodegen::emitGraphHandler() {
-  if (!handlesFailure_) return;
   Assembler::Label raise = assembler_.newLabel();
   assembler_.bind(graphHandler_);
   assembler_.emit(Opcode::PUSH_EXC_INFO);

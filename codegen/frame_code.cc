@@ -4,6 +4,7 @@
 
 #include "bytecode/liveness.h"
 #include "codegen/continuations.h"
+#include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
 #include "codegen/py_codegen.h"
 #include "core/checked.h"
@@ -23,11 +24,13 @@ llvm::BitVector liveIn(const FrameState& frame) {
   return live;
 }
 
-EntryPoint resumeEntry(const CodePtr& code, int32_t pc, std::vector<bool> stackIsNull,
-                       int32_t openHandlers, std::vector<int32_t> locals) {
+EntryPoint resumeEntry(const CodePtr& code, int32_t pc, int32_t ranLast,
+                       std::vector<bool> stackIsNull, int32_t openHandlers,
+                       std::vector<int32_t> locals) {
   EntryPoint entry;
   entry.code = code;
   entry.start = pc;
+  entry.ranLast = ranLast;
   entry.stackIsNull = std::move(stackIsNull);
   entry.openHandlers = openHandlers;
   entry.movesInputs = openHandlers > 0 || llvm::is_contained(entry.stackIsNull, false);
@@ -100,15 +103,16 @@ const ExceptionRegion* FrameCode::region() const {
   return region < 0 ? nullptr : &frame().code->regions[region];
 }
 
-void FrameCode::emit(bool plain) {
+void FrameCode::emit(bool plain, llvm::function_ref<void()> begin) {
   assembler_.setPosition(positionOf(frame()));
   continueShown();
   if (frames_.size() > 1) {
-    callNext(plain);
+    callNext(plain, begin);
   } else if (plain) {
+    begin();
     jumpTo(std::move(stored_), frame().pc, true);
   } else {
-    runInstruction();
+    runInstruction(begin);
   }
 }
 
@@ -260,12 +264,18 @@ void FrameCode::finish(StoredFrame after, int32_t nextPc, int32_t results, int32
   }
   for (int32_t i = 0; i < borrowed; ++i) assembler_.emit(Opcode::POP_TOP);
   leaveHandled();
-  jumpTo(std::move(after), nextPc, false);
+  jumpTo(std::move(after), nextPc, false, true);
 }
 
-void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
+// `hasRun`: the frame's instruction has, so that an interrupt belongs to it; but what BEFORE_WITH
+// has entered is to be left again.
+void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain, bool hasRun) {
   Liveness liveness(*frame().code);
-  const llvm::BitVector& live = liveness.liveBefore(pc);
+  llvm::BitVector live = liveness.liveBefore(pc);
+  const std::vector<int32_t>& regionOf = frame().code->regionOf;
+  bool belongs = hasRun && instruction().opcode != Opcode::BEFORE_WITH;
+  int32_t ranLast = belongs && regionOf[pc] != regionOf[frame().pc] ? frame().pc : -1;
+  if (ranLast >= 0 && region()) live |= liveness.liveBefore(region()->target);
   std::vector<int32_t> inputs, locals;
   std::vector<bool> isNull;
   for (int32_t local : after.stack) {
@@ -284,21 +294,31 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain) {
       assembler_.emit(Opcode::DELETE_FAST, found->second);
     }
   }
-  EntryPoint entry =
-      resumeEntry(frame().code, pc, std::move(isNull), frame().openHandlers, std::move(locals));
+  EntryPoint entry = resumeEntry(frame().code, pc, ranLast, std::move(isNull), frame().openHandlers,
+                                 std::move(locals));
   entry.isShown = after.shown >= 0;
   Ref<> function = environment_.resumeFunction(entry, frame().globals->existing(), plain);
   if (!function) throw PendingPythonException();
   assembler_.emit(Opcode::PUSH_NULL);
   assembler_.emitLoadConst(function);
   for (int32_t local : inputs) move(local);
+  std::optional<Assembler::Label> interrupted;
+  if (entry.interruptRegion()) {
+    interrupted = assembler_.newLabel();
+    assembler_.beginRegion(*interrupted, 0, false);
+  }
   assembler_.emitCall(static_cast<int32_t>(inputs.size()));
+  if (interrupted) assembler_.endRegion();
   assembler_.emit(Opcode::RETURN_VALUE);
+  if (!interrupted) return;
+  // The call is where CPython looks for signals.
+  assembler_.bind(*interrupted);
+  emitInterruption(assembler_);
 }
 
 // --- The innermost frame.
 
-void FrameCode::runInstruction() {
+void FrameCode::runInstruction(llvm::function_ref<void()> begin) {
   Operands operands = operandsOf(instruction());
   StoredFrame& stored = stored_;
   // To return, because of a break in what the caller does then, takes no time.
@@ -307,6 +327,7 @@ void FrameCode::runInstruction() {
   emitTimer(timer.begin);
   timerEnd_ = timer.end;
   beginProtected();
+  begin();
   size_t bottom = stored.stack.size() - operands.taken - operands.borrowed;
   // caller(callable, *arguments): its place is that of the NULL below, or below a method.
   if (instruction().opcode == Opcode::CALL) caller_ = environment_.pythonCalls();
@@ -425,10 +446,11 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   return function ? environment_.frameFunction(function, next.continuations) : nullptr;
 }
 
-void FrameCode::callNext(bool plain) {
+void FrameCode::callNext(bool plain, llvm::function_ref<void()> begin) {
   Ref<> function = functionOfNext(plain);
   if (!function) throw PendingPythonException();
   beginProtected();
+  begin();
   assembler_.emit(Opcode::PUSH_NULL);
   assembler_.emitLoadConst(function);
   move(inner_);

@@ -12,6 +12,7 @@
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <optional>
 #include <vector>
@@ -47,8 +48,10 @@ class FrameCode {
             llvm::ArrayRef<FrameState> frames, llvm::ArrayRef<StoredFrame> stored);
 
   // Code that returns or raises. `plain`: the innermost frame goes on in plain Python, at the very
-  // instruction. Throws PendingPythonException.
-  void emit(bool plain);
+  // instruction. `begin` comes first, where the first frame's handlers see what arrives from
+  // outside. Throws PendingPythonException.
+  void emit(
+      bool plain, llvm::function_ref<void()> begin = [] {});
 
  private:
   // The same for frames whose values, but for the first one's, are in the list that the local
@@ -63,10 +66,10 @@ class FrameCode {
 
   void continueShown();
   void storeOwnFrame(StoredFrame& stored);
-  void callNext(bool plain);
+  void callNext(bool plain, llvm::function_ref<void()> begin);
   void completeCall();
   Ref<> functionOfNext(bool plain);
-  void runInstruction();
+  void runInstruction(llvm::function_ref<void()> begin);
   void emitInstruction();
 
   void beginProtected();
@@ -76,7 +79,7 @@ class FrameCode {
   void handleMatch();
   void emitTimer(BorrowedRef<> function);
   void finish(StoredFrame after, int32_t nextPc, int32_t results, int32_t borrowed);
-  void jumpTo(StoredFrame after, int32_t pc, bool plain);
+  void jumpTo(StoredFrame after, int32_t pc, bool plain, bool hasRun = false);
   void move(int32_t local);
 
   Assembler& assembler_;
@@ -97,9 +100,10 @@ class FrameCode {
 // included) or in its handler.
 llvm::BitVector liveIn(const FrameState& frame);
 
-// The entry point at which code goes on at `pc` with these entries on its stack (true: NULL), so
-// many handlers at work, and these locals.
-EntryPoint resumeEntry(const CodePtr& code, int32_t pc, std::vector<bool> stackIsNull,
-                       int32_t openHandlers, std::vector<int32_t> locals);
+// The entry point at which code goes on at `pc`, after Python ran `ranLast`, with these entries on
+// its stack (true: NULL), so many handlers at work, and these locals.
+EntryPoint resumeEntry(const CodePtr& code, int32_t pc, int32_t ranLast,
+                       std::vector<bool> stackIsNull, int32_t openHandlers,
+                       std::vector<int32_t> locals);
 
 }  // namespace armature

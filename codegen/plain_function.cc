@@ -88,11 +88,12 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     prologue.push_back({Opcode::RETURN_GENERATOR, 0});
     prologue.push_back({Opcode::POP_TOP, 0});
   }
-  prologue.push_back({Opcode::RESUME, 0});
+  // Of another kind than at the start of a function: CPython does not look for signals there, where
+  // the program does nothing.
+  prologue.push_back({Opcode::RESUME, original.isGenerator() ? 0 : 2});
   if (entry.movesInputs) {
-    prologue.push_back({Opcode::PUSH_NULL, 0});
     prologue.push_back({Opcode::LOAD_FAST, parameters - 1});
-    prologue.push_back({Opcode::CALL, 0});
+    prologue.push_back({Opcode::UNARY_INVERT, 0});
     prologue.push_back({Opcode::POP_TOP, 0});
     prologue.push_back({Opcode::DELETE_FAST, parameters - 1});
   }

@@ -1,5 +1,8 @@
 #include "codegen/py_codegen.h"
 
+#include <algorithm>
+
+#include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
@@ -32,6 +35,43 @@ PyCodegen::PyCodegen(InstructionTranslator& translator, Outcome& outcome,
       plan_(*this) {
   const EntryPoint& entry = translator_.entry();
   inputCount_ = static_cast<int32_t>(entry.inputCount());
+}
+
+// Until the program goes on, what arrives from outside is raised where its frame stands.
+void PyCodegen::beginInterruptible() {
+  if (translator_.entry().isFunctionStart() || !translator_.entry().interruptRegion()) return;
+  if (!interruptHandler_) interruptHandler_ = assembler_.newLabel();
+  assembler_.beginRegion(*interruptHandler_, 0, false);
+}
+
+void PyCodegen::endInterruptible() {
+  if (interruptHandler_) assembler_.endRegion();
+}
+
+// Has the frame still not left the handler that an interrupt at its entry goes to? As long as a
+// `with` keeps its __exit__ on the stack, it has not called it.
+bool PyCodegen::isInsideInterruptRegion(const FrameState& frame) const {
+  const EntryPoint& entry = translator_.entry();
+  const ExceptionRegion* region = entry.interruptRegion();
+  if (!region) return false;
+  if (entry.code->regionOf[frame.pc] == entry.code->regionOf[entry.interruptedAt()]) return true;
+  bool isWith = entry.code->instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
+  size_t exit = region->depth - 1;
+  if (!isWith || exit >= frame.stack.size() || !frame.stack[exit].isTracker()) return false;
+  const Source* source = frame.stack[exit].tracker()->source();
+  int64_t input = std::count(entry.stackIsNull.begin(), entry.stackIsNull.begin() + exit, false);
+  return source && source->kind() == SourceKind::Local && source->index() == input;
+}
+
+void PyCodegen::emitInterruptHandlers() {
+  if (handlesFailure_) {
+    beginInterruptible();
+    emitGraphHandler();
+    endInterruptible();
+  }
+  if (!interruptHandler_) return;
+  assembler_.bind(*interruptHandler_);
+  emitInterruption(assembler_);
 }
 
 GeneratedCode PyCodegen::generate() {
@@ -78,9 +118,13 @@ GeneratedCode PyCodegen::generate() {
       position = {entry.code->firstLine, entry.code->firstLine};
     }
     assembler_.setPosition(position);
+    beginInterruptible();
     assembler_.emit(Opcode::RESUME, 0);
     callGraph();
     makeObjects();
+    // What the program does when its frame has left the handler is done once.
+    bool staysInside = !outcome_.frames.empty() && isInsideInterruptRegion(outcome_.frames.front());
+    if (!staysInside) endInterruptible();
     if (!isBreak && !plain) {
       int32_t result = -1;
       if (!translator_.effects.empty() || translator_.errorOnGraphBreakSetter()) {
@@ -98,10 +142,12 @@ GeneratedCode PyCodegen::generate() {
     } else {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
       replayEffects();
-      releaseLocals();
-      FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain);
+      if (staysInside) endInterruptible();
+      FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain, [&] {
+        releaseLocals();
+      });
     }
-    emitGraphHandler();
+    emitInterruptHandlers();
     generated.canonical = assembler_.finish();
     generated.code = lower(*generated.canonical);
     generated.captures = captures_;

@@ -7,6 +7,7 @@
 #include <llvm/ADT/MapVector.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,11 @@ class PyCodegen {
   }
 
  private:
+  void beginInterruptible();
+  void endInterruptible();
+  bool isInsideInterruptRegion(const FrameState& frame) const;
+  void emitInterruptHandlers();
+
   // --- Values (values.cc).
   void makeObjects();
 
@@ -125,6 +131,7 @@ class PyCodegen {
   // Inputs that are cells which the trace writes.
   llvm::DenseSet<int64_t> writtenCells_;
 
+  std::optional<Assembler::Label> interruptHandler_;
   // Where the graph raises: see graph_failure.h.
   bool graphHasEffects_ = false;
   bool handlesFailure_ = false;

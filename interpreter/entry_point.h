@@ -14,6 +14,9 @@ namespace armature {
 struct EntryPoint {
   CodePtr code;
   int32_t start = 0;
+  // The instruction that Python ran before `start`, where that has another handler: an interrupt
+  // that arrives in between was noticed by that one. -1: it has the same.
+  int32_t ranLast = -1;
   // One for each entry of the stack at `start`, from below: is it the NULL that PUSH_NULL pushes?
   std::vector<bool> stackIsNull;
   // How many handlers of the frame are at work, one inside the other. (Its callers' are not the
@@ -27,9 +30,15 @@ struct EntryPoint {
   // For each of `locals`: it holds a cell object.
   std::vector<bool> localIsCell;
   // Code from here on may let go of an input before its frame ends. A further argument of generated
-  // code is then what else holds the inputs: called, it lets go of them.
+  // code is then what else holds the inputs: inverted (`~`), it lets go of them.
   bool movesInputs = false;
 
+  // Where the frame stands for an exception that is not its own doing; the handler there, or null.
+  int32_t interruptedAt() const { return ranLast >= 0 ? ranLast : start; }
+  const ExceptionRegion* interruptRegion() const {
+    int32_t region = code->regionOf[interruptedAt()];
+    return region < 0 ? nullptr : &code->regions[region];
+  }
   bool handlesException() const { return openHandlers > 0; }
   bool isFunctionStart() const { return start == 0; }
   size_t inputCount() const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codegen/graph_failure.h"
+#include "codegen/interruption.h"
 #include "codegen/plain_function.h"
 #include "core/native_stack.h"
 #include "cpython/tracebacks.h"
@@ -41,12 +42,20 @@ ResumeFunction* resumeFunction(PyObject* object) {
 // The garbage collector need not see it: it lives from the end of one translation to the beginning
 // of the next, or, if that doesn't move its inputs, to the end.
 struct Resumption {
-  PyObject_VAR_HEAD vectorcallfunc vectorcall;
-  PyObject* target;    // null once it has let go
-  PyObject* inputs[];  // ob_size
+  PyObject_VAR_HEAD PyObject* target;  // null once it has let go
+  PyObject* inputs[];                  // ob_size
 };
 
 Resumption* resumption(PyObject* object) { return reinterpret_cast<Resumption*>(object); }
+
+// The youngest that has not been followed yet, while an interrupt may still come in the way of the
+// code that made it; null: none. Owned. A pointer, as what a thread leaves behind must not be
+// released without the GIL.
+thread_local Resumption* unfollowed = nullptr;
+
+Ref<> takeUnfollowed() {
+  return Ref<>::steal(reinterpret_cast<PyObject*>(std::exchange(unfollowed, nullptr)));
+}
 
 void letGo(Resumption* self) {
   PyObject* target = std::exchange(self->target, nullptr);
@@ -55,11 +64,13 @@ void letGo(Resumption* self) {
   Py_DECREF(target);
 }
 
-// Called by generated code, which has the inputs in its own locals.
-PyObject* callResumption(PyObject* self, PyObject* const*, size_t, PyObject*) {
+// `~` of generated code, which has the inputs in its own locals.
+PyObject* invertResumption(PyObject* self) {
   letGo(resumption(self));
   Py_RETURN_NONE;
 }
+
+PyNumberMethods resumptionNumberMethods = {.nb_invert = invertResumption};
 
 void deallocateResumption(PyObject* self) {
   letGo(resumption(self));
@@ -71,9 +82,8 @@ PyTypeObject ResumptionType = {
     .tp_basicsize = offsetof(Resumption, inputs),
     .tp_itemsize = sizeof(PyObject*),
     .tp_dealloc = deallocateResumption,
-    .tp_vectorcall_offset = offsetof(Resumption, vectorcall),
-    .tp_call = PyVectorcall_Call,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_as_number = &resumptionNumberMethods,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_doc = "Where a frame goes on after a graph break, and with which values.",
 };
 
@@ -87,9 +97,13 @@ PyObject* callResumeFunction(PyObject* self, PyObject* const* arguments, size_t 
   }
   auto* made = PyObject_NewVar(Resumption, &ResumptionType, static_cast<Py_ssize_t>(count));
   if (!made) return nullptr;
-  made->vectorcall = callResumption;
   made->target = Py_NewRef(self);
   for (size_t i = 0; i < count; ++i) made->inputs[i] = Py_NewRef(arguments[i]);
+  if (resumeFunction(self)->state->entry.interruptRegion()) {
+    takeUnfollowed();
+    unfollowed = made;
+    Py_INCREF(made);
+  }
   return reinterpret_cast<PyObject*>(made);
 }
 
@@ -145,6 +159,12 @@ PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments
   return call();
 }
 
+// Sets an exception that was raised before: what is handled here is not its context.
+void restore(const Ref<>& exception) {
+  PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get()))),
+                Py_NewRef(exception.get()), PyException_GetTraceback(exception.get()));
+}
+
 // One translation: what it returns, or where it resumes. `failed`: it was not run, because of the
 // exception that is set.
 PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
@@ -164,8 +184,13 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
         PyObject* result =
             PyObject_Vectorcall(function.get(), arguments.data(), count + captureCount, nullptr);
         // The marker, made on its first use, cannot be made while an exception is set.
-        if (!result || result != graphFailure()) return result;
+        if (!result || result != graphFailure() || unfollowed) return result;
         Py_DECREF(result);
+        if (Ref<> exception = takeInterruption()) {
+          restore(exception);
+          failed = true;
+          return nullptr;
+        }
         if (std::unique_ptr<GraphFailure> failure = takeGraphFailure()) {
           return cache.goOn(inputs, *failure);
         }
@@ -189,27 +214,28 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
 // handlers and context managers see it. Null with an exception set.
 PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs) {
   const EntryPoint& entry = state.entry;
-  int32_t regionIndex = entry.code->regionOf[entry.start];
-  if (regionIndex < 0) return nullptr;
-  const ExceptionRegion& region = entry.code->regions[regionIndex];
+  const ExceptionRegion* found = entry.interruptRegion();
+  if (!found) return nullptr;
+  const ExceptionRegion& region = *found;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   Ref<> ownedType = Ref<>::steal(type), exception = Ref<>::steal(value);
   Ref<> ownedTraceback = Ref<>::steal(traceback);
-  const Position& position = entry.code->positions[entry.start];
+  const Position& position = entry.code->positions[entry.interruptedAt()];
   Ref<> raisedHere = cpython::makeTraceback(
       ownedTraceback, entry.code->original, state.globals,
       cpython::offsetOf(entry.code->original, position.line, position.endLine, position.column,
                         position.endColumn),
       position.line);
   if (!raisedHere || PyException_SetTraceback(value, raisedHere.get()) < 0) return nullptr;
-  Ref<> lasti = Ref<>::steal(PyLong_FromLong(entry.start));
+  Ref<> lasti = Ref<>::steal(PyLong_FromLong(entry.interruptedAt()));
   if (!lasti) return nullptr;
 
   llvm::SmallVector<PyObject*, kInlineSlots> arguments;
   EntryPoint handler = entry;
   handler.start = region.target;
+  handler.ranLast = -1;
   handler.movesInputs = false;
   handler.stackIsNull.resize(region.depth);
   size_t kept = handler.firstLocalInput() - handler.handlesException() - handler.isShown;
@@ -229,6 +255,7 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
 }
 
 PyObject* resume(Resumption* from) {
+  takeUnfollowed();
   Ref<> held = Ref<>::create(from->target);
   ResumeFunction* target = resumeFunction(held.get());
   llvm::SmallVector<PyObject*, kInlineSlots> arguments(from->inputs, from->inputs + Py_SIZE(from));
@@ -242,13 +269,31 @@ PyObject* resume(Resumption* from) {
   return failed ? raiseThere(*target->state, {arguments.data(), inputCount}) : result;
 }
 
+// What has interrupted the code that was about to return a resumption.
+PyObject* raiseAtUnfollowed() {
+  Ref<> exception = takeInterruption();
+  restore(exception);
+  Ref<> held = takeUnfollowed();
+  if (!held) return nullptr;
+  Resumption* from = resumption(held.get());
+  Ref<> target = Ref<>::create(from->target);
+  return raiseThere(*resumeFunction(target.get())->state,
+                    {from->inputs, static_cast<size_t>(Py_SIZE(from))});
+}
+
 // Steals `result`. One that has let go was never meant to be followed.
 PyObject* runToEnd(PyObject* result) {
-  while (result && Py_TYPE(result) == &ResumptionType && resumption(result)->target) {
-    Ref<> from = Ref<>::steal(result);
-    result = resume(resumption(from.get()));
+  for (;;) {
+    if (result && Py_TYPE(result) == &ResumptionType && resumption(result)->target) {
+      Ref<> from = Ref<>::steal(result);
+      result = resume(resumption(from.get()));
+    } else if (result && result == graphFailure() && isInterrupted()) {
+      Py_DECREF(result);
+      result = raiseAtUnfollowed();
+    } else {
+      return result;
+    }
   }
-  return result;
 }
 
 // --- The frames of functions that the trace had inlined.

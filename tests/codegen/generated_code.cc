@@ -34,7 +34,7 @@ std::string stateOf(const Trace& trace) {
 PyObject* callPlain(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
   std::vector<PyObject*> all(arguments, arguments + count);
   if (PyTuple_GET_ITEM(self, 1) == Py_True) {
-    all.push_back(reinterpret_cast<PyObject*>(&PyBaseObject_Type));  // as good as any callable
+    all.push_back(Py_False);  // as good as anything that can be inverted
   }
   return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), all.data(), all.size(), nullptr);
 }

@@ -325,11 +325,14 @@ arguments = (4,)
   Ref<> function = plainFunction(plain, generated.trace().globals(), nullptr);
   ASSERT_TRUE(function);
   // The first item, what the call returned, the live local, and what lets go of them.
-  Ref<> holder = Ref<>::steal(PyList_New(1));
-  PyList_SET_ITEM(holder.get(), 0, Py_NewRef(Py_None));
-  Ref<> letGo = Ref<>::steal(PyObject_GetAttrString(holder.get(), "clear"));
+  Ref<> globals = Ref<>::steal(PyDict_New());
+  PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins());
+  Ref<> holder =
+      Ref<>::steal(PyRun_String("type('Holder', (list,), {'__invert__': list.clear})([None])",
+                                Py_eval_input, globals.get(), globals.get()));
+  ASSERT_TRUE(holder);
   Ref<> result = Ref<>::steal(
-      PyObject_CallFunction(function.get(), "ssiO", "first", "called", 9, letGo.get()));
+      PyObject_CallFunction(function.get(), "ssiO", "first", "called", 9, holder.get()));
   ASSERT_TRUE(result);
   EXPECT_EQ(PyList_GET_SIZE(holder.get()), 0);
   Ref<> text = Ref<>::steal(PyObject_Repr(result.get()));
