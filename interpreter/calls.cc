@@ -280,7 +280,7 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
       !heap.hasSpecial(type, cpython::SpecialSlot::Item)) {
     throw GraphBreak(GraphBreakKind::UnpackedNotIterable, describe(positional));
   }
-  if (!iterateInto(*this, positional, arguments.values)) return false;
+  if (!collectInto(*this, positional, arguments.values)) return false;
   Ref<> names;
   if (hasKeywords) {
     realizeOperand(frame, 1);

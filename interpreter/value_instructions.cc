@@ -106,7 +106,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     case Opcode::LIST_EXTEND: {
       auto* list = containerAt<ListVariable>(*this, frame, n + 1);
       ValueVector items;
-      if (!iterateInto(*this, frame.peek(1), items)) {
+      if (!collectInto(*this, frame.peek(1), items)) {
         // CPython names the construct where the iterable has no __iter__ at all.
         if (raisedBecauseNotIterable(realized(frame.peek(1)))) {
           raise(PyExc_TypeError, "Value after * must be an iterable, not %.200s",
@@ -226,14 +226,25 @@ bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction)
 bool InstructionTranslator::unpackExtended(Frame& frame, const Instruction& instruction) {
   size_t before = instruction.argument & 0xff;
   size_t after = instruction.argument >> 8;
-  ValueVector items;
-  if (!iterateInto(*this, frame.peek(1), items)) {
-    if (const Value& sequence = frame.peek(1); raisedBecauseNotIterable(realized(sequence))) {
+  realizeOperand(frame, 1);
+  Value iterator = getIterator(*this, frame.peek(1));
+  if (!iterator) {
+    if (const Value& sequence = frame.peek(1); raisedBecauseNotIterable(sequence)) {
       raise(PyExc_TypeError, "cannot unpack non-iterable %.200s object",
-            nameOf(*this, typeOf(realized(sequence))));
+            nameOf(*this, typeOf(sequence)));
     }
     return false;
   }
+  ValueVector items;
+  while (items.size() < before) {
+    Value item = iteratorNext(*this, iterator);
+    if (!item) break;
+    items.push_back(std::move(item));
+  }
+  // The rest is list() of the iterator.
+  bool isLong = items.size() == before && !exceptionPending();
+  if (isLong) collectInto(*this, iterator, items);
+  if (exceptionPending()) return false;
   if (items.size() < before + after) {
     raise(PyExc_ValueError, "not enough values to unpack (expected at least %zu, got %zu)",
           before + after, items.size());

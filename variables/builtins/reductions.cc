@@ -153,7 +153,7 @@ Value sorted(Translator& translator, const Value&, CallArguments& arguments) {
                             arguments.positionalCount());
   }
   ValueVector items;
-  if (!iterateInto(translator, arguments.values[0], items)) return Value();
+  if (!collectInto(translator, arguments.values[0], items)) return Value();
   static constexpr Signature kSignature = {"sort", {"key", "reverse"}, 0, 0};
   Value key = Value::none(), reverse = Value::boolean(false);
   CallArguments options = arguments;

@@ -119,7 +119,7 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
                             arguments.values.size());
   }
   ValueVector items;
-  if (!arguments.values.empty() && !iterateInto(translator, arguments.values[0], items)) {
+  if (!arguments.values.empty() && !collectInto(translator, arguments.values[0], items)) {
     return Value();
   }
   return translator.make<ListVariable>(std::move(items));

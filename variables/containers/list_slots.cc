@@ -181,7 +181,7 @@ bool extendList(Translator& translator, ListVariable* list, const Value& iterabl
   }
   // As CPython does, item by item: what came before an exception stays.
   Value iterator = getIterator(translator, items);
-  if (!iterator) return false;
+  if (!iterator || !askLengthHint(translator, items)) return false;
   while (Value item = iteratorNext(translator, iterator)) list->append(translator, std::move(item));
   return !translator.exceptionPending();
 }

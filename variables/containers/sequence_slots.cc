@@ -104,7 +104,7 @@ bool readIterable(Translator& translator, Value iterable, const char* message, V
     }
     return false;
   }
-  return iterateInto(translator, std::move(iterator), items);
+  return collectInto(translator, std::move(iterator), items);
 }
 
 int64_t findItem(Translator& translator, const Value& sequence, const Value& item, int64_t start,

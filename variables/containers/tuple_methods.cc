@@ -17,7 +17,7 @@ bool readTuple(Translator& translator, Value iterable, Value& result) {
     return true;
   }
   ValueVector items;
-  if (!iterateInto(translator, std::move(iterable), items)) return false;
+  if (!collectInto(translator, std::move(iterable), items)) return false;
   result = makeTuple(translator, std::move(items));
   return true;
 }

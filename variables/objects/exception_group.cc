@@ -38,7 +38,7 @@ bool isSequence(Translator& translator, const Value& value) {
 Value toTuple(Translator& translator, const Value& sequence) {
   if (typeOf(sequence) == &PyTuple_Type) return sequence;
   ValueVector items;
-  return iterateInto(translator, sequence, items) ? makeTuple(translator, std::move(items))
+  return collectInto(translator, sequence, items) ? makeTuple(translator, std::move(items))
                                                   : Value();
 }
 
@@ -128,7 +128,7 @@ bool copyNotes(Translator& translator, const Value& from, const Value& to) {
   if (!notes) return !translator.exceptionPending();
   if (!isSequence(translator, notes)) return true;
   ValueVector copy;
-  if (!iterateInto(translator, notes, copy)) return false;
+  if (!collectInto(translator, notes, copy)) return false;
   return setAttribute(translator, to, notesName, translator.make<ListVariable>(std::move(copy)));
 }
 

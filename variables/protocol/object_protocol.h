@@ -65,8 +65,13 @@ Value iteratorNext(Translator& translator, const Value& iterator, bool tail = fa
 Value raiseStopIteration(Translator& translator, const Value& iterator);
 // The trace holds each item of a sequence by itself. Beyond so many, the graph breaks.
 constexpr int64_t kMostItems = 1 << 24;
-// list(iterable): appends all items to `items`.
+// Appends all items of the iterable to `items`.
 bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
+// The same as list() and tuple() do it: they ask the iterable, before its first item, how many
+// there will be (PyObject_LengthHint).
+bool collectInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
+// That question alone, which matters for its effects and errors. False with the exception pending.
+bool askLengthHint(Translator& translator, const Value& iterable);
 
 // The name in a call of getattr() and its like, as an interned str. Null with the TypeError
 // pending.
