@@ -9,6 +9,18 @@ namespace armature {
 
 namespace {
 
+Ref<> evaluate(const std::string& expression) {
+  PyObject* globals = PyModule_GetDict(PyImport_AddModule("__main__"));
+  Ref<> value = Ref<>::steal(PyRun_String(expression.c_str(), Py_eval_input, globals, globals));
+  if (!value) PyErr_Print();
+  return value;
+}
+
+std::string repr(PyObject* object) {
+  Ref<> text = Ref<>::steal(PyObject_Repr(object));
+  return text ? PyUnicode_AsUTF8(text.get()) : "";
+}
+
 // repr() of what a continuation gives for the value of an expression, or "TypeError: message".
 std::string give(OnReturn kind, const std::string& value, std::vector<Ref<>> operands = {}) {
   Ref<> result;
@@ -26,7 +38,8 @@ std::string give(OnReturn kind, const std::string& value, std::vector<Ref<>> ope
   PyErr_Fetch(&type, &error, &traceback);
   PyErr_NormalizeException(&type, &error, &traceback);
   Ref<> ownedType = Ref<>::steal(type), ownedTraceback = Ref<>::steal(traceback);
-  return repr(Ref<>::steal(error).get());
+  Ref<> raised = Ref<>::steal(error);
+  return repr(raised.get());
 }
 
 std::vector<Ref<>> values(std::initializer_list<const char*> expressions) {
