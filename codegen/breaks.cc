@@ -54,6 +54,8 @@ bool PyCodegen::keepsAlive(const Value& value) {
       auto* generator = llvm::dyn_cast<GeneratorVariable>(part);
       return generator && generator->state == GeneratorVariable::State::Suspended;
     };
+    auto* tensor = llvm::dyn_cast<TensorVariable>(tracker);
+    if (tensor && plan_.isOutput(tensor->node)) return true;
     return plan_.find(tracker) || (translator_.madeGenerators() && leadsTo(value, isBegun));
   }
   bool isPart = source->base();

@@ -48,6 +48,7 @@ class ConstructionPlan {
   // Null for what exists already.
   const Part* find(VariableTracker* tracker) const;
   // Graph results in the order in which they were required.
+  bool isOutput(Node* node) const { return outputs_.contains(node); }
   llvm::ArrayRef<Node*> outputs() const { return outputs_.getArrayRef(); }
 
  private:

@@ -72,6 +72,8 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       return name + " is " + operand;
     case GuardType::BUILTIN_MATCH:
       return name + (object && isBindingDescriptor(object) ? " is a bound " : " is ") + operand;
+    case GuardType::SYM_COMPARISON:
+      return guard.comparison->text(name);
     case GuardType::SMALL_INT_MATCH:
       return "abs(" + name + ") < 2 ** 60";
     case GuardType::EQUALS_MATCH:

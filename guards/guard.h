@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ref.h"
+#include "shapes/sym_comparison.h"
 #include "shapes/tensor_metadata.h"
 #include "sources/source.h"
 
@@ -58,6 +59,8 @@ struct Guard {
   // without a source, `distinct` must hold.
   const Source* other = nullptr;
   std::shared_ptr<const DistinctObjects> distinct;
+  // SYM_COMPARISON: what holds of the int at `source`.
+  std::shared_ptr<const SymComparison> comparison;
 };
 
 static_assert(std::is_nothrow_move_constructible_v<Guard>);

@@ -62,6 +62,7 @@ bool isAboutIdentity(const Guard& guard, const GuardNode& node) {
     case GuardType::MODULE_MATCH:
     case GuardType::BUILTIN_MATCH:
     case GuardType::SMALL_INT_MATCH:
+    case GuardType::SYM_COMPARISON:
     case GuardType::BOOL_MATCH:
     case GuardType::NONE_MATCH:
     case GuardType::NOT_NONE_MATCH:
@@ -378,6 +379,10 @@ class Compiler {
         break;
       case GuardType::SMALL_INT_MATCH:
         check(Operation::CheckSmallInteger);
+        break;
+      case GuardType::SYM_COMPARISON:
+        program().comparisons.push_back(guard.comparison);
+        check(Operation::CheckComparison).comparison = guard.comparison.get();
         break;
       case GuardType::BOOL_MATCH:
         checkIdentity(Operation::CheckIdentity, guard.number ? Py_True : Py_False);

@@ -307,6 +307,10 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckSmallInteger:
         holds = PyLong_CheckExact(input) && cpython::isBelow60Bits(input);
         break;
+      case Operation::CheckComparison:
+        holds = PyLong_CheckExact(input) && cpython::isBelow60Bits(input) &&
+                instruction.comparison->holds(PyLong_AsLongLong(input));
+        break;
       case Operation::CheckFunctionCode:
         holds =
             PyFunction_Check(input) && sameConstant(PyFunction_GET_CODE(input), instruction.object);
@@ -424,8 +428,10 @@ std::string GuardProgram::text() const {
       result += ", " + reg(instruction.output);
     bool isDistinct =
         operation == Operation::EnterUnlessDistinct || operation == Operation::CheckDistinct;
+    bool isComparison = operation == Operation::CheckComparison;
     bool hasObject = operation != Operation::CheckTensor &&
-                     operation != Operation::CheckGlobalState && !isDistinct;
+                     operation != Operation::CheckGlobalState && !isDistinct && !isComparison;
+    if (isComparison) result += ", " + instruction.comparison->text(reg(instruction.input));
     if (isDistinct) result += ", " + textOf(*instruction.distinct);
     // Once an object that is tested by identity has died, none is looked at.
     if (hasObject && instruction.object)

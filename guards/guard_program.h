@@ -66,6 +66,7 @@ struct Instruction {
     const TensorExpectation* tensor;
     const GlobalStateExpectation* globalState;
     DistinctRegisters* distinct;
+    const SymComparison* comparison;
   };
   int64_t number = 0;
 };
@@ -121,6 +122,7 @@ class GuardProgram {
   std::deque<TensorExpectation> tensors;
   std::deque<GlobalStateExpectation> globalStates;
   std::deque<DistinctRegisters> distinct;
+  std::vector<std::shared_ptr<const SymComparison>> comparisons;
 };
 
 }  // namespace armature

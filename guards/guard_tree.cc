@@ -58,6 +58,8 @@ bool isSameDemand(const Guard& a, const Guard& b) {
   if (a.type != b.type || a.other != b.other || a.after.get() != b.after.get()) return false;
   if (a.type == GuardType::TENSOR_MATCH) {
     if (!(*a.metadata == *b.metadata)) return false;
+  } else if (a.type == GuardType::SYM_COMPARISON) {
+    if (!(*a.comparison == *b.comparison)) return false;
   } else if (a.number != b.number) {
     return false;
   }
@@ -120,6 +122,9 @@ void validate(const Guard& guard) {
       break;
     case GuardType::TENSOR_MATCH:
       require(static_cast<bool>(guard.metadata), guard, "needs the example's metadata");
+      break;
+    case GuardType::SYM_COMPARISON:
+      require(static_cast<bool>(guard.comparison), guard, "compares nothing");
       break;
     case GuardType::DUPLICATE_INPUT:
       require(guard.distinct || guard.other, guard, "needs another source");

@@ -119,6 +119,11 @@ Value Translator::wrapOnce(const Source* source, BorrowedRef<> object) {
   return place->second;
 }
 
+bool Translator::countComparison(const Source* source) {
+  constexpr int kMostComparisons = 16;
+  return ++comparisons_[source] <= kMostComparisons;
+}
+
 void Translator::realizeLazy(Value& value) {
   faultSite();
   auto* lazy = static_cast<LazyVariable*>(value.tracker());

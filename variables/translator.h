@@ -165,6 +165,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // `profile` must outlive the trace.
   void useProfile(const Profile& profile) { profile_ = &profile; }
   bool hasVaried(const Source* source) const { return profile_ && profile_->hasVaried(source); }
+  // False once the number has been compared too often for a guard of each comparison.
+  bool countComparison(const Source* source);
   // Where an input that is the constant `object` was found; empty for constants that are no inputs.
   // What `is` says of two equal numbers depends on where they came from.
   llvm::ArrayRef<const Source*> constantSources(PyObject* object) const {
@@ -253,6 +255,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // The identity of real objects: object -> variable (law 6).
   llvm::MapVector<PyObject*, Value> identities_;
   llvm::DenseMap<const Source*, Value> wrapped_;
+  llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;
   size_t mostGuards_ = kMostGuards;  // with those of the present instruction
   // The globals of the function being compiled.

@@ -314,3 +314,28 @@ def test_a_function_that_is_called_while_the_collector_takes_it_apart():
     make()
     gc.collect()
     assert len(results) == 1 and torch.equal(results[0], X + 2)
+
+
+def test_a_computed_tensor_lives_as_long_as_its_variable():
+    def fn(x):
+        y = x + 1
+        reference = weakref.ref(y)
+        print(end="")
+        alive = reference() is not None
+        y = None
+        print(end="")
+        return alive, reference() is None
+
+    x = torch.ones(2)
+    assert armature.compile(fn)(x) == fn(x) == (True, True)
+
+
+def test_what_a_tensor_has_saved_lives_as_long_as_its_variable():
+    def fn(x):
+        y = x * x
+        saved = y.grad_fn._raw_saved_self
+        print(end="")
+        return saved.register_hooks(lambda x: x, lambda x: x)
+
+    x = torch.ones(2, requires_grad=True)
+    assert armature.compile(fn)(x) is fn(x) is None

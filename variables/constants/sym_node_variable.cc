@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "cpython/integers.h"
+#include "shapes/sym_comparison.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/protocol/object_protocol.h"
@@ -98,6 +99,23 @@ Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
   const SymNode* node = translator.symNodes.apply(*operation, a, b, needsSmallInputs);
   if (!node || (needsSmallInputs && !guardSmallInputs(translator, *node))) return Value();
   return translator.make<SymNodeVariable>(node);
+}
+
+Value symbolicComparison(Translator& translator, const Value& left, const Value& right,
+                         int relation) {
+  if (!isSymbolic(translator, left) && !isSymbolic(translator, right)) return Value();
+  const SymNode* a = nodeOf(translator, left);
+  const SymNode* b = a ? nodeOf(translator, right) : nullptr;
+  if (!b) return Value();
+  ComparisonOfInput compared = compareSymbolically(*a, relation, *b);
+  if (!compared.comparison || !translator.countComparison(compared.source)) return Value();
+  bool outcome = compared.comparison->outcome;
+  Guard guard;
+  guard.source = compared.source;
+  guard.type = GuardType::SYM_COMPARISON;
+  guard.comparison = std::move(compared.comparison);
+  translator.addGuard(std::move(guard));
+  return Value::boolean(outcome);
 }
 
 Value symbolicNegative(Translator& translator, const Value& operand) {

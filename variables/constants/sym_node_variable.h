@@ -26,6 +26,11 @@ class SymNodeVariable : public VariableTracker {
 // nothing pending, where there is none, and where the result cannot be symbolic.
 Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right);
+// The outcome of a comparison of numbers of which one is symbolic, guarded to be the same in other
+// calls. Null, with nothing pending, where there is none, and where a number has been compared so
+// often that its value is simpler to guard.
+Value symbolicComparison(Translator& translator, const Value& left, const Value& right,
+                         int relation);
 Value symbolicNegative(Translator& translator, const Value& operand);
 
 // Realizes a value for who asks for its type alone, or hands it on: a number that varied stays

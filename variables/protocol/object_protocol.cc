@@ -213,6 +213,7 @@ Value askComparison(Translator& translator, const Value& left, const Value& righ
 }
 
 Value richCompare(Translator& translator, Value left, Value right, int op, bool tail) {
+  if (Value symbolic = symbolicComparison(translator, left, right, op)) return symbolic;
   RecursionGuard guard(translator);
   translator.realize(left);
   translator.realize(right);
@@ -231,6 +232,10 @@ Value truth(Translator& translator, Value value, bool tail) {
 int isTrue(Translator& translator, Value value) {
   if (value.is(Py_True)) return 1;
   if (value.is(Py_False) || value.is(Py_None)) return 0;
+  static PyObject* const zero = checked(PyLong_FromLong(0)).release();
+  if (Value symbolic = symbolicComparison(translator, value, Value::constant(zero), Py_NE)) {
+    return symbolic.is(Py_True);
+  }
   RecursionGuard guard(translator);
   translator.realize(value);
   const TypeSlots& slots = slotsOf(value);
