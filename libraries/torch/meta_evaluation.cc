@@ -169,6 +169,7 @@ class Evaluation {
   Ref<> call(ModeScope& state) {
     standIns_.clear();
     if (!state.setWarnings(warningsAreErrors_ ? "error" : "ignore")) return nullptr;
+    if (!state.leaveSavedTensorHooks()) return nullptr;
     if (!state.leaveModes(keepFunctionModes_)) return nullptr;
     if (stand_ == Stand::Fake && !state.enter(fakeMode())) return nullptr;
     if (stand_ == Stand::Meta && !hasArrays_ && !namesDevice_ &&
@@ -294,7 +295,23 @@ class Evaluation {
     return Ref<>::steal(PyObject_CallOneArg(type, list.get()));
   }
 
+  // Whether a tensor is one of inference mode depends on where it was made.
   Ref<> tensor(const TensorMetadata& metadata) {
+    ModeScope mode;
+    PyObject* isInference = metadata.isInference ? Py_True : Py_False;
+    bool isDifferent = metadata.isInference != isInferenceMode();
+    if (isDifferent && !mode.enterBinding("_InferenceMode", isInference)) return nullptr;
+    return tensorInMode(metadata);
+  }
+
+  bool isInferenceMode() const {
+    Ref<> enabled =
+        Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "is_inference_mode_enabled", nullptr));
+    PyErr_Clear();
+    return enabled.get() == Py_True;
+  }
+
+  Ref<> tensorInMode(const TensorMetadata& metadata) {
     Device device = metadata.device;
     if (stand_ == Stand::Meta) device = {kMetaDevice, -1};
     Ref<> function = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "empty_strided"));

@@ -85,11 +85,29 @@ PyObject* currentDevice() {
   return device;
 }
 
+PyObject* autogradBinding(const char* name) {
+  Ref<> module = checked(PyObject_GetAttrString(bindings(), "_autograd"));
+  return checked(PyObject_GetAttrString(module.get(), name)).release();
+}
+
+// What it was before; null with an exception set on failure.
+Ref<> setHooksTracing(PyObject* isTracing) {
+  static PyObject* const function = autogradBinding("_saved_tensors_hooks_set_tracing");
+  return Ref<>::steal(PyObject_CallOneArg(function, isTracing));
+}
+
 Ref<> defaultGenerator() {
   return Ref<>::steal(PyObject_GetAttrString(bindings(), "default_generator"));
 }
 
 }  // namespace
+
+bool hasSavedTensorHooks() {
+  static PyObject* const function = autogradBinding("_top_saved_tensors_default_hooks");
+  Ref<> hooks = Ref<>::steal(PyObject_CallOneArg(function, Py_True));
+  clearUnlessInterrupted();
+  return hooks.get() != Py_None;
+}
 
 ModeScope::ModeScope()
     : gradEnabled_(ask("is_grad_enabled")),
@@ -129,6 +147,7 @@ void ModeScope::putBack() {
       break;
     }
   }
+  if (hooksWereTracing_) setHooksTracing(hooksWereTracing_.get());
   if (warnsAlways_) ask("_set_warnAlways", warnsAlways_.get());
   restoreStack(dispatchModes_, dispatchStack, "_pop_torch_dispatch_stack",
                "_push_on_torch_dispatch_stack");
@@ -186,6 +205,11 @@ bool ModeScope::enter(Ref<> contextManager) {
 
 bool ModeScope::enterBinding(const char* name, PyObject* argument) {
   return enter(argument ? callBinding(name, argument) : callBinding(name));
+}
+
+bool ModeScope::leaveSavedTensorHooks() {
+  hooksWereTracing_ = setHooksTracing(Py_True);
+  return static_cast<bool>(hooksWereTracing_);
 }
 
 bool ModeScope::setWarnings(const char* action) {

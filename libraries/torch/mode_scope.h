@@ -31,6 +31,8 @@ class ModeScope {
   bool enterBinding(const char* name, PyObject* argument = nullptr);
   // Enters a Python context manager.
   bool enter(Ref<> contextManager);
+  // The program's hooks on saved tensors are not called for what follows.
+  bool leaveSavedTensorHooks();
   // Warnings that follow are ignored, or errors ("ignore", "error"), and what torch warns of once
   // is still to come. (It goes for a warning of another thread, too.)
   bool setWarnings(const char* action);
@@ -53,9 +55,13 @@ class ModeScope {
   std::vector<Ref<>> dispatchModes_;
   std::vector<Ref<>> contexts_;  // entered, to be left
   Ref<> randomState_;
+  Ref<> hooksWereTracing_;
   Ref<> warnsAlways_;
   Ref<> filters_;  // the list in force of the warnings module, in which is
   Ref<> filter_;   // our filter
 };
+
+// Does the program want to see what operations save for their gradients?
+bool hasSavedTensorHooks();
 
 }  // namespace armature

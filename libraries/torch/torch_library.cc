@@ -19,6 +19,7 @@
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/tensor_constants.h"
@@ -254,15 +255,22 @@ bool mayMeetInMemory(const Node& node, InputStructures inputs) {
   return arrays > 1 && mayMeet;
 }
 
+// Autograd refuses to change some views.
+bool changesViewUnderGrad(const Node& node, InputStructures inputs) {
+  Node* changed = changesArgument(node) ? changedArray(node) : nullptr;
+  const TensorMetadata* metadata = changed ? inputs(*changed).metadata.get() : nullptr;
+  return metadata && metadata->requiresGrad && metadata->mayBeView;
+}
+
 // The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
 // wrong with them.
 void requireSameError(const Node& node, InputStructures inputs) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  bool mayMeet = mayMeetInMemory(node, inputs);
+  bool mayDiffer = mayMeetInMemory(node, inputs) || changesViewUnderGrad(node, inputs);
   PyErr_Clear();
   PyErr_Restore(type, value, traceback);
-  if (!mayMeet) return;
+  if (!mayDiffer) return;
   PyErr_Clear();
   throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
 }
@@ -274,6 +282,11 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     if (isNew) entry->second = array(other);
     return entry->second;
   };
+  // Nor do the rules know of tensors that were made in inference mode.
+  forEachInput(node, [&](Node* each) {
+    const TensorMetadata* metadata = input(*each).metadata.get();
+    useRules &= !metadata || !metadata->isInference;
+  });
   ResultStructure result;
   if (!useRules || !applyMetadataRule(node, input, result)) {
     result = evaluateOnMeta(torch, node, input);
@@ -285,11 +298,7 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     refuseForeignAnswer(node, result);
   }
   if (mayMeetInMemory(node, input)) result.mayFailOnData = true;
-  if (Node* changed = changesArgument(node) ? changedArray(node) : nullptr) {
-    // Autograd refuses to change some views.
-    const TensorMetadata* metadata = input(*changed).metadata.get();
-    if (metadata && metadata->requiresGrad && metadata->mayBeView) result.mayFailOnData = true;
-  }
+  if (changesViewUnderGrad(node, input)) result.mayFailOnData = true;
   node.metadata = result.metadata;
   node.checked = !result.mayFailOnData;
   return result;
@@ -442,7 +451,7 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 }
 
 bool TorchLibrary::mayFailOnData(const Node& node) const {
-  if (!node.checked) return true;
+  if (!node.checked || hasSavedTensorHooks()) return true;
   Structures structures;
   bool isKnown = true;
   auto input = [&](const Node& other) -> const ResultStructure& {

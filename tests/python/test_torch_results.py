@@ -242,3 +242,93 @@ def test_methods_of_tensors_are_equal() -> None:
         )
 
     check(fn, torch.ones(2))
+
+
+def in_inference_mode(x: torch.Tensor) -> Any:
+    with torch.inference_mode():
+        y = x * x
+        view = x.view(-1)
+        made = torch.ones(2)
+        told = y.is_inference(), view.is_inference(), view.requires_grad, y.is_leaf
+        changed = made.add_(1).is_inference()
+    return told, changed, y.is_inference(), (y + 1).is_inference(), y.view(-1).is_inference()
+
+
+def changed_in_inference_mode(x: torch.Tensor) -> Any:
+    y = x.clone()
+    with torch.inference_mode():
+        y.add_(1)
+        view = y.view(-1)
+        told = y.is_inference(), view.is_inference()
+    try:
+        view.add_(1)
+    except RuntimeError as error:
+        return told, str(error)[:40]
+    return told, y.requires_grad
+
+
+def mixed_with_inference_mode(x: torch.Tensor) -> Any:
+    with torch.inference_mode():
+        made = torch.ones(2)
+    try:
+        return made * x
+    except RuntimeError as error:
+        return str(error)
+
+
+@torch.inference_mode()
+def wholly_in_inference_mode(x: torch.Tensor) -> Any:
+    y = x * x
+    return y.is_inference(), y.requires_grad, y.view(-1).is_inference(), x.is_inference()
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        in_inference_mode,
+        changed_in_inference_mode,
+        mixed_with_inference_mode,
+        wholly_in_inference_mode,
+        lambda x: (x.is_inference(), (x + 1).is_inference(), x.view(-1).is_inference()),
+    ],
+)
+@pytest.mark.parametrize("kind", ["plain", "requires grad", "inference"])
+def test_inference_mode(fn: Any, kind: str) -> None:
+    with torch.inference_mode(kind == "inference"):
+        x = torch.ones(2, requires_grad=kind == "requires grad")
+    captured = armature.compile(fn)
+
+    def outcome(run: Any) -> str:
+        try:
+            return repr(run(x))
+        except RuntimeError as error:
+            return str(error)
+
+    plain = outcome(fn)
+    assert [outcome(captured), outcome(captured)] == [plain, plain]
+
+
+def test_hooks_on_saved_tensors_are_called_as_often() -> None:
+    def fn(x: torch.Tensor, packed: list[Any]) -> Any:
+        def pack(tensor: torch.Tensor) -> torch.Tensor:
+            packed.append(tuple(tensor.shape))
+            return tensor * 2
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor / 2):
+            y = x * x
+            y.sin()
+            shape = y.sum(0).shape
+            try:
+                z = y.exp()
+            finally:
+                del packed[10:]
+        return z, shape
+
+    x = torch.ones(2, 3, requires_grad=True)
+    captured = armature.compile(fn)
+    for _ in range(2):
+        plain: list[Any] = []
+        found: list[Any] = []
+        expected, actual = fn(x, plain), captured(x, found)
+        assert found == plain
+        assert torch.equal(actual[0], expected[0]) and actual[1] == expected[1]
