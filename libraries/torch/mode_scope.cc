@@ -106,7 +106,13 @@ bool hasSavedTensorHooks() {
   static PyObject* const function = autogradBinding("_top_saved_tensors_default_hooks");
   Ref<> hooks = Ref<>::steal(PyObject_CallOneArg(function, Py_True));
   clearUnlessInterrupted();
-  return hooks.get() != Py_None;
+  if (hooks.get() == Py_None) return false;
+  PyObject* pack = hooks && PyTuple_Check(hooks.get()) && PyTuple_GET_SIZE(hooks.get()) > 0
+                       ? PyTuple_GET_ITEM(hooks.get(), 0)
+                       : nullptr;
+  bool isTorchs = pack && PyFunction_Check(pack) &&
+                  !TorchModule::modules().moduleOf(PyFunction_GET_GLOBALS(pack)).empty();
+  return !isTorchs;
 }
 
 ModeScope::ModeScope()

@@ -61,7 +61,8 @@ class ModeScope {
   Ref<> filter_;   // our filter
 };
 
-// Does the program want to see what operations save for their gradients?
+// Do hooks of the program's own see what operations save for their gradients? They may do anything.
+// (Those of torch itself, for checkpoints, only keep it elsewhere.)
 bool hasSavedTensorHooks();
 
 }  // namespace armature

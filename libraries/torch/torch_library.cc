@@ -451,7 +451,7 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 }
 
 bool TorchLibrary::mayFailOnData(const Node& node) const {
-  if (!node.checked || hasSavedTensorHooks()) return true;
+  if (!node.checked) return true;
   Structures structures;
   bool isKnown = true;
   auto input = [&](const Node& other) -> const ResultStructure& {
@@ -558,6 +558,10 @@ CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
   if (programModesAreActive()) {
     return {.kind = CallKind::Unsupported,
             .reason = "a mode of the program (TorchFunctionMode, TorchDispatchMode) is active"};
+  }
+  if (hasSavedTensorHooks()) {
+    return {.kind = CallKind::Unsupported,
+            .reason = "hooks of the program on saved tensors are active"};
   }
   for (const Value& argument : arguments) {
     if (const char* reason = reasonOfOverride(translator, torch_, argument)) {

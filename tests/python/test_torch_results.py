@@ -317,12 +317,13 @@ def test_hooks_on_saved_tensors_are_called_as_often() -> None:
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor / 2):
             y = x * x
             y.sin()
+            seen = len(packed)
             shape = y.sum(0).shape
             try:
                 z = y.exp()
             finally:
                 del packed[10:]
-        return z, shape
+        return z, (shape, seen)
 
     x = torch.ones(2, 3, requires_grad=True)
     captured = armature.compile(fn)
