@@ -20,6 +20,8 @@ bool isObjectMember(BorrowedRef<> descriptor) {
   return type == T_OBJECT || type == T_OBJECT_EX;
 }
 
+bool isReadOnly(BorrowedRef<> descriptor) { return member(descriptor).flags & READONLY; }
+
 PyObject* memberValue(BorrowedRef<> object, BorrowedRef<> descriptor) {
   if (!PyObject_TypeCheck(object.get(), PyDescr_TYPE(descriptor.get()))) return nullptr;
   const PyMemberDef& field = member(descriptor);

@@ -9,6 +9,8 @@ namespace armature::cpython {
 inline bool isMember(BorrowedRef<> object) { return Py_TYPE(object.get()) == &PyMemberDescr_Type; }
 // A member that is a PyObject, as opposed to a number or a C string.
 bool isObjectMember(BorrowedRef<> descriptor);
+// Can the member not be assigned to?
+bool isReadOnly(BorrowedRef<> descriptor);
 // What an object member holds, borrowed; null if unset or if the object is not of its type. A field
 // that shows None when it is unset holds None.
 PyObject* memberValue(BorrowedRef<> object, BorrowedRef<> descriptor);

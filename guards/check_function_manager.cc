@@ -12,6 +12,7 @@
 #include "guards/guard_compiler.h"
 #include "guards/guard_program.h"
 #include "guards/guard_text.h"
+#include "guards/key.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -93,11 +94,18 @@ std::string explainActual(const Instruction& instruction, const GuardProgramStat
   }
 }
 
+bool isConstantList(BorrowedRef<> keys) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i)
+    if (!isConstant(PyList_GET_ITEM(keys.get(), i))) return false;
+  return true;
+}
+
 // Can the object be found once more, without calling a descriptor or knowing objects that were
 // given up?
 bool canReload(const Source* source) {
   for (; source; source = source->base())
-    if (source->kind() == SourceKind::Descriptor || source->kind() == SourceKind::Constant)
+    if (source->kind() == SourceKind::Descriptor || source->kind() == SourceKind::Constant ||
+        (source->kind() == SourceKind::DictItem && !source->object()))
       return false;
   return true;
 }
@@ -118,6 +126,11 @@ bool isIdentity(const Guard& guard) {
     case GuardType::EQUALS_MATCH:
     case GuardType::CONSTANT_MATCH:
       return !isConstant(guard.operand);
+    case GuardType::DICT_CONTAINS:
+    case GuardType::DICT_NOT_CONTAINS:
+    case GuardType::SET_CONTAINS:
+    case GuardType::SET_NOT_CONTAINS:
+      return isKeyByIdentity(Py_TYPE(guard.operand.get()));
     default:
       return false;
   }
@@ -152,8 +165,12 @@ void CheckFunctionManager::giveUpIdentities() {
     identities_[i] = guards_[i].operand.get();
     guards_[i].operand = nullptr;
   }
+  // The program knows the keys.
+  for (Guard& guard : guards_)
+    if (guard.type == GuardType::DICT_KEYS_MATCH && !isConstantList(guard.operand))
+      guard.operand = nullptr;
   for (Guard& guard : guards_) guard.after = nullptr;
-  sources_->releaseConstants();
+  sources_->releaseConstants([](BorrowedRef<> key) { return isKeyByIdentity(Py_TYPE(key.get())); });
 }
 
 std::string CheckFunctionManager::textOf(size_t guard) const {

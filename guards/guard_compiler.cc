@@ -350,7 +350,7 @@ class Compiler {
     };
     auto checkContains = [&](Operation operation, bool negated) {
       Instruction& instruction = check(operation);
-      instruction.object = writer_.own(guard.operand);
+      instruction.object = writer_.ownKey(guard.operand);
       instruction.number = InstructionWriter::hashOf(guard.operand);
       instruction.negated = negated;
     };
@@ -420,7 +420,7 @@ class Compiler {
         checkContains(Operation::CheckSetContains, guard.type == GuardType::SET_NOT_CONTAINS);
         break;
       case GuardType::DICT_KEYS_MATCH:
-        check(Operation::CheckDictKeys).object = writer_.own(guard.operand);
+        check(Operation::CheckDictKeys).keys = keyList(guard.operand);
         break;
       case GuardType::HASATTR: {
         bool inClass = isAboutTypeContent(guard, *node);
@@ -485,6 +485,14 @@ class Compiler {
       case GuardType::DUPLICATE_INPUT:
         break;
     }
+  }
+
+  const std::vector<PyObject*>* keyList(BorrowedRef<> list) {
+    std::vector<PyObject*> keys;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
+      keys.push_back(writer_.ownKey(PyList_GET_ITEM(list.get(), i)));
+    program().keyLists.push_back(std::move(keys));
+    return &program().keyLists.back();
   }
 
   // Objects in registers side by side are found empty by one instruction, whose guards are numbered

@@ -336,7 +336,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
                     (instruction.negated ? Presence::Absent : Presence::Present);
         break;
       case Operation::CheckDictKeys:
-        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), instruction.object);
+        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys);
         break;
       case Operation::CheckAttribute:
         holds = hasAttribute(input, instruction.object) != instruction.negated;
@@ -429,8 +429,15 @@ std::string GuardProgram::text() const {
     bool isDistinct =
         operation == Operation::EnterUnlessDistinct || operation == Operation::CheckDistinct;
     bool isComparison = operation == Operation::CheckComparison;
-    bool hasObject = operation != Operation::CheckTensor &&
+    bool hasKeys = operation == Operation::CheckDictKeys;
+    bool hasObject = operation != Operation::CheckTensor && !hasKeys &&
                      operation != Operation::CheckGlobalState && !isDistinct && !isComparison;
+    if (hasKeys && identities.valid()) {
+      result += ", [";
+      for (PyObject* key : *instruction.keys)
+        result += (key == instruction.keys->front() ? "" : ", ") + describe(key);
+      result += "]";
+    }
     if (isComparison) result += ", " + instruction.comparison->text(reg(instruction.input));
     if (isDistinct) result += ", " + textOf(*instruction.distinct);
     // Once an object that is tested by identity has died, none is looked at.

@@ -67,6 +67,7 @@ struct Instruction {
     const GlobalStateExpectation* globalState;
     DistinctRegisters* distinct;
     const SymComparison* comparison;
+    const std::vector<PyObject*>* keys;
   };
   int64_t number = 0;
 };
@@ -122,6 +123,7 @@ class GuardProgram {
   std::deque<TensorExpectation> tensors;
   std::deque<GlobalStateExpectation> globalStates;
   std::deque<DistinctRegisters> distinct;
+  std::deque<std::vector<PyObject*>> keyLists;  // borrowed from `objects` and from those watched
   std::vector<std::shared_ptr<const SymComparison>> comparisons;
 };
 

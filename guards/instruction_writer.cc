@@ -95,7 +95,9 @@ Instruction& InstructionWriter::loadAs(GuardNode* node, Operation operation) {
 
 void InstructionWriter::loadWithKey(GuardNode* node, Operation operation) {
   Instruction& instruction = loadAs(node, operation);
+  // The source owns it, unless it goes by its identity.
   instruction.object = node->source->object();
+  if (isKeyByIdentity(Py_TYPE(instruction.object))) program_->identities.watch(instruction.object);
   instruction.number = hashOf(instruction.object);
 }
 
@@ -241,6 +243,12 @@ void InstructionWriter::pin(const GuardNode* node) {
 PyObject* InstructionWriter::own(BorrowedRef<> object) {
   program_->objects.push_back(Ref<>::create(object.get()));
   return object;
+}
+
+PyObject* InstructionWriter::ownKey(BorrowedRef<> key) {
+  if (!isKeyByIdentity(Py_TYPE(key.get()))) return own(key);
+  program_->identities.watch(key);
+  return key;
 }
 
 int64_t InstructionWriter::hashOf(BorrowedRef<> key) {

@@ -45,6 +45,8 @@ class InstructionWriter {
 
   // The program shares in the ownership.
   PyObject* own(BorrowedRef<> object);
+  // The same, but a key that goes by its identity is watched: no guard keeps it alive.
+  PyObject* ownKey(BorrowedRef<> key);
   // Throws std::invalid_argument if user code would have to run for it.
   static int64_t hashOf(BorrowedRef<> key);
 

@@ -43,12 +43,11 @@ PyObject* keyAt(PyDictObject* dict, int64_t index) {
   return found;
 }
 
-bool hasKeys(PyDictObject* dict, BorrowedRef<> keys) {
-  Py_ssize_t size = PyList_GET_SIZE(keys.get()), count = 0;
-  if (cpython::usedCount(dict) != size) return false;
-  return forEachKey(dict, [&](PyObject* key) {
-    return count < size && sameConstant(PyList_GET_ITEM(keys.get(), count++), key);
-  });
+bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys) {
+  if (static_cast<size_t>(cpython::usedCount(dict)) != keys.size()) return false;
+  size_t count = 0;
+  return forEachKey(
+      dict, [&](PyObject* key) { return count < keys.size() && sameConstant(keys[count++], key); });
 }
 
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash) {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include "core/ref.h"
 #include "cpython/dict_layout.h"
 #include "guards/key.h"
@@ -17,7 +19,7 @@ cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash);
 // move_to_end() changes without the dict noticing.
 PyObject* keyAt(PyDictObject* dict, int64_t index);
 // Are these (a list) the dict's keys, in this order? By identity, or equal as constants.
-bool hasKeys(PyDictObject* dict, BorrowedRef<> keys);
+bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys);
 // set.__contains__(set, key), likewise.
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
 

@@ -257,13 +257,15 @@ int SourceTable::traverse(visitproc visit, void* arg) const {
   return 0;
 }
 
-void SourceTable::releaseConstants() {
+void SourceTable::releaseConstants(llvm::function_ref<bool(BorrowedRef<>)> isWeakKey) {
   table_.clear();  // Keys are about to change.
   for (Source* source : sources_) {
-    if (source->kind_ != SourceKind::Constant && !source->after_) continue;
+    bool isGivenUp = source->kind_ == SourceKind::Constant ||
+                     (source->kind_ == SourceKind::DictItem && isWeakKey(source->object_));
+    if (!isGivenUp && !source->after_) continue;
     source->name();
     source->after_ = nullptr;
-    if (source->kind_ == SourceKind::Constant) source->object_ = nullptr;
+    if (isGivenUp) source->object_ = nullptr;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Allocator.h>
 
 #include "core/ref.h"
@@ -101,9 +102,9 @@ class SourceTable {
   SourceTable(const SourceTable&) = delete;
   SourceTable& operator=(const SourceTable&) = delete;
 
-  // Gives up the references to what Constant sources name; their texts stay. Called when the guards
-  // that hold those objects weakly are in place.
-  void releaseConstants();
+  // Gives up the references to what Constant sources name, and to keys of which `isWeakKey` holds;
+  // their texts stay. Called when the guards that hold those objects weakly are in place.
+  void releaseConstants(llvm::function_ref<bool(BorrowedRef<>)> isWeakKey);
   // Visits the objects held, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
 

@@ -339,3 +339,46 @@ def test_what_a_tensor_has_saved_lives_as_long_as_its_variable():
 
     x = torch.ones(2, requires_grad=True)
     assert armature.compile(fn)(x) is fn(x) is None
+
+
+def test_guards_keep_no_key_alive():
+    class Key:
+        pass
+
+    def fn(table, key, x):
+        total = table[key]
+        for each in table:
+            total += table[each]
+        return x + total, key in table, "other" in table
+
+    captured = armature.compile(fn)
+    key, other = Key(), Key()
+    table = {key: 1, other: 2}
+    x = torch.ones(2)
+    for _ in range(2):
+        assert torch.equal(captured(table, key, x)[0], x + 4)
+    references = weakref.ref(key), weakref.ref(other)
+    table.clear()
+    del key, other
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+    key = Key()
+    assert torch.equal(captured({key: 5}, key, x)[0], x + 10)
+    assert str(_C.entries(captured))
+
+
+def test_a_finalizer_ends():
+    class Finalizer(weakref.finalize):
+        pass
+
+    class Thing:
+        pass
+
+    def fn(done):
+        thing = Thing()
+        reference = weakref.ref(Finalizer(thing, done.append, 1))
+        alive = reference() is not None
+        del thing
+        return alive, reference() is None, done
+
+    assert armature.compile(fn)([]) == fn([]) == (True, True, [1])

@@ -218,7 +218,9 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
   PyTypeObject* layout = cpython::staticBase(type);
   if (layout == &PyTuple_Type) return makeTupleOfClass(translator, callable, arguments);
   bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
-  bool hasBuiltinNew = translator.heap.inherits(type, layout, newName);
+  // A class that once had a __new__ of its own keeps the slot for it, and what comes with it.
+  bool hasBuiltinNew =
+      translator.heap.inherits(type, layout, newName) && type->tp_new == layout->tp_new;
   if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
   }

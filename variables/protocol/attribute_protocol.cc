@@ -375,6 +375,10 @@ namespace {
 // member_set of a slot; a null `value` deletes.
 bool setMember(Translator& translator, UserObjectVariable* object, const Found& found,
                PyObject* name, const Value& value) {
+  if (cpython::isReadOnly(found.object)) {  // PyMember_SetOne
+    translator.raise(PyExc_AttributeError, "readonly attribute");
+    return false;
+  }
   if (!value) {
     // Whether it has a value is guarded with the value.
     Value present = memberOf(translator, found, object, name);

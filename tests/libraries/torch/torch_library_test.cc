@@ -23,11 +23,16 @@ class RecordingObserver : public Observer {
       leaves.insert(placeholder);
       return;
     }
+    if (observed == ObservedStorageOffset) {
+      offsets.insert(placeholder);
+      return;
+    }
     EXPECT_EQ(observed, uint32_t{ObservedEverything});
     inputs.insert(placeholder);
   }
   std::set<Node*> inputs;
-  std::set<Node*> leaves;  // of which it matters whether they are leaves
+  std::set<Node*> leaves;   // of which it matters whether they are leaves
+  std::set<Node*> offsets;  // of which it matters where they begin in memory
 };
 
 class TorchLibraryTest : public testing::Test {
@@ -98,6 +103,7 @@ TEST_F(TorchLibraryTest, RaisesTheOperationsException) {
   EXPECT_FALSE(library().metadata(node, observer));
   EXPECT_TRUE(PyErr_ExceptionMatches(PyExc_RuntimeError));
   PyErr_Clear();
+  EXPECT_EQ(observer.offsets, std::set<Node*>{x});
   EXPECT_FALSE(node->checked);
   EXPECT_FALSE(library().isPure(*node));
 }
