@@ -31,7 +31,7 @@ TEST_F(SymComparisons, RepeatsWhatWasCompared) {
   EXPECT_FALSE(made.comparison->outcome);
   EXPECT_TRUE(made.comparison->holds(-7));
   EXPECT_FALSE(made.comparison->holds(-20));
-  EXPECT_EQ(made.comparison->text("n"), "(n % 10) != 0");
+  EXPECT_EQ(made.comparison->text("n"), "n % 10 != 0");
 }
 
 TEST_F(SymComparisons, DividesAsPython) {
