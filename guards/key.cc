@@ -113,6 +113,7 @@ Presence equalKeys(BorrowedRef<> stored, BorrowedRef<> key) { return equalWithin
 std::optional<Py_hash_t> hashWithoutCode(BorrowedRef<> key) { return hashWithin(key, 0); }
 
 bool isKeyByIdentity(PyTypeObject* type) {
+  if (type == &PyUnicode_Type) return false;  // nearly all keys
   return (hashesByIdentity(type) && comparesByIdentity(type)) || isPlainEnum(type) ||
          typesHashedById().contains(type);
 }

@@ -178,6 +178,9 @@ class Library {
   virtual NodeEffect effectOf(const Node& node) const {
     return isPure(node) ? NodeEffect::None : NodeEffect::Other;
   }
+  // Why no operation can be in a graph as things stand in this thread; null if they can. Nothing
+  // that a trace follows changes the answer, so that it is asked for once.
+  virtual const char* reasonAgainstOperations() const { return nullptr; }
   // The node that made the very array that `node` gives: where an operation returns an argument of
   // its own, as x.contiguous() may, the argument's. Throws a GraphBreak where nobody can tell.
   virtual const Node* identityOf(const Node* node, Observer& observer) const {

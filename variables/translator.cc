@@ -416,6 +416,12 @@ bool isKeywordName(PyObject* name) {
 
 }  // namespace
 
+const char* Translator::reasonAgainstOperations(const Library& library) {
+  auto [known, isFirst] = reasonsAgainstOperations_.try_emplace(&library);
+  if (isFirst) known->second = library.reasonAgainstOperations();
+  return known->second;
+}
+
 Value Translator::callGraphOperation(const Library& library, NodeOperation operation,
                                      BorrowedRef<> target, const CallRule& rule,
                                      llvm::ArrayRef<Value> arguments, PyObject* keywordNames) {
@@ -439,6 +445,9 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     const Value& value = arguments[positionalCount + i];
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && !value.is(Py_None)) out = &value;
     keywords.emplace_back(Ref<>::create(name), builder.build(value));
+  }
+  if (const char* reason = reasonAgainstOperations(library)) {
+    throw GraphBreak(GraphBreakKind::OverriddenOperation, targetName(target), reason);
   }
   CallRule dispatched = library.dispatch(*this, rule, builder.leaves());
   if (dispatched.kind == CallKind::Unsupported) {

@@ -254,6 +254,8 @@ class Translator : public Observer, public Heap::Dependencies {
 
   // The identity of real objects: object -> variable (law 6).
   llvm::MapVector<PyObject*, Value> identities_;
+  const char* reasonAgainstOperations(const Library& library);
+  llvm::SmallDenseMap<const Library*, const char*, 2> reasonsAgainstOperations_;
   llvm::DenseMap<const Source*, Value> wrapped_;
   llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;

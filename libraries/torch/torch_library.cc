@@ -555,20 +555,19 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
 
 CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
                                 llvm::ArrayRef<Value> arguments) const {
-  if (programModesAreActive()) {
-    return {.kind = CallKind::Unsupported,
-            .reason = "a mode of the program (TorchFunctionMode, TorchDispatchMode) is active"};
-  }
-  if (hasSavedTensorHooks()) {
-    return {.kind = CallKind::Unsupported,
-            .reason = "hooks of the program on saved tensors are active"};
-  }
   for (const Value& argument : arguments) {
     if (const char* reason = reasonOfOverride(translator, torch_, argument)) {
       return {.kind = CallKind::Unsupported, .reason = reason};
     }
   }
   return rule;
+}
+
+const char* TorchLibrary::reasonAgainstOperations() const {
+  if (programModesAreActive()) {
+    return "a mode of the program (TorchFunctionMode, TorchDispatchMode) is active";
+  }
+  return hasSavedTensorHooks() ? "hooks of the program on saved tensors are active" : nullptr;
 }
 
 uint32_t TorchLibrary::currentMode() const {

@@ -37,6 +37,7 @@ class TorchLibrary : public Library {
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
   bool isPure(const Node& node) const override;
   NodeEffect effectOf(const Node& node) const override;
+  const char* reasonAgainstOperations() const override;
   const Node* identityOf(const Node* node, Observer& observer) const override;
   bool mayFailOnData(const Node& node) const override;
 
