@@ -23,6 +23,11 @@ NodeEffect effectOf(const Node& node) {
   return library ? library->effectOf(node) : NodeEffect::Other;
 }
 
+bool changesArrays(const Node& node) {
+  NodeEffect effect = effectOf(node);
+  return effect == NodeEffect::Own || effect == NodeEffect::Other;
+}
+
 bool isSame(const Argument& a, const Argument& b) {
   if (a.kind() != b.kind() || a.elements().size() != b.elements().size()) return false;
   if (a.kind() == Argument::Kind::Node) return a.node()->ordinal == b.node()->ordinal;
@@ -60,10 +65,10 @@ bool isWhatRan(const Graph& again, const GraphFailure& failure) {
   auto count = static_cast<int32_t>(again.size());
   for (const auto& node : again.nodes()) {
     const Node* first = ran.lookup(node->ordinal);
-    if (first ? !isSame(*first, *node) : effectOf(*node) == NodeEffect::Other) return false;
+    if (first ? !isSame(*first, *node) : changesArrays(*node)) return false;
   }
   for (const auto& [ordinal, node] : ran) {
-    if (ordinal >= count && effectOf(*node) == NodeEffect::Other) return false;
+    if (ordinal >= count && changesArrays(*node)) return false;
   }
   return true;
 }

@@ -27,8 +27,9 @@ struct TensorMetadata {
   Device device;
   bool requiresGrad = false;
   bool isLeaf = true;
-  // Autograd may know the tensor as a view, of which it refuses some operations in place. True for
-  // all that did not come about in the trace.
+  // The tensor may share the memory of another one that was there before it. Autograd may know it
+  // as a view, of which it refuses some operations in place. True for all that did not come about
+  // in the trace.
   bool mayBeView = true;
   bool isInference = false;
   // torch.strided; any other layout is read through the library's own attributes and not modelled.

@@ -81,6 +81,9 @@ struct ResultStructure {
 // What a node changes besides making its result. That it may raise does not count.
 enum class NodeEffect : uint8_t {
   None,
+  // Arrays that the graph itself has made, and nobody else has: to run the graph once more from its
+  // beginning is as good as running it once.
+  Own,
   // Sets the library's mode: calling its target with the truth of the node's `mode` undoes it.
   Mode,
   // Arrays, random numbers, anything else.

@@ -494,17 +494,21 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 // Whether a handler of the program runs must be known now. What the operation does on the shapes at
 // hand was heard when it was evaluated; so everything about the inputs is guarded. Where it may
 // fail on data, the failing graph has to leave the handler to Python (codegen/graph_failure.h), by
-// running all of it again: so it must have changed nothing.
+// running all of it again: so it must have changed nothing that it has not made itself.
 void Translator::checkBeforeHandler(const Library& library, Node* node) {
   if (library.mayFailOnData(*node)) {
-    bool breaks = library.eager();  // NumPy's operations may warn, too.
-    for (size_t i = 0; i < graph->size() && !breaks; ++i) {
+    auto refuse = [&](const std::string& detail) {
+      throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target) + detail);
+    };
+    if (library.eager()) refuse("");  // NumPy's operations may warn, too.
+    for (size_t i = 0; i < graph->size(); ++i) {
       const Node& earlier = *graph->nodes()[i];
       bool isCall = earlier.operation == NodeOperation::CallFunction ||
                     earlier.operation == NodeOperation::CallMethod;
-      breaks = isCall && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other;
+      if (isCall && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other) {
+        refuse(" after " + targetName(earlier.target));
+      }
     }
-    if (breaks) throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target));
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {

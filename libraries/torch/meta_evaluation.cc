@@ -413,6 +413,27 @@ class Evaluation {
     return result;
   }
 
+  // Autograd does not know all views: those of inference mode, of unsafe_chunk.
+  bool sharesMemory(BorrowedRef<> tensor) const {
+    for (const auto& [node, object] : standIns_) {
+      if (object.get() != tensor.get() && sharesMemory(tensor, object)) return true;
+    }
+    return false;
+  }
+
+  bool sharesMemory(BorrowedRef<> tensor, BorrowedRef<> other) const {
+    if (PyObject_TypeCheck(other.get(), torch_.tensorType.get())) {
+      Ref<> isAlias = Ref<>::steal(
+          PyObject_CallFunctionObjArgs(torch_.isAliasOf.get(), tensor.get(), other.get(), nullptr));
+      return isAlias.get() != Py_False;
+    }
+    bool isSequence = PyTuple_Check(other.get()) || PyList_Check(other.get());
+    for (Py_ssize_t i = 0; isSequence && i < PySequence_Fast_GET_SIZE(other.get()); ++i) {
+      if (sharesMemory(tensor, PySequence_Fast_GET_ITEM(other.get(), i))) return true;
+    }
+    return false;
+  }
+
   std::shared_ptr<const TensorMetadata> metadata(BorrowedRef<> tensor) {
     auto result = std::make_shared<TensorMetadata>();
     std::string why = "torch is not registered with the guards";
@@ -426,7 +447,7 @@ class Evaluation {
                        "The operation returns a tensor that a graph cannot describe: " + why + ".");
     }
     Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
-    result->mayBeView = !isView || isView.get() != Py_False;
+    result->mayBeView = !isView || isView.get() != Py_False || sharesMemory(tensor);
     PyErr_Clear();
     // An operation in place returns what stood for its argument.
     for (const auto& [node, object] : standIns_) {

@@ -203,6 +203,28 @@ Node* changedArray(const Node& node) {
   return isNode ? node.arguments[0].node() : nullptr;
 }
 
+// Is the memory of the array the graph's own? That of an operation's result is new, or some of its
+// inputs'.
+bool ownsMemory(const Node& array) {
+  std::vector<const Node*> pending = {&array};
+  llvm::DenseSet<const Node*> seen = {&array};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    bool isCall = node->operation == NodeOperation::CallFunction ||
+                  node->operation == NodeOperation::CallMethod;
+    if (!isCall) return false;
+    if (node->metadata && !node->metadata->mayBeView) continue;
+    bool hasInputs = false;
+    forEachInput(*node, [&](Node* input) {
+      hasInputs = true;
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+    if (!hasInputs) return false;
+  }
+  return true;
+}
+
 // Of the input that the operation changes, or of which it changes a view: the first argument's
 // first argument, and so on.
 void observeLeaf(const Node& node, Observer& observer) {
@@ -338,8 +360,8 @@ bool isZero(const Argument& argument) {
   return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) == 0;
 }
 
-// Operations of which it depends on the arguments whether they draw random numbers, or renormalize
-// a weight.
+// Operations of which it depends on the arguments whether they draw random numbers, renormalize a
+// weight, or update statistics.
 bool argumentsForbidEffects(const Node& node, std::string_view name) {
   if (name == "dropout") {
     const Argument* training = findArgument(node, 2, "training");
@@ -348,6 +370,10 @@ bool argumentsForbidEffects(const Node& node, std::string_view name) {
   if (name == "scaled_dot_product_attention") {
     const Argument* dropout = findArgument(node, 4, "dropout_p");
     return !dropout || isZero(*dropout);
+  }
+  if (name == "batch_norm") {
+    const Argument* training = findArgument(node, 5, "training");
+    return training && isConstant(*training, Py_False);
   }
   if (name != "embedding") return false;
   // Of torch.embedding, the fourth argument says something harmless.
@@ -497,8 +523,10 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return effectOf(*node.arguments[0].node());
   }
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
-  bool changes = changesArgument(node) || isRandomName(name) || hasOtherEffects(name);
-  return changes ? NodeEffect::Other : NodeEffect::None;
+  if (isRandomName(name) || hasOtherEffects(name)) return NodeEffect::Other;
+  if (!changesArgument(node)) return NodeEffect::None;
+  Node* changed = changedArray(node);
+  return changed && ownsMemory(*changed) ? NodeEffect::Own : NodeEffect::Other;
 }
 
 const ArrayConventions& TorchLibrary::conventions() const {

@@ -40,10 +40,11 @@ const TorchModule* find() {
       .opOverloadPacket = type(torch, {"_ops", "OpOverloadPacket"}),
       .higherOrderOperator = type(torch, {"_ops", "HigherOrderOperator"}),
       .schemasForOperator = attribute(torch, {"_C", "_jit_get_schemas_for_operator"}),
+      .isAliasOf = attribute(torch, {"_C", "_is_alias_of"}),
   };
   bool complete = found.tensorType && found.parameterType && found.variableFunctions &&
                   found.opOverload && found.opOverloadPacket && found.higherOrderOperator &&
-                  found.schemasForOperator;
+                  found.schemasForOperator && found.isAliasOf;
   return complete ? new TorchModule(std::move(found)) : nullptr;
 }
 

@@ -16,6 +16,7 @@ struct TorchModule {
   Ref<PyTypeObject> opOverloadPacket;
   Ref<PyTypeObject> higherOrderOperator;
   Ref<> schemasForOperator;  // torch._C._jit_get_schemas_for_operator
+  Ref<> isAliasOf;           // torch._C._is_alias_of: do two tensors share their storage?
 
   // torch's modules, by identity.
   static PackageModules& modules();

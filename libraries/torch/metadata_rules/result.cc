@@ -38,6 +38,7 @@ bool giveView(const Call& call, ResultStructure& result, const TensorMetadata& b
 bool giveWithoutGrad(ResultStructure& result, MetadataPointer metadata) {
   metadata->requiresGrad = false;
   metadata->isLeaf = true;
+  metadata->mayBeView = false;
   result.metadata = std::move(metadata);
   return true;
 }

@@ -22,7 +22,7 @@ bool give(const Call& call, ResultStructure& result, MetadataPointer metadata);
 // A view of `base`, which keeps requiring grad even where grad mode is off; its history ends there.
 bool giveView(const Call& call, ResultStructure& result, const TensorMetadata& base,
               MetadataPointer view);
-// The result never requires grad. True.
+// A new tensor that never requires grad. True.
 bool giveWithoutGrad(ResultStructure& result, MetadataPointer metadata);
 // The operation returns the very tensor that it was given. True.
 bool giveItself(ResultStructure& result, const TensorMetadata& metadata);

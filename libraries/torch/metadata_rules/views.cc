@@ -332,7 +332,13 @@ bool select(const Call& call, ResultStructure& result) {
 
 bool detach(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  return self && giveWithoutGrad(result, viewOf(*self));
+  if (!self) return false;
+  MetadataPointer view = viewOf(*self);
+  view->requiresGrad = false;
+  view->isLeaf = true;
+  view->mayBeView = true;
+  result.metadata = std::move(view);
+  return true;
 }
 
 const Row kRows[] = {

@@ -1,0 +1,151 @@
+"""Operations that may fail on data, inside of try and with, behind operations that change arrays.
+
+A graph that raises there is forgotten, and Python runs all of it again: right where the graph has
+changed nothing but arrays of its own, and only there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import armature
+import pytest
+import torch
+from differential import break_reasons
+from torch.nn import functional
+
+TABLE = torch.arange(6.0).reshape(3, 2)
+
+Prepare = Callable[[torch.Tensor], torch.Tensor]
+
+
+def changed(array: torch.Tensor, index: Any = 0) -> torch.Tensor:
+    array[index] = 7
+    return array
+
+
+def filled(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    torch.add(x, 1, out=out)
+    return out
+
+
+def inverse(x: torch.Tensor) -> torch.Tensor:
+    order = x[:, 0].argsort()
+    result = torch.empty_like(order)
+    result[order] = torch.arange(order.size(0))
+    return x[result]
+
+
+def in_inference(x: torch.Tensor) -> torch.Tensor:
+    with torch.inference_mode():
+        changed(x.clone()[1:])
+    return x + 1
+
+
+OWN: list[Prepare] = [
+    lambda x: changed(torch.zeros_like(x)),
+    lambda x: changed(torch.zeros(1, 3)),
+    lambda x: changed(x.clone()),
+    lambda x: changed(x + 1),
+    lambda x: changed((x + 1).t()),
+    lambda x: changed((x + 1).view(-1)).view_as(x),
+    lambda x: changed(torch.cat([x, x])[1:])[:1],
+    lambda x: changed((x * 2).chunk(2)[0]).sum() + x,
+    lambda x: changed((x * 2).detach()),
+    lambda x: torch.zeros_like(x).copy_(x[..., -3:]),
+    lambda x: (x + 1).add_(x[0]).clamp_(min=0),
+    lambda x: functional.relu(x - 1, inplace=True),
+    lambda x: functional.batch_norm(x, torch.zeros(3), torch.ones(3), training=False),
+    inverse,
+    filled,
+]
+
+OTHERS: list[Prepare] = [
+    lambda x: changed(x),
+    lambda x: changed(x[1:]),
+    lambda x: changed(x.view(-1)).view_as(x),
+    lambda x: changed(x.reshape(-1)).reshape(-1, 3),
+    lambda x: changed(x.contiguous()),
+    lambda x: changed(x.float()),
+    lambda x: changed(x.detach()),
+    lambda x: changed(x.data),
+    lambda x: changed(torch.unsafe_chunk(x, 2)[1]).sum() + x,
+    lambda x: changed(torch.unsafe_split(x, 1)[0]).sum() + x,
+    lambda x: changed(functional.dropout(x, training=False)),
+    lambda x: changed(torch.broadcast_tensors(x, torch.ones(3))[0]),
+    lambda x: changed(torch.atleast_2d(x)),
+    lambda x: changed(torch.einsum("ij->ji", x)).t(),
+    lambda x: torch.add(x, 1, out=x),
+    lambda x: functional.relu(x, inplace=True),
+    lambda x: functional.batch_norm(x, x[0].zero_(), torch.ones(3), training=True),
+    lambda x: x + torch.rand(1),
+    lambda x: functional.dropout(x, 0.5, True),
+]
+
+
+def foreign(module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+    return module.forward
+
+
+def around(prepare: Prepare) -> Callable[..., Any]:
+    def caught(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+        try:
+            log.append("begun")
+            y = prepare(x)
+            log.append(y.shape)
+            return functional.embedding(index, TABLE).sum() + y
+        except IndexError as error:
+            log.append(str(error))
+            return prepare(x)
+        finally:
+            log.append("over")
+
+    return caught
+
+
+def compare(function: Callable[..., Any], compiled: Callable[..., Any]) -> None:
+    for number, rows in [(1, 2), (5, 2), (0, 2), (5, 2), (7, 4), (2, 4)]:
+        outcomes = []
+        for run in (function, compiled):
+            torch.manual_seed(3)
+            x = torch.arange(6.0 * rows).reshape(rows * 2, 3)[rows:]
+            if rows == 2:
+                x = torch.arange(6.0).reshape(2, 3)
+            log: list[Any] = []
+            try:
+                result: Any = run(x, torch.tensor([number]), log)
+            except RuntimeError as error:
+                result = str(error)
+            outcomes.append(repr((result, x, log, torch.rand(1))))
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("backend", ["eager", foreign])
+@pytest.mark.parametrize("prepare", OWN)
+def test_arrays_of_the_graph_may_be_changed_before(prepare: Prepare, backend: Any) -> None:
+    function = around(prepare)
+    compiled = armature.compile(function, backend=backend)
+    compare(function, compiled)
+    assert break_reasons(compiled) == []
+
+
+@pytest.mark.parametrize("backend", ["eager", foreign])
+@pytest.mark.parametrize("prepare", OTHERS)
+def test_other_arrays_are_changed_once(prepare: Prepare, backend: Any) -> None:
+    function = around(prepare)
+    compiled = armature.compile(function, backend=backend)
+    compare(function, compiled)
+    assert break_reasons(compiled)
+
+
+def test_views_of_inference_mode_are_known() -> None:
+    function = around(in_inference)
+    compare(function, armature.compile(function, backend=foreign))
+
+    def inference(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+        with torch.inference_mode():
+            return around(lambda array: changed(array.t()))(x, index, log)
+
+    compare(inference, armature.compile(inference, backend=foreign))
