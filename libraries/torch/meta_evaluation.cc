@@ -425,7 +425,7 @@ class Evaluation {
     if (PyObject_TypeCheck(other.get(), torch_.tensorType.get())) {
       Ref<> isAlias = Ref<>::steal(
           PyObject_CallFunctionObjArgs(torch_.isAliasOf.get(), tensor.get(), other.get(), nullptr));
-      return isAlias.get() != Py_False;
+      return !isAlias || isAlias.get() != Py_False;
     }
     bool isSequence = PyTuple_Check(other.get()) || PyList_Check(other.get());
     for (Py_ssize_t i = 0; isSequence && i < PySequence_Fast_GET_SIZE(other.get()); ++i) {
