@@ -1,5 +1,7 @@
 #include "codegen/continuations.h"
 
+#include <llvm/ADT/SmallVector.h>
+
 #include <string>
 
 #include "core/checked.h"
@@ -34,6 +36,87 @@ Ref<> lengthFrom(Ref<> result) {
   }
   Py_ssize_t size = PyNumber_AsSsize_t(index.get(), PyExc_OverflowError);
   return size < 0 ? Ref<>() : index;
+}
+
+// What is deprecated, but still taken: an instance of a subclass.
+bool warnOfSubclass(const std::string& message, PyObject* result) {
+  std::string format = message +
+                       ".  The ability to return an instance of a strict subclass of %s is "
+                       "deprecated, and may be removed in a future version of Python.";
+  const char* name = PyLong_Check(result) ? "int" : "float";
+  return PyErr_WarnFormat(PyExc_DeprecationWarning, 1, format.c_str(), typeName(result), name) == 0;
+}
+
+// PyNumber_Index and PyNumber_Long, of what the method has returned.
+Ref<> intFrom(Ref<> result, const char* message) {
+  if (PyLong_CheckExact(result.get())) return result;
+  if (!PyLong_Check(result.get())) return raise(PyExc_TypeError, message, typeName(result.get()));
+  if (!warnOfSubclass(message, result.get())) return nullptr;
+  return Ref<>::steal(PyLong_Type.tp_as_number->nb_int(result.get()));
+}
+
+// PyNumber_Float
+Ref<> floatFrom(PyObject* self, Ref<> result) {
+  if (PyFloat_CheckExact(result.get())) return result;
+  std::string message = std::string(typeName(self)).substr(0, 50);
+  message += ".__float__ returned non-float (type %.50s)";
+  if (!PyFloat_Check(result.get())) {
+    return raise(PyExc_TypeError, message.c_str(), typeName(result.get()));
+  }
+  if (!warnOfSubclass(message, result.get())) return nullptr;
+  return Ref<>::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(result.get())));
+}
+
+// slot_tp_hash
+Ref<> hashFrom(Ref<> result) {
+  if (!PyLong_Check(result.get())) {
+    PyErr_SetString(PyExc_TypeError, "__hash__ method should return an integer");
+    return nullptr;
+  }
+  Py_ssize_t hash = PyLong_AsSsize_t(result.get());
+  if (hash == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    hash = PyLong_Type.tp_hash(result.get());
+  }
+  return Ref<>::steal(PyLong_FromSsize_t(hash == -1 ? -2 : hash));
+}
+
+Ref<> requireNone(Ref<> result, PyObject* instance) {
+  if (result.get() == Py_None) return Ref<>::create(instance);
+  return raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
+               typeName(result.get()));
+}
+
+// The rest of type_call. The operands: those of OnReturn::InitMade.
+Ref<> initializeMade(Ref<> made, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller) {
+  static PyObject* const name = checked(PyUnicode_InternFromString("__init__")).release();
+  PyTypeObject* type = Py_TYPE(made.get());
+  if (!PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(operands[0]))) return made;
+  PyObject* names = operands[1] == Py_None ? nullptr : operands[1];
+  llvm::ArrayRef<PyObject*> values = operands.drop_front(2);
+  size_t positional = values.size() - (names ? PyTuple_GET_SIZE(names) : 0);
+  PyObject* found = cpython::lookup(type, name);
+  if (found && PyFunction_Check(found)) {
+    Ref<> function = Ref<>::create(found);
+    llvm::SmallVector<PyObject*, 8> arguments = {function.get(), made.get()};
+    arguments.append(values.begin(), values.end());
+    Ref<> result = Ref<>::steal(
+        caller ? PyObject_Vectorcall(caller, arguments.data(), positional + 2, names)
+               : PyObject_Vectorcall(function.get(), arguments.data() + 1, positional + 1, names));
+    return result ? requireNone(std::move(result), made.get()) : result;
+  }
+  if (!type->tp_init) return made;
+  Ref<> arguments = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(positional)));
+  Ref<> keywords = Ref<>::steal(names ? PyDict_New() : nullptr);
+  if (!arguments || (names && !keywords)) return nullptr;
+  for (size_t i = 0; i < positional; ++i) {
+    PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(values[i]));
+  }
+  for (size_t i = positional; i < values.size(); ++i) {
+    PyObject* keyword = PyTuple_GET_ITEM(names, i - positional);
+    if (PyDict_SetItem(keywords.get(), keyword, values[i]) < 0) return nullptr;
+  }
+  return type->tp_init(made.get(), arguments.get(), keywords.get()) < 0 ? Ref<>() : made;
 }
 
 // A method found in a class, called with its object and one argument.
@@ -137,13 +220,19 @@ void tellAttribute(PyObject* object, PyObject* name) {
 
 int numberIn(PyObject* operand) { return static_cast<int>(PyLong_AsLong(operand)); }
 
-Ref<> continueReturned(OnReturn kind, Ref<> result, PyObject* const* operands,
+Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
                        BorrowedRef<> caller) {
   switch (kind) {
     case OnReturn::CheckInit:
-      if (result.get() == Py_None) return Ref<>::create(operands[0]);
-      return raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
-                   typeName(result.get()));
+      return requireNone(std::move(result), operands[0]);
+    case OnReturn::CheckHash:
+      return hashFrom(std::move(result));
+    case OnReturn::CheckIndex:
+      return intFrom(std::move(result), "__index__ returned non-int (type %.200s)");
+    case OnReturn::CheckInt:
+      return intFrom(std::move(result), "__int__ returned non-int (type %.200s)");
+    case OnReturn::CheckFloat:
+      return floatFrom(operands[0], std::move(result));
     case OnReturn::CheckBool:
       if (PyBool_Check(result.get())) return result;
       return raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
@@ -171,6 +260,8 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, PyObject* const* operands,
       int equal = PyObject_IsTrue(result.get());
       return boolean(equal < 0 ? equal : !equal);
     }
+    case OnReturn::InitMade:
+      return initializeMade(std::move(result), operands, caller);
     case OnReturn::NextOperand:
       if (result.get() != Py_NotImplemented) return result;
       return askOperands(operands[0], operands[1], static_cast<NumberSlot>(numberIn(operands[2])),
@@ -192,7 +283,8 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, PyObject* const* operands,
 
 }  // namespace
 
-Ref<> continueWith(OnReturn kind, Ref<> result, PyObject* const* operands, BorrowedRef<> caller) {
+Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
+                   BorrowedRef<> caller) {
   if (result) return continueReturned(kind, std::move(result), operands, caller);
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     PyErr_Clear();

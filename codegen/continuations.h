@@ -2,6 +2,8 @@
 // result of a special method that a graph break left to Python.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include "core/ref.h"
 #include "variables/continuation.h"
 
@@ -15,7 +17,8 @@ struct RealContinuation {
 // Does it: to what a call gave, or to null with the exception set. `operands`: borrowed. Calls of
 // Python functions are made by `caller` (CodegenEnvironment::pythonCalls), if it is not null. The
 // end of an iteration is endOfIteration(), so that it can be handed on.
-Ref<> continueWith(OnReturn kind, Ref<> result, PyObject* const* operands, BorrowedRef<> caller);
+Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
+                   BorrowedRef<> caller);
 
 // An object that no program has.
 BorrowedRef<> endOfIteration();

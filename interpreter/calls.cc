@@ -211,10 +211,15 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
     popFrame();
     return Value();
   }
-  frame->pushedByInstruction = arguments.tail;
+  // What a frame calls when it returns takes its place, and must be a place to which the trace can
+  // go back as the return is.
+  const Code& code = *function->code;
+  bool isPlace = !code.readsOwnFrame && !(code.flags & CO_GENERATOR);
+  bool returns = caller->instruction().opcode == Opcode::RETURN_VALUE;
+  frame->pushedByInstruction = arguments.tail && (isPlace || !returns);
   frame->callersResumable =
-      arguments.tail && caller->callersResumable && !function->code->readsOwnFrame;
-  if (arguments.tail) return Value::framePushed();
+      frame->pushedByInstruction && caller->callersResumable && !code.readsOwnFrame;
+  if (frame->pushedByInstruction) return Value::framePushed();
   RecursionGuard guard(*this);
   return run(frame);
 }

@@ -245,11 +245,26 @@ Value InstructionTranslator::leaveEntry(Value result) {
   return result;
 }
 
+void InstructionTranslator::succeed(size_t done) {
+  Frame* next = std::exchange(frame_, frame_->back);
+  const Frame& returned = *frame_;
+  next->continuations.append(returned.continuations.begin() + done, returned.continuations.end());
+  next->operandCount = returned.operandCount;
+  next->contextExit = returned.contextExit;
+  popFrame();
+  next->back = frame_;
+  frame_ = next;
+}
+
 bool InstructionTranslator::returnToCaller(Value result) {
   const Frame& frame = *frame_;
-  // With the frame still there: a break in what is left to do is one where it returns.
-  for (const Continuation& continuation : frame.continuations) {
-    result = continueWith(*this, continuation, std::move(result));
+  // With the frame still there: a break in what is left to do is one where it returns, unless that
+  // pushes a frame again, in which breaks are its own.
+  for (size_t i = 0; i < frame.continuations.size(); ++i) {
+    result = continueWith(*this, frame.continuations[i], std::move(result), true);
+    if (!result.isFramePushed()) continue;
+    succeed(i + 1);
+    return true;
   }
   if (!result && exceptionPending()) return false;
   Value exit = frame.contextExit;

@@ -159,6 +159,9 @@ class InstructionTranslator : public Translator {
   // The frame, pushed by an instruction of its caller's, returned. False: the exception that is
   // pending is raised there, and the frame is still on the stack.
   bool returnToCaller(Value result);
+  // The frame that has been pushed takes the place of the one below it, which has returned and of
+  // whose continuations the first `done` have been done.
+  void succeed(size_t done);
   // Ends the instruction of the frame that pushed others, or might have: with what it gave. False
   // if an exception is pending.
   bool complete(Value result);

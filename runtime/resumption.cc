@@ -315,7 +315,8 @@ PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t, 
         Ref<>::steal(runToEnd(PyObject_Vectorcall(frame->function, arguments, 1, nullptr)));
     ++arguments;
     for (const RealContinuation& continuation : frame->continuations) {
-      result = continueWith(continuation.kind, std::move(result), arguments, frame->pythonCalls);
+      result = continueWith(continuation.kind, std::move(result),
+                            {arguments, continuation.operandCount}, frame->pythonCalls);
       arguments += continuation.operandCount;
     }
     return result.release();

@@ -14,9 +14,14 @@ bool raised(Translator& translator, PyObject* type) {
                                    reinterpret_cast<PyTypeObject*>(type));
 }
 
-Value truthOf(Translator& translator, Value value) {
-  int truth = isTrue(translator, std::move(value));
-  return truth < 0 ? Value() : Value::boolean(truth);
+// Makes again what callNew() of class_call.cc has put into the operands.
+Value initializeMade(Translator& translator, llvm::ArrayRef<Value> operands, Value made,
+                     bool tail) {
+  CallArguments arguments;
+  if (!operands[1].is(Py_None)) arguments.keywordNames = operands[1].object();
+  arguments.values.append(operands.begin() + 2, operands.end());
+  arguments.tail = tail;
+  return initializeMade(translator, operands[0], std::move(made), arguments);
 }
 
 int numberOf(const Value& value) { return static_cast<int>(PyLong_AsLong(value.object())); }
@@ -24,7 +29,8 @@ int numberOf(const Value& value) { return static_cast<int>(PyLong_AsLong(value.o
 PyObject* nameIn(const Continuation& continuation) { return continuation.operands[1].object(); }
 
 // Of the steps that deal with what was returned.
-Value continueReturned(Translator& translator, const Continuation& continuation, Value result) {
+Value continueReturned(Translator& translator, const Continuation& continuation, Value result,
+                       bool tail) {
   const auto& operands = continuation.operands;
   switch (continuation.kind) {
     case OnReturn::CheckInit:
@@ -33,6 +39,14 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
                               nameOf(translator, typeOf(translator.realized(result))));
     case OnReturn::CheckBool:
       return checkBool(translator, std::move(result));
+    case OnReturn::CheckHash:
+      return checkHash(translator, std::move(result));
+    case OnReturn::CheckIndex:
+      return checkInt(translator, std::move(result), "__index__ returned non-int (type %.200s)");
+    case OnReturn::CheckInt:
+      return checkInt(translator, std::move(result), "__int__ returned non-int (type %.200s)");
+    case OnReturn::CheckFloat:
+      return checkFloat(translator, operands[0], std::move(result));
     case OnReturn::CheckLength:
       return checkLength(translator, std::move(result));
     case OnReturn::CheckIterator:
@@ -44,27 +58,29 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
     case OnReturn::CheckFormat:
       return checkText(translator, std::move(result), "__format__ must return a str, not %.200s");
     case OnReturn::Truth:
-      return truthOf(translator, std::move(result));
+      return truth(translator, std::move(result), tail);
     case OnReturn::Format:
-      return formatValue(translator, std::move(result), Value());
+      return formatValue(translator, std::move(result), Value(), tail);
     case OnReturn::Negate:
       return Value::boolean(result.is(Py_False));
     case OnReturn::Differ: {
       translator.realize(result);
       if (result.is(Py_NotImplemented)) return result;
-      Value equal = truthOf(translator, std::move(result));
+      Value equal = truth(translator, std::move(result), false);
       return equal ? Value::boolean(equal.is(Py_False)) : equal;
     }
+    case OnReturn::InitMade:
+      return initializeMade(translator, operands, std::move(result), tail);
     case OnReturn::NextOperand:
       translator.realize(result);
       if (!result.is(Py_NotImplemented)) return result;
       return askOperands(translator, static_cast<NumberSlot>(numberOf(operands[2])), operands[0],
-                         operands[1], static_cast<OperandStep>(numberOf(operands[3])), false);
+                         operands[1], static_cast<OperandStep>(numberOf(operands[3])), tail);
     case OnReturn::NextComparison:
       translator.realize(result);
       if (!result.is(Py_NotImplemented)) return result;
       return askComparison(translator, operands[0], operands[1], numberOf(operands[2]),
-                           static_cast<ComparisonStep>(numberOf(operands[3])), false);
+                           static_cast<ComparisonStep>(numberOf(operands[3])), tail);
     case OnReturn::Give:
       return operands[0];
     case OnReturn::Instead:
@@ -91,15 +107,16 @@ bool catches(Translator& translator, const Continuation& continuation) {
   }
 }
 
-Value continueWith(Translator& translator, const Continuation& continuation, Value result) {
-  if (result) return continueReturned(translator, continuation, std::move(result));
+Value continueWith(Translator& translator, const Continuation& continuation, Value result,
+                   bool tail) {
+  if (result) return continueReturned(translator, continuation, std::move(result), tail);
   if (continuation.kind == OnReturn::TellAttribute) {
     if (raised(translator, PyExc_AttributeError)) {
       tellAttribute(translator, continuation.operands[0], nameIn(continuation));
     }
   } else if (catches(translator, continuation)) {
     if (continuation.kind == OnReturn::AskGetattr) {
-      return askGetattr(translator, continuation.operands[0], nameIn(continuation));
+      return askGetattr(translator, continuation.operands[0], nameIn(continuation), tail);
     }
     translator.takeException();
     if (continuation.kind == OnReturn::Instead) return continuation.operands[1];
@@ -107,8 +124,10 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
   return Value();
 }
 
-Value then(Translator& translator, Value result, Continuation continuation) {
-  if (!result.isFramePushed()) return continueWith(translator, continuation, std::move(result));
+Value then(Translator& translator, Value result, Continuation continuation, bool tail) {
+  if (!result.isFramePushed()) {
+    return continueWith(translator, continuation, std::move(result), tail);
+  }
   translator.onReturn(std::move(continuation));
   return result;
 }

@@ -30,12 +30,14 @@ enum class OperandStep : uint8_t { InPlace, RightFirst, Left, Right, End };
 // And a comparison (do_richcompare).
 enum class ComparisonStep : uint8_t { RightFirst, Left, Right, End };
 
-// Does it: to what a call gave, or to null with the exception pending. Runs to its end whatever
-// Python function it calls. At the end of an iteration: null without a pending exception.
-Value continueWith(Translator& translator, const Continuation& continuation, Value result);
+// Does it: to what a call gave, or to null with the exception pending. At the end of an iteration:
+// null without a pending exception. `tail`: it may push the frame of a Python function, which is
+// then the last thing that it does (CallArguments::tail); else that runs to its end.
+Value continueWith(Translator& translator, const Continuation& continuation, Value result,
+                   bool tail = false);
 
 // The same to the result of a call that may have pushed a frame: then it is put off.
-Value then(Translator& translator, Value result, Continuation continuation);
+Value then(Translator& translator, Value result, Continuation continuation, bool tail = false);
 
 // Would it take the pending exception away, and not just let it pass?
 bool catches(Translator& translator, const Continuation& continuation);

@@ -32,7 +32,7 @@ std::string give(OnReturn kind, const std::string& value, std::vector<Ref<>> ope
   }
   std::vector<PyObject*> borrowed;
   for (const Ref<>& operand : operands) borrowed.push_back(operand.get());
-  result = continueWith(kind, std::move(result), borrowed.data(), nullptr);
+  result = continueWith(kind, std::move(result), borrowed, nullptr);
   if (result) return result.get() == endOfIteration().get() ? "end" : repr(result.get());
   PyObject *type, *error, *traceback;
   PyErr_Fetch(&type, &error, &traceback);
@@ -57,6 +57,17 @@ TEST(Continuations, CheckWhatSpecialMethodsReturn) {
   EXPECT_EQ(give(OnReturn::CheckBool, "True"), "True");
   EXPECT_EQ(give(OnReturn::CheckBool, "1"),
             "TypeError('__bool__ should return bool, returned int')");
+  EXPECT_EQ(give(OnReturn::CheckHash, "-1"), "-2");
+  EXPECT_EQ(give(OnReturn::CheckHash, "2**64"), "8");
+  EXPECT_EQ(give(OnReturn::CheckHash, "'a'"),
+            "TypeError('__hash__ method should return an integer')");
+  EXPECT_EQ(give(OnReturn::CheckIndex, "7"), "7");
+  EXPECT_EQ(give(OnReturn::CheckIndex, "0.5"),
+            "TypeError('__index__ returned non-int (type float)')");
+  EXPECT_EQ(give(OnReturn::CheckInt, "0.5"), "TypeError('__int__ returned non-int (type float)')");
+  EXPECT_EQ(give(OnReturn::CheckFloat, "0.5", values({"'self'"})), "0.5");
+  EXPECT_EQ(give(OnReturn::CheckFloat, "7", values({"'self'"})),
+            "TypeError('str.__float__ returned non-float (type int)')");
   EXPECT_EQ(give(OnReturn::CheckLength, "True"), "1");
   EXPECT_EQ(give(OnReturn::CheckLength, "-1"), "ValueError('__len__() should return >= 0')");
   EXPECT_EQ(give(OnReturn::CheckLength, "1.0"),
@@ -105,6 +116,14 @@ TEST(Continuations, HandleExceptions) {
   EXPECT_EQ(give(OnReturn::TellAttribute, "raise AttributeError(1)", values({"3", "'a'"})),
             "AttributeError(1)");
   EXPECT_EQ(give(OnReturn::CheckBool, "raise KeyError(1)"), "KeyError(1)");
+}
+
+TEST(Continuations, InitializeWhatNewHasMade) {
+  EXPECT_EQ(give(OnReturn::InitMade, "3", values({"str", "None", "7"})), "3");
+  EXPECT_EQ(give(OnReturn::InitMade, "[3]", values({"list", "None", "(5, 6)"})), "[5, 6]");
+  EXPECT_EQ(give(OnReturn::InitMade, "{}", values({"dict", "('a',)", "7"})), "{'a': 7}");
+  EXPECT_EQ(give(OnReturn::InitMade, "[3]", values({"list", "('a',)", "7"})),
+            "TypeError('list() takes no keyword arguments')");
 }
 
 }  // namespace armature

@@ -1,6 +1,7 @@
 """A graph break in a method that C code calls costs the instruction that breaks: what comes before
 and after it, in the method and in its callers, is captured."""
 
+import collections
 import gc
 import operator
 import sys
@@ -92,6 +93,155 @@ def init_that_returns_something(x):
         return Returning(x)
     except TypeError as error:
         return str(error), x + 2
+
+
+class New:
+    def __new__(cls, x, *, scale=2):
+        y = x + 1
+        print("new", cls.__name__, scale)
+        made = super().__new__(cls)
+        made.y = y * scale
+        return made
+
+
+@case(ops=4)
+def new(x):
+    return New(x - 1, scale=3).y / 2
+
+
+class NewAndInit(New):
+    def __init__(self, x, *, scale=2):
+        self.z = x + 3
+        print("init", scale)
+        self.z = self.z * scale
+
+
+@case(ops=7, breaks=2)
+def new_and_init(x):
+    made = NewAndInit(x - 1, scale=3)
+    return made.y / 2, made.z / 3
+
+
+class NewOfAnother:
+    def __new__(cls, x):
+        y = x + 1
+        print("new of another")
+        return [y * 2]
+
+    def __init__(self, x):
+        print("never")
+
+
+@case(ops=4)
+def new_that_makes_another(x):
+    return NewOfAnother(x - 1)[0] / 2
+
+
+class NewError(ValueError):
+    def __new__(cls, x):
+        y = x + 1
+        print("new error")
+        made = super().__new__(cls, y)
+        made.y = y * 2
+        return made
+
+
+@case(ops=4)
+def new_of_an_exception(x):
+    try:
+        raise NewError(x - 1)
+    except ValueError as error:
+        return error.args, error.y / 2
+
+
+class NewTuple(collections.namedtuple("Pair", "a b")):
+    __slots__ = ()
+
+    def __new__(cls, x):
+        y = x + 1
+        print("new tuple")
+        return super().__new__(cls, y, y * 2)
+
+
+@case(ops=3)
+def new_of_a_tuple(x):
+    return NewTuple(x - 1)
+
+
+class Meta(type):
+    def __call__(cls, x):
+        y = x + 1
+        print("call")
+        made = super().__call__(y * 2)
+        made.after = y * 3
+        return made
+
+    def __getattr__(cls, name):
+        y = X + 1
+        print("attribute", name)
+        return y * 2
+
+    def __getitem__(cls, key):
+        y = X + 1
+        print("item", key)
+        return y * 2
+
+    @property
+    def value(cls):
+        y = X + 1
+        print("value")
+        return y * 2
+
+    @property
+    def missing(cls):
+        y = X + 1
+        print("missing")
+        raise AttributeError(y * 2)
+
+
+class Subscripted:
+    def __class_getitem__(cls, key):
+        y = X + 1
+        print("class item", key)
+        return y * 2
+
+
+@case(ops=4)
+def class_getitem(x):
+    return Subscripted[3] / (x - 1)
+
+
+class OfMeta(metaclass=Meta):
+    def __init__(self, x):
+        self.x = x + 4
+        print("init")
+        self.x = self.x * 5
+
+
+@case(ops=8, breaks=2)
+def call_of_a_metaclass(x):
+    made = OfMeta(x - 1)
+    return made.x / 2, made.after / 3
+
+
+@case(ops=4)
+def getattr_of_a_metaclass(x):
+    return OfMeta.anything / (x - 1)
+
+
+@case(ops=4)
+def property_of_a_metaclass(x):
+    return OfMeta.value / (x - 1)
+
+
+@case(ops=6, breaks=3)  # Python raises what leaves the getter's resumption
+def property_of_a_metaclass_that_raises(x):
+    return OfMeta.missing / (x - 1)
+
+
+@case(ops=4)
+def item_of_a_class(x):
+    return OfMeta[3] / (x - 1)
 
 
 # --- Attributes.
@@ -258,6 +408,31 @@ class Described:
     field = Descriptor()
 
 
+class OverAttributes(Attributes):
+    @property
+    def value(self):
+        y = super().value + 5
+        return y * 3
+
+    @property
+    def missing(self):
+        try:
+            return super().missing
+        except AttributeError as error:
+            return len(self.log), str(error), error.name, type(error.obj)
+
+
+@case(ops=6)
+def getter_of_a_base(x):
+    return OverAttributes(x - 1).value / 2
+
+
+@case(ops=4, breaks=2)
+def getter_of_a_base_that_raises(x):
+    a = OverAttributes(x - 1)
+    return a.missing, a.x / 2
+
+
 @case(ops=7, breaks=2)
 def descriptor(x):
     a = Described()
@@ -377,6 +552,30 @@ class Vector:
     def __format__(self, specification):
         self.x = self.work("format")
         return "formatted " + specification
+
+    def __hash__(self):
+        self.x = self.work("hash")
+        return -1
+
+    def __int__(self):
+        self.x = self.work("int")
+        return 3
+
+    def __index__(self):
+        self.x = self.work("index")
+        return 4
+
+    def __float__(self):
+        self.x = self.work("float")
+        return 0.5
+
+    def __round__(self, digits=None):
+        self.x = self.work("round")
+        return digits
+
+    def __reversed__(self):
+        self.x = self.work("reversed")
+        return iter([6])
 
 
 @case(ops=5)
@@ -606,6 +805,59 @@ def builtins(x):
 def builtins_that_handle(x):
     e = Everything(x - 1)
     return next(e, 7) + x, e.x / 2
+
+
+@case(ops=9, breaks=6)  # all resume in one and the same translation of work()
+def conversions(x):
+    v = Vector(x - 1)
+    numbers = hash(v), int(v), operator.index(v), float(v), round(v, 2)
+    return numbers, list(reversed(v)), v.x / 2
+
+
+class Wrong:
+    def __init__(self, x, answer):
+        self.x, self.answer = x, answer
+
+    def work(self, name):
+        self.x = self.x + 1
+        print(name)
+        return self.answer
+
+    def __hash__(self):
+        return self.work("hash")
+
+    def __int__(self):
+        return self.work("int")
+
+    def __index__(self):
+        return self.work("index")
+
+    def __float__(self):
+        return self.work("float")
+
+
+@case(ops=6, breaks=4)
+def wrong_conversions(x):
+    texts = []
+    w = Wrong(x - 1, "text")
+    for function in hash, int, operator.index, float:
+        try:
+            function(w)
+        except TypeError as error:
+            texts.append(str(error))
+    return texts, w.x / 2
+
+
+def subclass_conversions(x):
+    w = Wrong(x - 1, True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        numbers = hash(w), int(w), operator.index(w)
+    return numbers, [str(w.message) for w in caught], w.x / 2
+
+
+def test_conversions_to_a_subclass():
+    check(subclass_conversions, X)
 
 
 # --- One inside the other, and in the middle of things.

@@ -152,7 +152,7 @@ example("HashOfAddress")(lambda: isinstance(hash(Node()), int))
 
 
 class Meta(type):
-    def __getattr__(cls, name):
+    def __getattribute__(cls, name):
         return name
 
     def __hash__(cls):
@@ -168,20 +168,18 @@ example("MetaclassHashOrText")(lambda: hash(OfMeta))
 
 
 class CallMeta(type):
-    def __call__(cls):
-        return 3
+    __call__ = staticmethod(len)
 
 
 class OfCallMeta(metaclass=CallMeta):
     pass
 
 
-example("MetaclassCall")(lambda: OfCallMeta())
+example("MetaclassCall")(lambda: OfCallMeta([]))
 
 
-class WithNew:
-    def __new__(cls):
-        return 3
+class WithNew(int):
+    pass
 
 
 example("ClassWithNew")(lambda: WithNew())
@@ -567,11 +565,11 @@ class Nested:
     def __init__(self, depth):
         self.depth = depth
 
-    def __int__(self):
-        return 0 if self.depth == 0 else int(Nested(self.depth - 1))
+    def __divmod__(self, other):
+        return other if self.depth == 0 else divmod(Nested(self.depth - 1), other)
 
 
-example("DeepRecursion")(lambda: int(Nested(600)))
+example("DeepRecursion")(lambda: divmod(Nested(600), 0))
 
 
 def chain(length: int) -> Node:

@@ -3,6 +3,8 @@
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
@@ -25,6 +27,9 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
   bool hasInt = translator.heap.hasSpecial(typeOf(value), cpython::SpecialSlot::Int);
+  if (hasInt && arguments.tail && slots.nb_int == kUserObjectSlots.nb_int) {
+    return objectInt(translator, value, true);
+  }
   if (hasInt && slots.nb_int) return slots.nb_int(translator, value);
   if (hasIndex(translator, value)) return toIndex(translator, value);
   static PyObject* const trunc = staticName("__trunc__");
@@ -49,6 +54,9 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   Value value = translator.realized(arguments.values[0]);
   const TypeSlots& slots = slotsOf(value);
   if (translator.heap.hasSpecial(typeOf(value), cpython::SpecialSlot::Float)) {
+    if (arguments.tail && slots.nb_float == kUserObjectSlots.nb_float) {
+      return objectFloat(translator, value, true);
+    }
     return slots.nb_float ? slots.nb_float(translator, value)
                           : unimplemented::unary(translator, value);
   }
@@ -98,6 +106,10 @@ Value format(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value hash(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "hash", arguments, 1, 1)) return Value();
+  Value object = translator.realized(arguments.values[0]);
+  if (arguments.tail && slotsOf(object).tp_hash == kUserObjectSlots.tp_hash) {
+    return objectHash(translator, object, true);
+  }
   Py_hash_t result;
   return hashValue(translator, arguments.values[0], result) ? Value::integer(result) : Value();
 }
@@ -116,11 +128,11 @@ Value pow(Translator& translator, const Value&, CallArguments& arguments) {
 
 // A special method of the object's class, where there is one that Python would call.
 Value callSpecial(Translator& translator, const Value& object, const char* name,
-                  llvm::ArrayRef<Value> arguments, bool& found) {
+                  llvm::ArrayRef<Value> arguments, bool& found, bool tail = false) {
   Ref<> interned = checked(PyUnicode_InternFromString(name));
   Value method = lookupSpecial(translator, object, interned.get());
   found = static_cast<bool>(method) || translator.exceptionPending();
-  return method ? translator.realized(call(translator, method, arguments)) : method;
+  return method ? translator.realized(call(translator, method, arguments, tail)) : method;
 }
 
 Value round(Translator& translator, const Value&, CallArguments& arguments) {
@@ -132,7 +144,7 @@ Value round(Translator& translator, const Value&, CallArguments& arguments) {
   digits = digits.drop_front();
   if (!digits.empty() && translator.realized(digits[0]).is(Py_None)) digits = {};
   bool found;
-  Value result = callSpecial(translator, number, "__round__", digits, found);
+  Value result = callSpecial(translator, number, "__round__", digits, found, arguments.tail);
   if (found) return result;
   return translator.raise(PyExc_TypeError, "type %.100s doesn't define __round__ method",
                           nameOf(translator, typeOf(number)));
@@ -175,10 +187,11 @@ void registerAll() {
   registerFunctionHandler("builtins", "hash", hash);
   registerFunctionHandler("builtins", "abs", abs);
   registerFunctionHandler("builtins", "pow", pow);
-  for (const char* name : {"bool", "str", "repr", "format", "abs"}) {
+  registerFunctionHandler("builtins", "round", round);
+  for (const char* name :
+       {"int", "float", "bool", "str", "repr", "format", "hash", "abs", "round"}) {
     registerProtocolFunction("builtins", name);
   }
-  registerFunctionHandler("builtins", "round", round);
   registerFunctionHandler("builtins", "divmod", divmod);
   registerFunctionHandler("builtins", "bin", inBase<2>);
   registerFunctionHandler("builtins", "oct", inBase<8>);

@@ -152,7 +152,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
                               nameOf(translator, typeOf(sequence)));
     }
-    return call(translator, method, llvm::ArrayRef<Value>());
+    return call(translator, method, llvm::ArrayRef<Value>(), arguments.tail);
   }
   if (translator.exceptionPending()) return Value();
   PyTypeObject* type = typeOf(sequence);
@@ -191,7 +191,8 @@ void registerAll() {
   registerFunctionHandler("builtins", "reversed", reversed);
   registerFunctionHandler("builtins", "slice", makeSliceObject);
   registerPureFunction("builtins", "len");
-  for (const char* name : {"len", "iter", "next"}) registerProtocolFunction("builtins", name);
+  for (const char* name : {"len", "iter", "next", "reversed"})
+    registerProtocolFunction("builtins", name);
   registerPureFunction("builtins", "range");
 }
 

@@ -2,6 +2,8 @@
 #include "cpython/type_lookup.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -126,7 +128,11 @@ Value identity(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value index(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "_operator.index", arguments, 1, 1)) return Value();
-  return toIndex(translator, arguments.values[0]);
+  Value object = translator.realized(arguments.values[0]);
+  if (arguments.tail && slotsOf(object).nb_index == kUserObjectSlots.nb_index) {
+    return objectIndex(translator, object, true);
+  }
+  return toIndex(translator, std::move(object));
 }
 
 Value getitem(Translator& translator, const Value&, CallArguments& arguments) {
@@ -197,6 +203,7 @@ void registerAll() {
   };
   minds(kBinaryOperators), minds(kUnaryOperators), minds(kComparisons);
   registerProtocolFunction("_operator", "getitem");
+  registerProtocolFunction("_operator", "index");
   for (const Entry& entry : kFunctions) {
     registerFunctionHandler("_operator", entry.name, entry.handler);
   }

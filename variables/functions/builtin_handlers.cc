@@ -168,6 +168,10 @@ void registerProtocolFunction(const char* module, const char* name) {
   if (const void* identity = identityOf(module, name)) registry().protocol.insert(identity);
 }
 
+void registerProtocolMethod(PyTypeObject* type, const char* name) {
+  registry().protocol.insert(identityOf(cpython::ownAttribute(type, name)));
+}
+
 bool isProtocolFunction(PyObject* callable) {
   return registry().protocol.contains(identityOf(callable));
 }

@@ -26,6 +26,7 @@ void registerObjectHandler(PyObject* callable, BuiltinHandler handler);
 // A function whose registered handler minds CallArguments::tail: what it does, an instruction could
 // have done. Others never see it set.
 void registerProtocolFunction(const char* module, const char* name);
+void registerProtocolMethod(PyTypeObject* type, const char* name);
 // Functions that may be called at once when all their arguments are constant data.
 void registerPureFunction(const char* module, const char* name);
 

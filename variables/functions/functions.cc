@@ -218,9 +218,11 @@ Value closeGenerator(Translator& translator, const Value& self, CallArguments& a
   return translator.closeGenerator(generator) ? Value::none() : Value();
 }
 
+}  // namespace
+
 // --- super objects.
 
-Value superAttribute(Translator& translator, const Value& self, PyObject* name) {
+Value superAttribute(Translator& translator, const Value& self, PyObject* name, bool tail) {
   auto* super = requireKind<SuperVariable>(self);
   // super_getattro: the class of the super object, not of what it is for.
   if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
@@ -247,8 +249,10 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name) 
     return bound;
   }
   return bindTypeAttribute(translator, found, throughClass ? Value() : super->self, super->selfType,
-                           name);
+                           name, tail);
 }
+
+namespace {
 
 Value callSuper(Translator& translator, const Value&, CallArguments& arguments) {
   Value startClass, self;
@@ -327,7 +331,9 @@ TypeSlots makeGeneratorSlots() {
 
 TypeSlots makeSuperSlots() {
   TypeSlots slots;
-  slots.tp_getattro = superAttribute;
+  slots.tp_getattro = [](Translator& translator, const Value& self, PyObject* name) {
+    return superAttribute(translator, self, name, false);
+  };
   slots.tp_setattro = unimplemented::setAttribute;
   return slots;
 }

@@ -189,40 +189,53 @@ Value requireType(Translator& translator, Value result, PyTypeObject* type, cons
 }
 
 Value objectConversion(Translator& translator, const Value& self, PyObject* special,
-                       const char* message) {
-  Value result = callSpecial(translator, self, special, {});
+                       const char* message, bool tail) {
+  Value result = callSpecial(translator, self, special, {}, tail);
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(self)));
   }
   return result;
 }
-Value objectIndex(Translator& translator, const Value& self) {
-  static PyObject* const special = name("__index__");
-  return requireType(translator,
-                     objectConversion(translator, self, special,
-                                      "'%.200s' object cannot be interpreted as an integer"),
-                     &PyLong_Type, "__index__ returned non-int (type %.200s)");
-}
-Value objectInt(Translator& translator, const Value& self) {
-  static PyObject* const special = name("__int__");
-  return requireType(
-      translator,
-      objectConversion(
-          translator, self, special,
-          "int() argument must be a string, a bytes-like object or a real number, not '%.200s'"),
-      &PyLong_Type, "__int__ returned non-int (type %.200s)");
-}
-Value objectFloat(Translator& translator, const Value& self) {
-  static PyObject* const special = name("__float__");
-  Value result =
-      objectConversion(translator, self, special,
-                       "float() argument must be a string or a real number, not '%.200s'");
-  std::string message = std::string(nameOf(translator, typeOf(self))).substr(0, 50) +
-                        ".__float__ returned non-float (type %.50s)";
-  return requireType(translator, std::move(result), &PyFloat_Type, message.c_str());
-}
 
 }  // namespace
+
+Value checkInt(Translator& translator, Value result, const char* message) {
+  return requireType(translator, translator.realized(std::move(result)), &PyLong_Type, message);
+}
+
+Value checkFloat(Translator& translator, const Value& self, Value result) {
+  std::string message = std::string(nameOf(translator, typeOf(self))).substr(0, 50) +
+                        ".__float__ returned non-float (type %.50s)";
+  return requireType(translator, translator.realized(std::move(result)), &PyFloat_Type,
+                     message.c_str());
+}
+
+Value objectIndex(Translator& translator, const Value& self, bool tail) {
+  static PyObject* const special = name("__index__");
+  return then(translator,
+              objectConversion(translator, self, special,
+                               "'%.200s' object cannot be interpreted as an integer", tail),
+              {OnReturn::CheckIndex, {}});
+}
+
+Value objectInt(Translator& translator, const Value& self, bool tail) {
+  static PyObject* const special = name("__int__");
+  return then(translator,
+              objectConversion(translator, self, special,
+                               "int() argument must be a string, a bytes-like object or a real "
+                               "number, not '%.200s'",
+                               tail),
+              {OnReturn::CheckInt, {}});
+}
+
+Value objectFloat(Translator& translator, const Value& self, bool tail) {
+  static PyObject* const special = name("__float__");
+  return then(
+      translator,
+      objectConversion(translator, self, special,
+                       "float() argument must be a string or a real number, not '%.200s'", tail),
+      {OnReturn::CheckFloat, {self}});
+}
 
 Value objectSubscript(Translator& translator, const Value& self, const Value& key, bool tail) {
   static PyObject* const special = name("__getitem__");
@@ -331,20 +344,8 @@ Value objectCompare(Translator& translator, const Value& left, const Value& righ
   return callSpecial(translator, left, compareMethod(op), {right}, tail);
 }
 
-namespace {
-
-Value objectHash(Translator& translator, const Value& self) {
-  static PyObject* const special = name("__hash__");
-  Found found = translator.heap.lookup(typeOf(self), special);
-  if (found.object == Py_None) {
-    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
-                            nameOf(translator, typeOf(self)));
-  }
-  if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
-    throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
-  }
-  Value result = requireType(translator, callSpecial(translator, self, special, {}), &PyLong_Type,
-                             "__hash__ method should return an integer");
+Value checkHash(Translator& translator, Value result) {
+  result = checkInt(translator, std::move(result), "__hash__ method should return an integer");
   if (!result) return result;
   // slot_tp_hash: what does not fit is hashed itself, and -1 stands for an error.
   Py_hash_t hash = PyLong_AsSsize_t(result.object());
@@ -354,6 +355,22 @@ Value objectHash(Translator& translator, const Value& self) {
   }
   return Value::integer(hash == -1 ? -2 : hash);
 }
+
+Value objectHash(Translator& translator, const Value& self, bool tail) {
+  static PyObject* const special = name("__hash__");
+  Found found = translator.heap.lookup(typeOf(self), special);
+  if (found.object == Py_None) {
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
+                            nameOf(translator, typeOf(self)));
+  }
+  if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
+    throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
+  }
+  return then(translator, callSpecial(translator, self, special, {}, tail),
+              {OnReturn::CheckHash, {}});
+}
+
+namespace {
 
 Value objectText(Translator& translator, const Value& self, PyObject* special, bool tail) {
   Found found = translator.heap.lookup(typeOf(self), special);
@@ -409,9 +426,9 @@ TypeSlots makeObjectSlots() {
     return objectUnary(translator, slot, self, false);
   };
   slots.nb_bool = withoutTail<objectBool>;
-  slots.nb_index = objectIndex;
-  slots.nb_int = objectInt;
-  slots.nb_float = objectFloat;
+  slots.nb_index = withoutTail<objectIndex>;
+  slots.nb_int = withoutTail<objectInt>;
+  slots.nb_float = withoutTail<objectFloat>;
   slots.mp_length = withoutTail<objectLength>;
   slots.mp_subscript = withoutTail<objectSubscript>;
   slots.mp_ass_subscript = [](Translator& translator, const Value& self, const Value& key,
@@ -424,7 +441,7 @@ TypeSlots makeObjectSlots() {
     return then(translator, objectNext(translator, self, false), {OnReturn::EndIteration, {}});
   };
   slots.tp_call = callObject;
-  slots.tp_hash = objectHash;
+  slots.tp_hash = withoutTail<objectHash>;
   slots.tp_richcompare = [](Translator& translator, const Value& left, const Value& right, int op) {
     return objectCompare(translator, left, right, op, false);
   };

@@ -1,4 +1,5 @@
-// Classes that are written in Python (user_class.cc), their instances, and objects not looked into.
+// Classes that are written in Python (user_class.cc, class_call.cc), their instances, and objects
+// not looked into.
 #pragma once
 
 #include "variables/containers/dict.h"
@@ -15,6 +16,15 @@ class UserClassVariable : public VariableTracker {
       : VariableTracker(VariableKind::UserClass, Py_TYPE(existing.get()), source, existing) {}
   PyTypeObject* value() const { return reinterpret_cast<PyTypeObject*>(existing()); }
 };
+
+// type_getattro, with the metaclass's __getattr__.
+Value classAttribute(Translator& translator, const Value& self, PyObject* attribute, bool tail);
+Value classSubscript(Translator& translator, const Value& self, const Value& key, bool tail);
+// type_call, or the metaclass's __call__.
+Value callClass(Translator& translator, const Value& callable, CallArguments& arguments);
+// What is left of it when __new__, which got these arguments, too, has given `made`.
+Value initializeMade(Translator& translator, const Value& cls, Value made,
+                     CallArguments& arguments);
 
 class UserObjectVariable : public VariableTracker {
  public:
@@ -59,9 +69,18 @@ Value objectRepr(Translator& translator, const Value& self, bool tail);
 // The methods that a binary operator asks, from `first` on, and the TypeError where none answers.
 Value askOperands(Translator& translator, NumberSlot slot, const Value& left, const Value& right,
                   OperandStep first, bool tail);
-// What __bool__ and __len__ may return; null with the exception pending for anything else.
+Value objectIndex(Translator& translator, const Value& self, bool tail);
+Value objectInt(Translator& translator, const Value& self, bool tail);
+Value objectFloat(Translator& translator, const Value& self, bool tail);
+Value objectHash(Translator& translator, const Value& self, bool tail);
+// What __bool__, __len__, __hash__ and the conversions of `self` may return; null with the
+// exception pending for anything else. `message`: of the TypeError, a format of the name of the
+// result's type.
 Value checkBool(Translator& translator, Value result);
 Value checkLength(Translator& translator, Value result);
+Value checkHash(Translator& translator, Value result);
+Value checkInt(Translator& translator, Value result, const char* message);
+Value checkFloat(Translator& translator, const Value& self, Value result);
 
 // An object we can hand on, compare by identity and return, and nothing else.
 class OpaqueVariable : public VariableTracker {

@@ -326,7 +326,7 @@ Value callGetattr(Translator& translator, const Value& object, PyObject* name, c
   return call(translator, method, {Value::constant(name)}, tail);
 }
 
-// slot_tp_getattr_hook: __getattribute__, and where that raises AttributeError, __getattr__.
+// __getattribute__, and where that raises AttributeError, __getattr__.
 Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name, bool tail) {
   static PyObject* const getattribute = interned("__getattribute__");
   PyTypeObject* type = typeOf(object);
@@ -342,6 +342,14 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   } else {
     value = findAttribute(translator, object, name, tail);
   }
+  return orGetattr(translator, object, name, std::move(value), tail,
+                   [&] { return raiseNoAttribute(translator, object, name); });
+}
+
+}  // namespace
+
+Value orGetattr(Translator& translator, const Value& object, PyObject* name, Value value, bool tail,
+                llvm::function_ref<Value()> missing) {
   if (value.isFramePushed()) {
     if (Found found = getattrOf(translator, object)) {
       Value fallback = found.source ? translator.wrap(found.source, found.object)
@@ -355,19 +363,17 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   // The error stands only as long as the class has no __getattr__, which is why it is made late.
   Found found = getattrOf(translator, object);
   if (!found) {
-    return translator.exceptionPending() ? value : raiseNoAttribute(translator, object, name);
+    return translator.exceptionPending() ? value : missing();
   }
   if (translator.exceptionPending()) translator.takeException();
   return callGetattr(translator, object, name, found, tail);
 }
 
-}  // namespace
-
-Value askGetattr(Translator& translator, const Value& object, PyObject* name) {
+Value askGetattr(Translator& translator, const Value& object, PyObject* name, bool tail) {
   Found found = getattrOf(translator, object);
   if (!found) return Value();
   translator.takeException();
-  return callGetattr(translator, object, name, found, false);
+  return callGetattr(translator, object, name, found, tail);
 }
 
 namespace {
@@ -478,8 +484,16 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
 Value getAttribute(Translator& translator, Value object, PyObject* name, bool tail) {
   translator.realize(object);
   GetAttributeFunction function = slotsOf(object).tp_getattro;
-  Value value = function ? function(translator, object, name)
-                         : hookedGetAttribute(translator, object, name, tail);
+  Value value;
+  if (!function) {
+    value = hookedGetAttribute(translator, object, name, tail);
+  } else if (function == kUserClassSlots.tp_getattro) {
+    value = classAttribute(translator, object, name, tail);
+  } else if (function == kSuperSlots.tp_getattro) {
+    value = superAttribute(translator, object, name, tail);
+  } else {
+    value = function(translator, object, name);
+  }
   if (value && !value.isFramePushed()) return value;
   return then(translator, std::move(value),
               {OnReturn::TellAttribute, {object, Value::constant(name)}});

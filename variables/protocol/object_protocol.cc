@@ -413,6 +413,9 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
     if (tail && function == kUserObjectSlots.mp_subscript) {
       return objectSubscript(translator, container, key, tail);
     }
+    if (tail && function == kUserClassSlots.mp_subscript) {
+      return classSubscript(translator, container, key, tail);
+    }
     return function(translator, container, key);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",

@@ -1,0 +1,196 @@
+// What calling a class that is written in Python makes: type_call.
+#include "cpython/type_lookup.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
+#include "variables/functions/library_calls.h"
+#include "variables/kind_slots.h"
+#include "variables/objects/exception.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* initName() {
+  static PyObject* const name = staticName("__init__");
+  return name;
+}
+
+PyObject* newName() {
+  static PyObject* const name = staticName("__new__");
+  return name;
+}
+
+// Gives the instance.
+Value runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
+  Value method = lookupSpecial(translator, instance, initName());
+  if (!method) return method;
+  return then(translator, call(translator, method, arguments), {OnReturn::CheckInit, {instance}});
+}
+
+// The class whose __init__, in C, a class has; null for one in Python.
+PyTypeObject* ownerOfBuiltinInit(const Found& init) {
+  bool isBuiltin = init && Py_TYPE(init.object) == &PyWrapperDescr_Type;
+  return isBuiltin ? reinterpret_cast<PyDescrObject*>(init.object)->d_type : nullptr;
+}
+
+// __new__ in Python, and then __init__ of what it has made.
+Value callNew(Translator& translator, const Value& callable, CallArguments& arguments) {
+  Value function = translator.realized(getAttribute(translator, callable, newName()));
+  if (!function) return function;
+  if (!trackerOf<UserFunctionVariable>(function)) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, describe(callable));
+  }
+  Continuation onward = {OnReturn::InitMade, {callable, Value::none()}};
+  if (arguments.keywordCount()) onward.operands[1] = Value::constant(arguments.keywordNames);
+  onward.operands.append(arguments.values.begin(), arguments.values.end());
+  CallArguments all = arguments;
+  all.values.insert(all.values.begin(), callable);
+  Value made = call(translator, function, all);
+  return then(translator, std::move(made), std::move(onward), arguments.tail);
+}
+
+// A class of exceptions with a __new__ of a builtin one.
+Value makeException(Translator& translator, const Value& callable, const Found& newFunction,
+                    CallArguments& arguments) {
+  PyTypeObject* type = requireKind<UserClassVariable>(callable)->value();
+  PyTypeObject* initOwner = ownerOfBuiltinInit(translator.heap.lookup(type, initName()));
+  auto* newOwner = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(newFunction.object));
+  Value instance = constructException(translator, callable, type, newOwner, initOwner, arguments);
+  if (!instance || initOwner) return instance;
+  return runInit(translator, instance, arguments);
+}
+
+// When an object dies depends on Python running the program, so one that notices its end is made
+// by Python. And so is the TypeError of an abstract class.
+void requireMakeable(Translator& translator, PyTypeObject* type) {
+  if (translator.heap.lookup(type, "__del__")) {
+    throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+  }
+  if (translator.heap.isAbstract(type)) {
+    throw GraphBreak(GraphBreakKind::AbstractInstance, type->tp_name);
+  }
+}
+
+// By the __new__ of `layout`: object's, or that of dict or OrderedDict.
+Value makeObject(Translator& translator, UserClassVariable* cls, PyTypeObject* layout) {
+  requireMakeable(translator, cls->value());
+  auto* object = translator.make<UserObjectVariable>(cls);
+  if (layout != &PyBaseObject_Type) {
+    object->container = translator.make<DictVariable>(layout);
+    object->container->instance = object;
+  }
+  return object;
+}
+
+// type_call without a metaclass's own.
+Value makeInstance(Translator& translator, const Value& callable, CallArguments& arguments) {
+  auto* cls = requireKind<UserClassVariable>(callable);
+  PyTypeObject* type = cls->value();
+  Heap& heap = translator.heap;
+  if (!type->tp_new) {
+    return translator.raise(PyExc_TypeError, "cannot create '%.100s' instances", type->tp_name);
+  }
+  Found newFunction = heap.lookup(type, newName());
+  if (newFunction && !PyCFunction_Check(newFunction.object)) {
+    if (heap.lookup(type, "__del__")) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+    return callNew(translator, callable, arguments);
+  }
+  if (newFunction && heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
+    if (heap.lookup(type, "__del__")) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+    return makeException(translator, callable, newFunction, arguments);
+  }
+  PyTypeObject* layout = cpython::staticBase(type);
+  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  // A class that once had a __new__ of its own keeps the slot for it, and what comes with it.
+  bool hasBuiltinNew = heap.inherits(type, layout, newName()) && type->tp_new == layout->tp_new;
+  if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+  }
+  bool inheritsInit = heap.inherits(type, &PyBaseObject_Type, initName());
+  Value instance = makeObject(translator, cls, layout);
+  if (!inheritsInit) return runInit(translator, instance, arguments);
+  if (arguments.values.empty()) return instance;
+  return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", nameOf(translator, type));
+}
+
+// object.__new__(cls, …), which is no method: cls is an argument (tp_new_wrapper, object_new).
+Value objectNew(Translator& translator, const Value&, CallArguments& arguments) {
+  Value first = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
+  auto* cls = trackerOf<UserClassVariable>(first);
+  bool isPlain = cls && cpython::staticBase(cls->value()) == &PyBaseObject_Type;
+  if (!isPlain) throw GraphBreak(GraphBreakKind::ClassWithNew, "object.__new__");
+  PyTypeObject* type = cls->value();
+  if (arguments.values.size() > 1) {
+    if (type->tp_new != PyBaseObject_Type.tp_new) {
+      return translator.raise(PyExc_TypeError,
+                              "object.__new__() takes exactly one argument (the type to "
+                              "instantiate)");
+    }
+    if (translator.heap.inherits(type, &PyBaseObject_Type, initName())) {
+      return translator.raise(PyExc_TypeError, "%.200s() takes no arguments",
+                              nameOf(translator, type));
+    }
+  }
+  translator.heap.lookup(type, newName());  // by which the type's slot is known
+  return makeObject(translator, cls, &PyBaseObject_Type);
+}
+
+// type.__call__(cls, …), as a metaclass's __call__ comes to it.
+Value typeCall(Translator& translator, const Value& self, CallArguments& arguments) {
+  Value cls = translator.realized(self);
+  if (!trackerOf<UserClassVariable>(cls)) {
+    throw GraphBreak(GraphBreakKind::MetaclassCall, describe(cls));
+  }
+  return makeInstance(translator, cls, arguments);
+}
+
+void registerClassCalls() {
+  registerMethodHandler(&PyBaseObject_Type, "__new__", objectNew);
+  registerMethodHandler(&PyType_Type, "__call__", typeCall);
+  registerProtocolMethod(&PyType_Type, "__call__");
+}
+ARMATURE_REGISTER_HANDLERS(registerClassCalls);
+
+}  // namespace
+
+Value initializeMade(Translator& translator, const Value& cls, Value made,
+                     CallArguments& arguments) {
+  Heap& heap = translator.heap;
+  translator.realize(made);
+  PyTypeObject* type = typeOf(made);
+  if (!heap.isSubtype(type, requireKind<UserClassVariable>(cls)->value())) return made;
+  PyTypeObject* owner = ownerOfBuiltinInit(heap.lookup(type, initName()));
+  if (auto* exception = trackerOf<ExceptionVariable>(made); exception && owner) {
+    return initializeException(translator, *exception, owner, arguments) ? made : Value();
+  }
+  // With a __new__ of the class's own, object's takes all arguments.
+  bool takesAll = arguments.values.empty() || !heap.inherits(type, &PyBaseObject_Type, newName());
+  if (takesAll && heap.inherits(type, &PyBaseObject_Type, initName())) return made;
+  return runInit(translator, made, arguments);
+}
+
+Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
+  auto* cls = requireKind<UserClassVariable>(callable);
+  if (BuiltinHandler handler = findHandler(cls->existing())) {
+    arguments.tail = false;
+    return handler(translator, callable, arguments);
+  }
+  Value result;
+  if (callLibrary(translator, callable, arguments, result)) return result;
+  static PyObject* const callName = staticName("__call__");
+  PyTypeObject* metaclass = Py_TYPE(cls->value());
+  if (translator.heap.inherits(metaclass, &PyType_Type, callName)) {
+    return makeInstance(translator, callable, arguments);
+  }
+  Found found = translator.heap.lookup(metaclass, callName);
+  if (!PyFunction_Check(found.object)) {
+    throw GraphBreak(GraphBreakKind::MetaclassCall, describe(callable));
+  }
+  Value method = bindTypeAttribute(translator, found, callable, metaclass, callName);
+  return call(translator, method, arguments);
+}
+
+}  // namespace armature
