@@ -8,6 +8,7 @@ void Trail::rewind() {
     entries_.pop_back();
     entry.operation->undo(entry.target, entry.data);
   }
+  ++generation_;
 }
 
 void Trail::forgetAll() {
@@ -15,6 +16,7 @@ void Trail::forgetAll() {
     if (entry.operation->forget) entry.operation->forget(entry.target, entry.data);
   }
   entries_.clear();
+  ++generation_;
 }
 
 }  // namespace armature

@@ -38,6 +38,15 @@ class Trail {
   // Undoes everything since the last cut, youngest first.
   void rewind();
 
+  // The first of several changes to a log that only grows is all that need be recorded between two
+  // cuts: undoing it takes back the others. `recordedIn` is the log's, 0 at first, and for
+  // this alone.
+  void recordGrowth(const Operation& operation, void* log, size_t size, uint64_t& recordedIn) {
+    if (recordedIn == generation_) return;
+    recordedIn = generation_;
+    record(operation, log, size);
+  }
+
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
 
@@ -50,6 +59,7 @@ class Trail {
   void forgetAll();
 
   std::vector<Entry> entries_;
+  uint64_t generation_ = 1;  // counts cuts and rewinds of a trail that is not empty
 };
 
 }  // namespace armature

@@ -73,7 +73,7 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::BUILTIN_MATCH:
       return name + (object && isBindingDescriptor(object) ? " is a bound " : " is ") + operand;
     case GuardType::SYM_COMPARISON:
-      return guard.comparison->text(name);
+      return guard.comparison()->text(name);
     case GuardType::SMALL_INT_MATCH:
       return "abs(" + name + ") < 2 ** 60";
     case GuardType::EQUALS_MATCH:
@@ -117,10 +117,11 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       if (guard.number < 0) return name + " has ended";
       return name + " gives " + std::to_string(guard.number) + " items";
     case GuardType::TENSOR_MATCH:
-      return name + " is like " + toString(*guard.metadata) + " in " + observedNames(guard.number);
+      return name + " is like " + toString(*guard.metadata()) + " in " +
+             observedNames(guard.number);
     case GuardType::DUPLICATE_INPUT:
-      if (guard.distinct) return distinctText(*guard.distinct);
-      return name + (guard.number ? " is " : " is not ") + guard.other->name();
+      if (guard.distinct()) return distinctText(*guard.distinct());
+      return name + (guard.number ? " is " : " is not ") + guard.other()->name();
     case GuardType::GLOBAL_STATE:
       return "global state is unchanged";
   }

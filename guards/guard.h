@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/ref.h"
@@ -53,14 +54,28 @@ struct Guard {
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united. GLOBAL_STATE: what
   // the program asked for (ArrayLibrary::captureGlobalState).
   int64_t number = 0;
-  // TENSOR_MATCH: the example's metadata.
-  std::shared_ptr<const TensorMetadata> metadata;
-  // DUPLICATE_INPUT: `source` and `other` must be the same object (number 1) or must not (0); or,
-  // without a source, `distinct` must hold.
-  const Source* other = nullptr;
-  std::shared_ptr<const DistinctObjects> distinct;
+  // TENSOR_MATCH: the example's metadata. DUPLICATE_INPUT: `source` and the other source must be
+  // the same object (number 1) or must not (0); or, without a source, the objects are distinct.
   // SYM_COMPARISON: what holds of the int at `source`.
-  std::shared_ptr<const SymComparison> comparison;
+  std::variant<std::monostate, const Source*, std::shared_ptr<const TensorMetadata>,
+               std::shared_ptr<const DistinctObjects>, std::shared_ptr<const SymComparison>>
+      detail;
+
+  // Null where the detail is another one.
+  const Source* other() const {
+    auto* source = std::get_if<const Source*>(&detail);
+    return source ? *source : nullptr;
+  }
+  const TensorMetadata* metadata() const { return shared<TensorMetadata>(); }
+  const DistinctObjects* distinct() const { return shared<DistinctObjects>(); }
+  const SymComparison* comparison() const { return shared<SymComparison>(); }
+
+ private:
+  template <class T>
+  const T* shared() const {
+    auto* pointer = std::get_if<std::shared_ptr<const T>>(&detail);
+    return pointer ? pointer->get() : nullptr;
+  }
 };
 
 static_assert(std::is_nothrow_move_constructible_v<Guard>);

@@ -381,8 +381,9 @@ class Compiler {
         check(Operation::CheckSmallInteger);
         break;
       case GuardType::SYM_COMPARISON:
-        program().comparisons.push_back(guard.comparison);
-        check(Operation::CheckComparison).comparison = guard.comparison.get();
+        program().comparisons.push_back(
+            std::get<std::shared_ptr<const SymComparison>>(guard.detail));
+        check(Operation::CheckComparison).comparison = guard.comparison();
         break;
       case GuardType::BOOL_MATCH:
         checkIdentity(Operation::CheckIdentity, guard.number ? Py_True : Py_False);
@@ -463,10 +464,10 @@ class Compiler {
         check(Operation::CheckIteratorEnd).number = guard.number;
         break;
       case GuardType::TENSOR_MATCH: {
-        const ArrayLibrary* library = arrayLibrary(guard.metadata->library);
+        const ArrayLibrary* library = arrayLibrary(guard.metadata()->library);
         if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");
         auto* type = reinterpret_cast<PyTypeObject*>(guard.operand.get());
-        program().tensors.push_back({library, type, *guard.metadata});
+        program().tensors.push_back({library, type, *guard.metadata()});
         program().identities.watch(guard.operand.get());
         Instruction& instruction = check(Operation::CheckTensor);
         instruction.tensor = &program().tensors.back();
@@ -518,7 +519,7 @@ class Compiler {
         return related.node->loadedIn != 0;
       });
       if (done_[index] || !ready) continue;
-      if (guard.distinct)
+      if (guard.distinct())
         emitGroup(index);
       else if (guard.number)
         emitRelation(index);
@@ -532,13 +533,13 @@ class Compiler {
     const Guard& guard = tree_.guards()[index];
     Instruction& instruction = writer_.emit(Operation::CheckSame, guard.source, markDone(index));
     instruction.input = registerOf(guard.source);
-    instruction.output = registerOf(guard.other);
+    instruction.output = registerOf(guard.other());
     instruction.negated = guard.number == 0;
   }
 
   // One check for all objects of a group.
   void emitGroup(size_t index) {
-    const DistinctObjects& objects = *tree_.guards()[index].distinct;
+    const DistinctObjects& objects = *tree_.guards()[index].distinct();
     std::vector<DistinctRegisters::Member> written, read;
     // One path may be named twice: what is written was mostly read as well.
     std::set<std::pair<uint32_t, bool>> known;
@@ -562,7 +563,7 @@ class Compiler {
   void emitPairs(const std::vector<size_t>& pairs) {
     llvm::MapVector<uint32_t, const Source*> registers;
     for (size_t index : pairs)
-      for (const Source* source : {tree_.guards()[index].source, tree_.guards()[index].other})
+      for (const Source* source : {tree_.guards()[index].source, tree_.guards()[index].other()})
         registers.insert({registerOf(source), source});
     bool manyPairs = pairs.size() > registers.size();
     if (manyPairs) {

@@ -47,19 +47,20 @@ uint32_t costOfLoad(const Source& source) {
 
 size_t hashOf(const GuardNode* node, const Guard& guard) {
   size_t hash = guard.operand ? hashConstant(guard.operand) : 0;
-  for (const void* object : {static_cast<const void*>(node), static_cast<const void*>(guard.other),
-                             static_cast<const void*>(guard.after.get())})
+  for (const void* object :
+       {static_cast<const void*>(node), static_cast<const void*>(guard.other()),
+        static_cast<const void*>(guard.after.get())})
     hash = (hash ^ reinterpret_cast<uintptr_t>(object)) * 0x9E3779B97F4A7C15u;
   hash = (hash ^ static_cast<size_t>(guard.type)) * 0x9E3779B97F4A7C15u;
   return hash ^ hash >> 32;
 }
 
 bool isSameDemand(const Guard& a, const Guard& b) {
-  if (a.type != b.type || a.other != b.other || a.after.get() != b.after.get()) return false;
+  if (a.type != b.type || a.other() != b.other() || a.after.get() != b.after.get()) return false;
   if (a.type == GuardType::TENSOR_MATCH) {
-    if (!(*a.metadata == *b.metadata)) return false;
+    if (!(*a.metadata() == *b.metadata())) return false;
   } else if (a.type == GuardType::SYM_COMPARISON) {
-    if (!(*a.comparison == *b.comparison)) return false;
+    if (!(*a.comparison() == *b.comparison())) return false;
   } else if (a.number != b.number) {
     return false;
   }
@@ -91,9 +92,9 @@ void require(bool condition, const Guard& guard, const char* what) {
 
 void validate(const Guard& guard) {
   bool sourceless = guard.type == GuardType::GLOBAL_STATE ||
-                    guard.type == GuardType::ABC_CACHE_TOKEN || guard.distinct;
+                    guard.type == GuardType::ABC_CACHE_TOKEN || guard.distinct();
   require(guard.source || sourceless, guard, "needs a source");
-  require(!guard.distinct || guard.type == GuardType::DUPLICATE_INPUT, guard,
+  require(!guard.distinct() || guard.type == GuardType::DUPLICATE_INPUT, guard,
           "tells no objects apart");
   switch (guard.type) {
     case GuardType::TYPE_MATCH:
@@ -121,13 +122,13 @@ void validate(const Guard& guard) {
       require(guard.operand && PyUnicode_CheckExact(guard.operand.get()), guard, "needs a name");
       break;
     case GuardType::TENSOR_MATCH:
-      require(static_cast<bool>(guard.metadata), guard, "needs the example's metadata");
+      require(guard.metadata() != nullptr, guard, "needs the example's metadata");
       break;
     case GuardType::SYM_COMPARISON:
-      require(static_cast<bool>(guard.comparison), guard, "compares nothing");
+      require(guard.comparison() != nullptr, guard, "compares nothing");
       break;
     case GuardType::DUPLICATE_INPUT:
-      require(guard.distinct || guard.other, guard, "needs another source");
+      require(guard.distinct() || guard.other(), guard, "needs another source");
       break;
     default:
       break;
@@ -141,9 +142,9 @@ const Source* loadedFor(const Source* source) {
 
 }  // namespace
 
-class GuardTree::Known {
+class GuardTree::Demands {
  public:
-  explicit Known(size_t capacity) : cells_(std::bit_ceil(2 * capacity + 1)) {}
+  explicit Demands(size_t capacity) : cells_(std::bit_ceil(2 * capacity + 1)) {}
 
   // The guard of that hash of which isSame(index) holds; or puts the index there and returns -1.
   template <class Same>
@@ -172,30 +173,31 @@ GuardTree::GuardTree(std::vector<Guard> requests, const std::vector<const Source
   for (const Guard& guard : guards_) {
     validate(guard);
     if (guard.type == GuardType::TYPE_MATCH)
-      exactTypes_.try_emplace(guard.source, reinterpret_cast<PyTypeObject*>(guard.operand.get()));
+      if (PyTypeObject*& type = known(guard.source).exactType; !type)
+        type = reinterpret_cast<PyTypeObject*>(guard.operand.get());
   }
-  Known known(guards_.size());
+  Demands demands(guards_.size());
   nodeOfGuard_.reserve(guards_.size());
-  for (Guard& guard : guards_) add(guard, known);
+  for (Guard& guard : guards_) add(guard, demands);
   guards_.resize(guardCount_);
   for (const Source* source : captures) nodeFor(source)->wanted = true;
   gather();
   sortByCost();
 }
 
-void GuardTree::add(Guard& guard, Known& known) {
+void GuardTree::add(Guard& guard, Demands& demands) {
   auto index = static_cast<uint32_t>(guardCount_);
   GuardNode* node = nullptr;
-  if (!guard.source && !guard.distinct) {
+  if (!guard.source && !guard.distinct()) {
     auto isSame = [&](size_t other) { return guards_[other].type == guard.type; };
     if (llvm::any_of(unrooted_, isSame)) return;
     unrooted_.push_back(index);
-  } else if (guard.distinct) {
-    addNodesOf(*guard.distinct);
+  } else if (guard.distinct()) {
+    addNodesOf(*guard.distinct());
     relations_.push_back(index);
   } else {
     node = nodeFor(guard.source);
-    int64_t first = known.findOrInsert(hashOf(node, guard), index, [&](uint32_t other) {
+    int64_t first = demands.findOrInsert(hashOf(node, guard), index, [&](uint32_t other) {
       return nodeOfGuard_[other] == node && isSameDemand(guards_[other], guard);
     });
     if (first >= 0) {
@@ -204,7 +206,7 @@ void GuardTree::add(Guard& guard, Known& known) {
       return;
     }
     if (guard.type == GuardType::DUPLICATE_INPUT) {
-      node->wanted = nodeFor(guard.other)->wanted = true;
+      node->wanted = nodeFor(guard.other())->wanted = true;
       relations_.push_back(index);
     }
     ++node->guardCount;
@@ -220,25 +222,31 @@ void GuardTree::addNodesOf(const DistinctObjects& distinct) {
 }
 
 std::vector<GuardTree::Related> GuardTree::relatedBy(const Guard& guard) const {
-  if (!guard.distinct) return {{node(guard.source), false}, {node(guard.other), false}};
+  if (!guard.distinct()) return {{node(guard.source), false}, {node(guard.other()), false}};
   std::vector<Related> related;
-  for (const auto* sources : {&guard.distinct->written, &guard.distinct->read})
+  for (const auto* sources : {&guard.distinct()->written, &guard.distinct()->read})
     for (const Source* source : *sources)
       related.push_back({node(loadedFor(source)), source->kind() == SourceKind::InstanceDict});
   return related;
 }
 
-PyTypeObject* GuardTree::constantTypeOf(const Source* source) const {
+GuardTree::KnownSource& GuardTree::known(const Source* source) {
+  size_t number = source->number();
+  if (number >= known_.size()) known_.resize(std::max(number + 1, 2 * known_.size()));
+  return known_[number];
+}
+
+PyTypeObject* GuardTree::constantTypeOf(const Source* source) {
   if (source->kind() == SourceKind::Constant && PyType_Check(source->object().get()))
     return reinterpret_cast<PyTypeObject*>(source->object().get());
-  return source->kind() == SourceKind::Type ? exactTypes_.lookup(source->base()) : nullptr;
+  return source->kind() == SourceKind::Type ? known(source->base()).exactType : nullptr;
 }
 
 // Paths may be longer than the stack of C++ is deep.
 GuardNode* GuardTree::nodeFor(const Source* source) {
-  if (GuardNode* known = nodes_.lookup(source)) return known;
+  if (GuardNode* node = known(source).node) return node;
   llvm::SmallVector<const Source*, 8> unknown;
-  for (const Source* at = source; at && !nodes_.count(at); at = at->base()) {
+  for (const Source* at = source; at && !known(at).node; at = at->base()) {
     unknown.push_back(at);
     if (constantTypeOf(at)) break;
   }
@@ -259,7 +267,7 @@ GuardNode* GuardTree::newNodeFor(const Source* source) {
     }
     node = constant;
   } else {
-    GuardNode* parent = source->base() ? nodes_.lookup(source->base()) : nullptr;
+    GuardNode* parent = source->base() ? known(source->base()).node : nullptr;
     if (parent && parent->shared) {
       Path path{parent, source->kind(), source->index(), source->object().get(),
                 source->after().get()};
@@ -270,9 +278,9 @@ GuardNode* GuardTree::newNodeFor(const Source* source) {
       node = newNode(source, parent);
     }
   }
-  if (PyTypeObject* type = exactTypes_.lookup(source); type && !node->exactType)
-    node->exactType = type;
-  nodes_.try_emplace(source, node);
+  KnownSource& entry = known(source);
+  if (!node->exactType) node->exactType = entry.exactType;
+  entry.node = node;
   return node;
 }
 

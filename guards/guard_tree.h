@@ -46,7 +46,10 @@ class GuardTree {
 
   std::vector<Guard>& guards() { return guards_; }
   size_t nodeCount() const { return storage_.size(); }
-  GuardNode* node(const Source* source) const { return nodes_.lookup(source); }
+  // Null where the tree has none for the source.
+  GuardNode* node(const Source* source) const {
+    return source->number() < known_.size() ? known_[source->number()].node : nullptr;
+  }
 
   // What there is to do at the top, cheap and likely to fail first: roots of the tree, and guards
   // without a source. Deterministic.
@@ -66,12 +69,18 @@ class GuardTree {
   std::vector<Related> relatedBy(const Guard& guard) const;
 
  private:
-  class Known;  // an open hash table of guards by what they demand
+  class Demands;  // an open hash table of guards by what they demand
+
+  struct KnownSource {
+    GuardNode* node = nullptr;
+    PyTypeObject* exactType = nullptr;
+  };
 
   // Puts a request behind the guards that were kept, if it is new. It may be their next one.
-  void add(Guard& request, Known& known);
+  void add(Guard& request, Demands& demands);
   void addNodesOf(const DistinctObjects& distinct);
-  PyTypeObject* constantTypeOf(const Source* source) const;
+  KnownSource& known(const Source* source);
+  PyTypeObject* constantTypeOf(const Source* source);
   GuardNode* nodeFor(const Source* source);
   GuardNode* newNodeFor(const Source* source);
   GuardNode* newNode(const Source* source, GuardNode* parent);
@@ -83,8 +92,7 @@ class GuardTree {
   std::vector<GuardNode*> nodeOfGuard_;  // null for guards without a source
   llvm::BumpPtrAllocator allocator_;
   std::vector<GuardNode*> storage_;  // a parent comes before its children
-  llvm::DenseMap<const Source*, GuardNode*> nodes_;
-  llvm::DenseMap<const Source*, PyTypeObject*> exactTypes_;
+  std::vector<KnownSource> known_;   // by the sources' numbers
   llvm::DenseMap<PyTypeObject*, GuardNode*> constantTypes_;
   // Below a constant type, by (parent, kind, index, object, after).
   using Path = std::tuple<GuardNode*, SourceKind, int64_t, PyObject*, PyObject*>;

@@ -72,7 +72,7 @@ void guardDistinctObjects(InstructionTranslator& translator) {
     for (const auto& [object, source] : family.read) distinct->read.push_back(source);
     Guard guard;
     guard.type = GuardType::DUPLICATE_INPUT;
-    guard.distinct = std::move(distinct);
+    guard.detail = std::shared_ptr<const DistinctObjects>(std::move(distinct));
     translator.addGuard(std::move(guard));
   }
 }

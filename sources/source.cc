@@ -156,13 +156,13 @@ bool Source::isGlobal() const {
   return root->kind_ != SourceKind::Local && root->kind_ != SourceKind::LocalCell;
 }
 
-size_t SourceTable::hashOf(const Key& key) {
+uint32_t SourceTable::hashOf(const Key& key) {
   constexpr uint64_t odd = 0x9E3779B97F4A7C15u;  // Fibonacci hashing
   uint64_t hash = reinterpret_cast<uintptr_t>(key.base) * odd;
   for (const PyObject* object : {key.object, key.after})
     hash = (hash ^ hash >> 32 ^ reinterpret_cast<uintptr_t>(object)) * odd;
   hash = (hash ^ hash >> 32 ^ static_cast<uint64_t>(key.index)) * odd;
-  return hash ^ hash >> 32 ^ static_cast<uint64_t>(key.kind);
+  return static_cast<uint32_t>(hash ^ hash >> 32 ^ static_cast<uint64_t>(key.kind));
 }
 
 SourceTable::Key SourceTable::keyOf(const Source& source) {
@@ -185,16 +185,30 @@ Ref<> SourceTable::canonical(BorrowedRef<> object) {
   return Ref<>::create(object.get());
 }
 
-size_t SourceTable::placeOf(const Key& key) const {
+size_t SourceTable::placeOf(const Key& key, uint32_t hash) const {
   size_t mask = table_.size() - 1;
-  size_t place = hashOf(key) & mask;
-  while (table_[place] && !(keyOf(*table_[place]) == key)) place = (place + 1) & mask;
-  return place;
+  for (size_t place = hash & mask;; place = (place + 1) & mask) {
+    const Cell& cell = table_[place];
+    if (!cell.count) return place;
+    if (cell.hash == hash && keyOf(*sources_[cell.count - 1]) == key) return place;
+  }
 }
 
 void SourceTable::grow() {
-  table_.assign(std::bit_ceil(std::max<size_t>(4 * sources_.size(), 64)), nullptr);
-  for (const Source* source : sources_) table_[placeOf(keyOf(*source))] = source;
+  std::vector<Cell> cells(std::bit_ceil(std::max<size_t>(4 * sources_.size(), 64)));
+  size_t mask = cells.size() - 1;
+  auto put = [&](Cell cell) {
+    size_t place = cell.hash & mask;
+    while (cells[place].count) place = (place + 1) & mask;
+    cells[place] = cell;
+  };
+  if (!table_.empty()) {
+    for (const Cell& cell : table_)
+      if (cell.count) put(cell);
+  } else {
+    for (const Source* source : sources_) put({hashOf(keyOf(*source)), source->number_ + 1});
+  }
+  table_ = std::move(cells);
 }
 
 const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t index,
@@ -204,8 +218,9 @@ const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t i
   Ref<> owned = object ? canonical(object) : Ref<>();
   if (2 * (sources_.size() + 1) > table_.size()) grow();
   Key key{kind, base, index, owned.get(), after.get()};
-  size_t place = placeOf(key);
-  if (table_[place]) return table_[place];
+  uint32_t hash = hashOf(key);
+  size_t place = placeOf(key, hash);
+  if (table_[place].count) return sources_[table_[place].count - 1];
   auto* source = new (allocator_.Allocate()) Source();
   source->kind_ = kind;
   source->base_ = base;
@@ -214,8 +229,9 @@ const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t i
   source->object_ = std::move(owned);
   source->after_ = Ref<>::create(after);
   if (!text.empty()) source->text_ = std::make_unique<const std::string>(text);
+  source->number_ = static_cast<uint32_t>(sources_.size());
   sources_.push_back(source);
-  table_[place] = source;
+  table_[place] = {hash, source->number_ + 1};
   return source;
 }
 
@@ -229,8 +245,8 @@ const Source* SourceTable::localCell(int64_t index, BorrowedRef<> name) {
 
 const Source* SourceTable::globalsDict(BorrowedRef<> dict, bool isRoot) {
   if (table_.empty()) grow();
-  const Source* known = table_[placeOf({SourceKind::GlobalsDict, nullptr, 0, dict.get(), nullptr})];
-  if (known) return known;
+  Key key{SourceKind::GlobalsDict, nullptr, 0, dict.get(), nullptr};
+  if (uint32_t count = table_[placeOf(key, hashOf(key))].count) return sources_[count - 1];
   return intern(SourceKind::GlobalsDict, nullptr, 0, dict,
                 isRoot ? std::string() : globalsText(dict));
 }

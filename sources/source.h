@@ -78,6 +78,9 @@ class Source {
   bool isGlobal() const;
   // Number of steps from the root.
   int depth() const { return depth_; }
+  // Its place among the sources of its table, the oldest first: a base comes before what begins
+  // with it. What is kept for every source is an array by this number.
+  uint32_t number() const { return number_; }
 
  private:
   friend class SourceTable;
@@ -87,6 +90,7 @@ class Source {
   const Source* base_ = nullptr;
   int64_t index_ = 0;
   int depth_ = 0;
+  uint32_t number_ = 0;
   Ref<> object_;  // key, name, dict or descriptor, by kind
   Ref<> after_;
   // A local's name, or that of a module of globals; null for others.
@@ -139,10 +143,10 @@ class SourceTable {
     PyObject* after;
     bool operator==(const Key&) const = default;
   };
-  static size_t hashOf(const Key& key);
+  static uint32_t hashOf(const Key& key);
   static Key keyOf(const Source& source);
-  // Where the source of that key is in table_, or belongs.
-  size_t placeOf(const Key& key) const;
+  // Where the source of that key and hash is in table_, or belongs.
+  size_t placeOf(const Key& key, uint32_t hash) const;
   Ref<> canonical(BorrowedRef<> object);
   const Source* intern(SourceKind kind, const Source* base, int64_t index, BorrowedRef<> object,
                        std::string_view text = {}, BorrowedRef<> after = nullptr);
@@ -151,8 +155,13 @@ class SourceTable {
   Ref<> integers_;  // dict: the one object for each int that serves as a key
   llvm::SpecificBumpPtrAllocator<Source> allocator_;
   std::vector<Source*> sources_;  // the oldest first
-  // Open addressing by keys; a power of two, or empty until it is asked for.
-  std::vector<const Source*> table_;
+  // Open addressing by keys; a power of two, or empty until it is asked for. The hash is here so
+  // that sources of other keys need not be looked at.
+  struct Cell {
+    uint32_t hash = 0;
+    uint32_t count = 0;  // the source's number and one; 0: free
+  };
+  std::vector<Cell> table_;
 };
 
 }  // namespace armature

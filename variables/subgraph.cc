@@ -88,6 +88,7 @@ Value Translator::callInSubgraph(const Library& library, const HigherOrderOperat
   if (isEmpty) return result;
 
   Graph::Subgraph subgraph = graph->outline(firstNode, results.nodes());
+  graphRecordedIn_ = 0;  // it has shrunk
   recordGraphGrowth();
   auto add = [&](Node* node) {
     node->library = library.kind();

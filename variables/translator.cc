@@ -184,7 +184,7 @@ void Translator::guardSame(const Source* source, const Source* other, bool same)
   if (!source || !other || source == other) return;
   Guard guard;
   guard.source = source;
-  guard.other = other;
+  guard.detail = other;
   guard.type = GuardType::DUPLICATE_INPUT;
   guard.number = same;
   addGuard(std::move(guard));
@@ -200,7 +200,9 @@ Value Translator::knownClass(PyTypeObject* type) {
   return variable;
 }
 
-void Translator::recordGraphGrowth() { trail.record(kGraphGrowth, graph.get(), graph->size()); }
+void Translator::recordGraphGrowth() {
+  trail.recordGrowth(kGraphGrowth, graph.get(), graph->size(), graphRecordedIn_);
+}
 
 Node* Translator::addInput(const Source* source, BorrowedRef<> object) {
   recordGraphGrowth();
@@ -218,7 +220,7 @@ void Translator::addGuard(Guard guard) {
   if (guards_.size() >= mostGuards_) {
     throw GraphBreak(GraphBreakKind::HugeIterable, guard.source ? guard.source->name() : "");
   }
-  trail.record(kGuardGrowth, &guards_, guards_.size());
+  trail.recordGrowth(kGuardGrowth, &guards_, guards_.size(), guardsRecordedIn_);
   guards_.push_back(std::move(guard));
 }
 
@@ -238,12 +240,12 @@ void Translator::observe(Node* placeholder, uint32_t observed) {
   guard.source = placeholder->source;
   guard.type = GuardType::TENSOR_MATCH;
   guard.number = observed;
-  guard.metadata = placeholder->metadata;
+  guard.detail = placeholder->metadata;
   if (placeholder->example) {
     guard.operand = Ref<>::create(reinterpret_cast<PyObject*>(Py_TYPE(placeholder->example.get())));
   }
   // The type of a scalar, which is guarded, says all.
-  if (!guard.metadata || guard.metadata->isScalar) return;
+  if (!placeholder->metadata || placeholder->metadata->isScalar) return;
   // The same observation again adds nothing; the last guards are where it would be.
   for (size_t i = guards_.size(); i > 0 && i + 16 > guards_.size(); --i) {
     const Guard& previous = guards_[i - 1];

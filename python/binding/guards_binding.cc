@@ -196,18 +196,18 @@ Guard parseGuard(const World& world, PyObject* description) {
     guard.source = parseSource(world, field(0));
   } else if (guard.type == GuardType::DUPLICATE_INPUT) {
     if (!field(3)) throw std::invalid_argument("expected what is written, and what is read");
-    guard.distinct = std::make_shared<const DistinctObjects>(DistinctObjects{
+    guard.detail = std::make_shared<const DistinctObjects>(DistinctObjects{
         .written = parseSources(world, field(2)), .read = parseSources(world, field(3))});
     return guard;
   }
   if (PyObject* operand = field(2)) {
     if (guard.type == GuardType::TENSOR_MATCH)
-      guard.metadata = readMetadata(operand);
+      guard.detail = readMetadata(operand);
     else
       guard.operand = Ref<>::create(operand);
   }
   if (PyObject* number = field(3)) guard.number = integer(number);
-  if (PyObject* other = field(4)) guard.other = parseSource(world, other);
+  if (PyObject* other = field(4)) guard.detail = parseSource(world, other);
   bool isCode = guard.type == GuardType::CLOSURE_MATCH;
   require(!isCode || (guard.operand && PyCode_Check(guard.operand.get())),
           "expected a code object");

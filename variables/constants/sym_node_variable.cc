@@ -113,7 +113,7 @@ Value symbolicComparison(Translator& translator, const Value& left, const Value&
   Guard guard;
   guard.source = compared.source;
   guard.type = GuardType::SYM_COMPARISON;
-  guard.comparison = std::move(compared.comparison);
+  guard.detail = std::move(compared.comparison);
   translator.addGuard(std::move(guard));
   return Value::boolean(outcome);
 }
