@@ -26,7 +26,7 @@ from armature._explain import (
     graph_break_kinds,
 )
 from armature.backends import list_backends
-from armature.exc import InternalError, InvalidBackend, RecompileLimitWarning, Unsupported
+from armature.exc import InternalError, InvalidBackend, Unsupported
 from armature.logging import set_logs
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "GraphBreakKind",
     "InternalError",
     "InvalidBackend",
-    "RecompileLimitWarning",
     "Translation",
     "Unsupported",
     "backends",

@@ -26,8 +26,8 @@ class Config:
     def recompile_limit(self) -> int:
         """How often one entry point of a function may be compiled (8).
 
-        A function that needs more runs as plain Python, after one RecompileLimitWarning. Functions
-        keep the limit under which they were compiled.
+        A function that needs more runs as plain Python, of which the logger "armature" warns once.
+        Functions keep the limit under which they were compiled.
         """
         return self._recompile_limit
 

@@ -53,7 +53,3 @@ class InvalidBackend(ValueError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InvalidBackend, (self.name, self.known)
-
-
-class RecompileLimitWarning(UserWarning):
-    """A function was compiled ``config.recompile_limit`` times and now runs as plain Python."""

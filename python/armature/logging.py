@@ -25,7 +25,7 @@ from typing import Any
 
 from armature import _C
 from armature._config import config
-from armature.exc import InternalError, RecompileLimitWarning, Unsupported, format_stack
+from armature.exc import InternalError, Unsupported, format_stack
 
 ARTIFACTS = (
     "graph_breaks",
@@ -142,7 +142,7 @@ def _on_recompile_limit(name: str, reason: str, filename: str, line: int, limit:
         f"Make these values constant, or raise armature.config.recompile_limit."
     )
     log("recompiles", message)
-    warnings.warn(message, RecompileLimitWarning, stacklevel=2)
+    _logger.warning("%s", message)
 
 
 def _on_internal_error(code: types.CodeType, name: str, error: str, is_error: bool) -> None:

@@ -3,10 +3,21 @@
 Programs that a test starts find what the test itself finds.
 """
 
+import gc
 import os
 import pathlib
+
+import pytest
 
 os.environ["ARMATURE_STRICT"] = "1"
 _PACKAGE = str(pathlib.Path(__file__).parents[2] / "python")
 _PATHS = [_PACKAGE, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in _PATHS if path))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_heap():
+    """What was there before a file's tests, the libraries above all, is not walked by each of the
+    many collections that they ask for."""
+    gc.collect()
+    gc.freeze()

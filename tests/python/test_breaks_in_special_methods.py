@@ -1175,7 +1175,7 @@ OPERATIONS = {
     "getattr()": lambda r: getattr(r, "value"),  # noqa: B009
     "getattr() with a default": lambda r: getattr(r, "value", 7),
     "hasattr()": lambda r: hasattr(r, "value"),
-    "setattr()": lambda r: setattr(r, "value", 7),  # noqa: B010
+    "setattr()": lambda r: setattr(r, "value", 7),
     "operator": lambda r: (operator.eq(r, 3), operator.neg(r), operator.getitem(r, 1)),
 }
 

@@ -1,7 +1,7 @@
 """Python's builtin functions, math and operator: captured functions against plain ones."""
 
 # Wrong formats, old ones, odd comparisons and calls by name are what is tested.
-# ruff: noqa: B009, B010, B905, E721, F507, F522, F524, F525, RUF017, UP003, UP018, UP031, UP032
+# ruff: noqa: B009, B010, E721, F507, F522, F524, F525, RUF017, UP003, UP018, UP031, UP032
 
 import math
 import operator

@@ -1,7 +1,7 @@
 """Lists, tuples, dicts, sets and their iterators: captured functions against plain ones."""
 
 # Odd displays and unpackings are what is tested.
-# ruff: noqa: B905, F601, RUF059
+# ruff: noqa: F601
 
 import collections
 import copy

@@ -2,7 +2,7 @@
 then, in the trace where it knows when."""
 
 # What a linter would not write is what is tested.
-# ruff: noqa: B012, B015, B018, E501, F841
+# ruff: noqa: F841
 
 from __future__ import annotations
 
@@ -590,7 +590,7 @@ def test_held(name: str) -> None:
         del g
         log.append("held")
         x = x + 1
-        kept = kept  # noqa: PLW0127
+        kept = kept
         log.append("still")
         del kept
         log.append("dropped")

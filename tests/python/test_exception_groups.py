@@ -1,7 +1,7 @@
 """Groups of exceptions and `except*`: captured, and broken at every instruction."""
 
 # What a linter would not write is what is tested.
-# ruff: noqa: B011, B018, B904, E501, F841, N818
+# ruff: noqa: B904, F841
 
 from __future__ import annotations
 

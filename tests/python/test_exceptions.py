@@ -1,7 +1,7 @@
 """Raising, handling and chaining exceptions in a trace."""
 
 # What a linter would not write is what is tested.
-# ruff: noqa: F401, B007, B016, B018, B030, B904, F821, F841
+# ruff: noqa: F401, B016, B018, B030, B904, F821, F841
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """throw(), close() and what generators handle and pass on."""
 
 # What a linter would not write is what is tested.
-# ruff: noqa: F401, B007, B012, B018, B904
+# ruff: noqa: F401, B012, B018, B904
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-# ruff: noqa: B018, B905, E501, F821, F842, RUF015, RUF016, RUF059, UP031 (odd code is what is tested here)
+# ruff: noqa: B018, E501, F821, F842, RUF015, RUF016, UP031 (odd code is what is tested here)
 """The language of traced code: each function is run plainly and captured, and must agree."""
 
 import collections

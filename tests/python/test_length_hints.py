@@ -1,7 +1,6 @@
 """Who asks an iterable for its length before iterating, and what becomes of the answer."""
 
 # What a linter would not write is what is tested.
-# ruff: noqa: C408, F841
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_results_depend_on_nothing_unguarded(text):
         source = f"lambda {', '.join(names)}: {text}({form})"
         function = eval(source, {"np": np})
         calls = []
-        for seed, size in itertools.product(SEEDS, (4, 7)):
+        for seed, size in itertools.product(SEEDS, (4, 5)):
             calls.append([arrays(kind, seed + i, size) for i, kind in enumerate(kinds)])
         # A call that never works is another test's matter.
         first = outcome(

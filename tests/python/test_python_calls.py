@@ -9,7 +9,6 @@ import gc
 import inspect
 import sys
 import traceback
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -121,8 +120,7 @@ def test_behind_the_recompile_limit() -> None:
     def f(x: torch.Tensor, key: str) -> Any:
         return {"a": 1}.get(key, key), double(x)
 
-    with armature.config.patch(recompile_limit=2), warnings.catch_warnings():
-        warnings.simplefilter("ignore", armature.exc.RecompileLimitWarning)
+    with armature.config.patch(recompile_limit=2):
         compiled = armature.compile(f)
         for i in range(6):
             CAPTURED.clear()

@@ -1,7 +1,7 @@
 """The tracebacks of exceptions that a trace raised and caught."""
 
 # What a linter would not write is what is tested.
-# ruff: noqa: F401, B007, E741, F841
+# ruff: noqa: F401, E741, F841
 
 from __future__ import annotations
 
