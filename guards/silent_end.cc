@@ -31,7 +31,7 @@ class Walk {
   bool contentIsHeard(PyObject* object) {
     traverseproc traverse = Py_TYPE(object)->tp_traverse;
     if (!traverse || !PyObject_IS_GC(object)) return false;
-    if (--mostObjects_ < 0 || mostDepth_ == 0) return true;
+    if (mostDepth_ == 0) return true;
     --mostDepth_;
     bool heard = traverse(object, visit, this) != 0;
     ++mostDepth_;
@@ -43,6 +43,7 @@ class Walk {
   static int visit(PyObject* object, void* walk) { return static_cast<Walk*>(walk)->meet(object); }
 
   bool meet(PyObject* object) {
+    if (--mostReferences_ < 0) return true;
     if (isLasting(object)) return false;
     Py_ssize_t references = references_(object);
     if (references <= 1) return isHeard(object) || contentIsHeard(object);
@@ -68,7 +69,7 @@ class Walk {
   };
   ReferenceCount references_;
   bool isLast_;
-  int mostObjects_ = 1000;
+  int mostReferences_ = 1000;
   int mostDepth_ = 50;
   std::array<Shared, 16> shared_;
   size_t sharedCount_ = 0;
