@@ -20,7 +20,7 @@ class RuntimeEnvironment;
 class CodeCache {
  public:
   using Caches = std::vector<std::shared_ptr<CodeCache>>;
-  // What belongs to one compiled function.
+  // What belongs to one TranslationFamily.
   struct Family {
     Caches caches;      // of all entry points
     Ref<> pythonCalls;  // see python_calls.h; null until it is needed
@@ -70,6 +70,7 @@ class CodeCache {
   bool describeEntries(BorrowedRef<> list);
   // The graphs that are not empty.
   std::vector<std::shared_ptr<const Graph>> graphs() const;
+  bool hasEntries() const { return !entries_.empty(); }
   // Visits what the entries and the cache hold, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
   // What went wrong in the compilations that failed by an error of ours.
@@ -78,8 +79,8 @@ class CodeCache {
   // Drops all entries of all caches of the family, and what is known of failures. Any of them may
   // be running; what the entries held may run code when it dies, which may come back here.
   static void clear(Caches caches);
-  // Breaks the cycle between the caches of a family, for the end of the compiled function. What
-  // still runs compiles nothing more.
+  // Breaks the cycle between the caches of a family, for the end of its functions. What still
+  // runs compiles nothing more.
   static void dropFamily(Family& dropped);
 
  private:

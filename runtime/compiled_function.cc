@@ -15,20 +15,13 @@
 #include "runtime/python_calls.h"
 #include "runtime/resumption.h"
 #include "runtime/thread_state.h"
+#include "runtime/translation_family.h"
 
 namespace armature {
 
 namespace {
 
 using cpython::FunctionField;
-
-// The part of a CompiledFunction that is no Python object.
-struct CompiledState {
-  std::shared_ptr<const Settings> settings;
-  std::shared_ptr<CodeCache::Family> family;  // never null
-  std::shared_ptr<CodeCache> cache;           // null: the function is not one that can be traced
-  Ref<> code;                                 // that both are for
-};
 
 // Both callables; `function` is the user's.
 struct CompiledObject {
@@ -39,43 +32,22 @@ struct CompiledObject {
   PyObject* reason;    // of a DisabledFunction
   bool isRecursive;    // of a DisabledFunction
   PyObject* weakReferences;
-  CompiledState* state;  // null in a DisabledFunction
+  PyObject* family;  // of a CompiledFunction: a TranslationFamily
 };
 
 CompiledObject* compiled(PyObject* object) { return reinterpret_cast<CompiledObject*>(object); }
 
-bool hasItsCode(const CompiledObject* object) {
-  return cpython::read(object->function, FunctionField::Code) == object->state->code.get();
+TranslationFamily& familyOf(const CompiledObject* object) {
+  return TranslationFamily::from(object->family);
 }
 
-// A cache for the code that the function has now, which may have been replaced. False with an
-// exception set.
-bool takeCode(CompiledObject* object) {
-  BorrowedRef<> function = object->function;
-  CompiledState& state = *object->state;
-  Ref<> code = Ref<>::create(cpython::read(function, FunctionField::Code));
-  auto family = std::make_shared<CodeCache::Family>();
-  std::shared_ptr<CodeCache> cache;
-  try {
-    CodePtr canonical = lift(reinterpret_cast<PyCodeObject*>(code.get()));
-    if (!canonical) throw PendingPythonException();
-    // Code that the program has put together may load anything.
-    if (!canonical->isGenerator() && isConstant(code)) {
-      cache = CodeCache::ofFunction(function, std::move(canonical), state.settings, family);
-    }
-  } catch (...) {
-    std::string message;
-    if (isForUser(message)) return false;
-    reportFailure(state.settings->engine->hooks, code,
-                  cpython::read(function, FunctionField::QualifiedName), message,
-                  FailureKind::Error);
-    if (PyErr_Occurred()) return false;
-  }
-  std::swap(state.cache, cache);
-  std::swap(state.code, code);
-  std::swap(state.family, family);
-  if (family) CodeCache::dropFamily(*family);
-  return true;
+// The translations are for the code that the function has now, which may have been replaced.
+// Throws as TranslationFamily::of.
+void followCode(CompiledObject* object) {
+  TranslationFamily& family = familyOf(object);
+  if (cpython::read(object->function, FunctionField::Code) == family.code()) return;
+  Ref<> next = TranslationFamily::of(object->function, family.settings());
+  Ref<> last = Ref<>::steal(std::exchange(object->family, next.release()));
 }
 
 PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size_t flags,
@@ -85,13 +57,14 @@ PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size
     return PyObject_Vectorcall(object->function, arguments, flags, keywordNames);
   };
   if (!hasStackLeft()) return nullptr;
-  if (runsPlain() || isWatched(*object->state->settings->engine)) return plain();
-  if (!hasItsCode(object) && !takeCode(object)) return nullptr;
+  if (runsPlain() || isWatched(*familyOf(object).settings()->engine)) return plain();
+  followCode(object);
   // The cache must outlive the call, even if the call resets it.
-  std::shared_ptr<CodeCache> cache = object->state->cache;
+  std::shared_ptr<CodeCache> cache = familyOf(object).root();
   auto rewritten = [&]() -> PyObject* {
     Ref<> function = Ref<>::create(object->function);
-    Ref<> calls = pythonCallsOf(object->state->settings, object->state->family);
+    TranslationFamily& family = familyOf(object);
+    Ref<> calls = pythonCallsOf(family.settings(), family.caches());
     return calls ? callRewritten(function, calls, arguments, flags, keywordNames) : nullptr;
   };
   if (!cache) return rewritten();
@@ -166,20 +139,19 @@ Ref<> makeCompiled(PyTypeObject* type, BorrowedRef<> function,
   object->vectorcall = callCompiled;
   object->function = Py_NewRef(function.get());
   object->settings = Py_NewRef(packageSettings.get());
-  object->state = new CompiledState;
-  object->state->settings = std::move(settings);
-  return takeCode(object) ? self : nullptr;
+  object->family = TranslationFamily::of(function, settings).release();
+  return self;
 }
 
 PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"function", "backend",         "fullgraph", "recompile_limit",
-                                "settings", "measures_breaks", nullptr};
+  static const char* names[] = {"function", "backend",         "fullgraph",   "recompile_limit",
+                                "settings", "measures_breaks", "sharing_key", nullptr};
   PyObject* function;
-  PyObject *backend = Py_None, *packageSettings = Py_None;
+  PyObject *backend = Py_None, *packageSettings = Py_None, *sharingKey = Py_None;
   int fullGraph = 0, limit = 8, measuresBreaks = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiOp:CompiledFunction",
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiOpO:CompiledFunction",
                                    const_cast<char**>(names), &function, &backend, &fullGraph,
-                                   &limit, &packageSettings, &measuresBreaks)) {
+                                   &limit, &packageSettings, &measuresBreaks, &sharingKey)) {
     return nullptr;
   }
   if (backend != Py_None && !PyCallable_Check(backend)) {
@@ -197,10 +169,12 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
   }
   auto settings = std::make_shared<Settings>();
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
+  if (sharingKey != Py_None) settings->sharingKey = Ref<>::create(sharingKey);
   settings->fullGraph = fullGraph;
   settings->recompileLimit = limit;
   settings->measuresBreaks = measuresBreaks;
-  return makeCompiled(type, function, std::move(settings), packageSettings).release();
+  return forPython(
+      [&] { return makeCompiled(type, function, std::move(settings), packageSettings).release(); });
 }
 
 PyObject* newDisabled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
@@ -231,13 +205,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(object->dict);
   Py_VISIT(object->settings);
   Py_VISIT(object->reason);
-  // What the caches of a function hold is the function's; its resume functions only borrow it.
-  if (Py_TYPE(self) != &CompiledFunctionType || !object->state) return 0;
-  Py_VISIT(object->state->settings->backend.get());
-  if (!object->state->family) return 0;
-  for (const std::shared_ptr<CodeCache>& cache : object->state->family->caches) {
-    if (int stop = cache->traverse(visit, arg)) return stop;
-  }
+  Py_VISIT(object->family);
   return 0;
 }
 
@@ -248,9 +216,6 @@ int clearReferences(PyObject* self) {
   Py_CLEAR(object->dict);
   Py_CLEAR(object->settings);
   Py_CLEAR(object->reason);
-  if (Py_TYPE(self) == &CompiledFunctionType && object->state && object->state->family) {
-    CodeCache::clear(object->state->family->caches);
-  }
   return 0;
 }
 
@@ -258,12 +223,7 @@ void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   CompiledObject* object = compiled(self);
   if (object->weakReferences) PyObject_ClearWeakRefs(self);
-  std::unique_ptr<CompiledState> state(std::exchange(object->state, nullptr));
-  // A function's family of caches refers to itself; the function's end is theirs.
-  if (state && state->family && Py_TYPE(self) == &CompiledFunctionType) {
-    CodeCache::dropFamily(*state->family);
-  }
-  state.reset();
+  TranslationFamily::keepForLater(Ref<>::steal(std::exchange(object->family, nullptr)));
   Py_CLEAR(object->dict);
   Py_CLEAR(object->settings);
   Py_CLEAR(object->reason);
@@ -343,7 +303,8 @@ PyTypeObject typeOfFunctions(const char* name, const char* doc) {
 PyTypeObject CompiledFunctionType = [] {
   PyTypeObject type = typeOfFunctions("armature._C.CompiledFunction",
                                       "CompiledFunction(function, backend=None, fullgraph=False, "
-                                      "recompile_limit=8, settings=None)\n"
+                                      "recompile_limit=8, settings=None, measures_breaks=False, "
+                                      "sharing_key=None)\n"
                                       "--\n\n"
                                       "A function that is captured when it is called.");
   type.tp_getattro = getAttribute;
@@ -373,7 +334,7 @@ Ref<> makeCompiledFunction(BorrowedRef<> function, std::shared_ptr<const Setting
 std::optional<CodeCache::Caches> familyOf(PyObject* object) {
   CodeCache::Caches family;
   auto add = [&](PyObject* function) {
-    const CodeCache::Caches& caches = compiled(function)->state->family->caches;
+    const CodeCache::Caches& caches = familyOf(compiled(function)).caches()->caches;
     family.insert(family.end(), caches.begin(), caches.end());
   };
   if (Py_TYPE(object) == &CompiledFunctionType) {
@@ -404,8 +365,8 @@ int prepareCall(PyObject* compiledFunction, PyObject* const* arguments, size_t p
     return -1;
   }
   CompiledObject* object = compiled(compiledFunction);
-  if (!hasItsCode(object) && !takeCode(object)) return -1;
-  cache = object->state->cache;
+  followCode(object);
+  cache = familyOf(object).root();
   if (!cache) return 0;
   const EntryPoint& entry = cache->entry();
   slots.resize(entry.locals.size());
@@ -470,7 +431,8 @@ PyObject* reasonOfDisabled(BorrowedRef<> disabledFunction) {
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
 
 int addCompiledFunctionTypes(PyObject* module) {
-  if (readyResumptionTypes() < 0 || readyBreakStatisticsType() < 0 || readyPythonCallsType() < 0 ||
+  if (TranslationFamily::readyType() < 0 || readyResumptionTypes() < 0 ||
+      readyBreakStatisticsType() < 0 || readyPythonCallsType() < 0 ||
       addCompiledCallableType(module) < 0)
     return -1;
   return PyModule_AddType(module, &CompiledFunctionType) < 0 ||

@@ -44,12 +44,15 @@ struct EngineState {
 // as long as the process.
 const std::shared_ptr<EngineState>& packageEngine();
 
-// Shared by a function and its resume functions.
+// Shared by the functions of a family and their resume functions.
 struct Settings {
   std::shared_ptr<EngineState> engine = packageEngine();
   // Turns (torch.fx.GraphModule, example inputs) into a callable; null is the eager backend, which
   // never sees a GraphModule and observes no metadata.
   Ref<> backend;
+  // Functions of one code object share their translations if all settings are equal, the backend
+  // aside, which this object stands for by its identity; null: they share with nobody.
+  Ref<> sharingKey;
   bool fullGraph = false;
   // Count how often breaks are hit, and the time that Python takes because of them.
   bool measuresBreaks = false;

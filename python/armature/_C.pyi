@@ -66,6 +66,7 @@ class CompiledFunction:
         recompile_limit: int = ...,
         settings: Any = ...,
         measures_breaks: bool = ...,
+        sharing_key: object = ...,
     ) -> None: ...
     @property
     def function(self) -> FunctionType:
@@ -130,6 +131,13 @@ def graph_modules(compiled: CompiledFunction | CompiledCallable, /) -> list[Any]
 
 def reset(compiled: CompiledFunction | CompiledCallable, /) -> None:
     """Drops all translations of a function."""
+
+def forget_unused(keep_more: bool, /) -> None:
+    """Drops the translations of functions that are no more, which are kept for the next time that
+    their code is compiled; and whether to keep any from here on."""
+
+def on_collection(phase: str, info: dict[str, int], /) -> None:
+    """For gc.callbacks: what nobody uses any more dies with a full collection."""
 
 def accepts(compiled: CompiledFunction, /, *args: Any, **kwargs: Any) -> bool:
     """Whether a call with these arguments would run a translation that exists."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from armature import _C, backends
+from armature._caller import caller_of
 from armature._config import compiled_functions, config, forget_translations
 from armature.backends import BackendFunction, is_torch_module, kind_of
 from armature.exc import Unsupported
@@ -35,6 +36,16 @@ class Settings:
     mode: str | None = None
     options: Mapping[str, Any] | None = None
     measures_breaks: bool = False
+
+    @property
+    def sharing_key(self) -> object:
+        """What compilations of one code object have in common when they share translations.
+
+        The backend: the function itself, or its name. None: they share nothing.
+        """
+        if self.mode or self.options or self.measures_breaks:
+            return None
+        return sys.intern(self.backend) if type(self.backend) is str else self.backend
 
 
 @overload
@@ -145,6 +156,7 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
         config.recompile_limit,
         settings,
         settings.measures_breaks,
+        settings.sharing_key,
     )
     compiled_functions.add(compiled)
     return compiled
@@ -175,7 +187,7 @@ def _transform_call(
 ) -> Any:
     """What calls of `original` run, with itself first: in place of the function that they come to,
     or, where that has no bytecode, of one that calls it."""
-    return transform(_caller_of(original) if function is None else function)
+    return transform(caller_of(original) if function is None else function)
 
 
 def _not_captured(fn: types.FunctionType, kind: str) -> dict[str, Any]:
@@ -225,15 +237,6 @@ def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
             f"torch.nn.Module or another callable"
         )
     return None
-
-
-def _caller_of(fn: Any) -> types.FunctionType:
-    """A Python function that calls an object like `fn`, its first argument, by the same name."""
-
-    def call(callee: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return callee(*args, **kwargs)
-
-    return functools.update_wrapper(call, fn, ("__name__", "__qualname__", "__module__"), ())
 
 
 def _functions(fn: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:

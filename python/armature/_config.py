@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import weakref
 from collections.abc import Iterable, Iterator
@@ -72,7 +74,7 @@ class Config:
         if modules == self._skip_modules:
             return
         self._skip_modules = modules
-        _C.set_skip_modules(modules)
+        _C.set_skip_modules((*_OWN_MODULES, *modules))
         forget_translations()
 
     @property
@@ -118,8 +120,22 @@ compiled_functions: weakref.WeakSet[_C.CompiledFunction] = weakref.WeakSet()
 
 def forget_translations() -> None:
     """Forgets all translations of all functions."""
+    _C.forget_unused(True)
     for compiled in list(compiled_functions):
         _C.reset(compiled)
 
 
+gc.callbacks.append(_C.on_collection)
+atexit.register(_C.forget_unused, False)
+
+
+# What a program compiles, explains or sets inside of a compiled function, Python does.
+_OWN_MODULES = (
+    "armature._compile",
+    "armature._config",
+    "armature._explain",
+    "armature.backends",
+    "armature.logging",
+)
+_C.set_skip_modules(_OWN_MODULES)
 config = Config()

@@ -12,6 +12,7 @@
 #include "runtime/failure.h"
 #include "runtime/own_functions.h"
 #include "runtime/settings.h"
+#include "runtime/translation_family.h"
 
 namespace armature {
 
@@ -75,6 +76,27 @@ PyObject* reset(PyObject*, PyObject* function) {
   std::optional<CodeCache::Caches> family = familyOf(function);
   if (!family) return nullptr;
   CodeCache::clear(std::move(*family));
+  Py_RETURN_NONE;
+}
+
+PyObject* forgetUnused(PyObject*, PyObject* keepMore) {
+  int truth = PyObject_IsTrue(keepMore);
+  if (truth < 0) return nullptr;
+  TranslationFamily::forgetUnused(truth);
+  Py_RETURN_NONE;
+}
+
+PyObject* onCollection(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  constexpr long kFull = 2;
+  if (count != 2 || !PyUnicode_Check(arguments[0]) || !PyDict_Check(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "on_collection() takes what gc.callbacks are called with");
+    return nullptr;
+  }
+  PyObject* generation = PyDict_GetItemString(arguments[1], "generation");
+  bool isFull = generation && PyLong_Check(generation) && PyLong_AsLong(generation) == kFull;
+  bool isStart = PyUnicode_CompareWithASCIIString(arguments[0], "start") == 0;
+  if (isFull && isStart) TranslationFamily::forgetUnused(true);
+  if (PyErr_Occurred()) return nullptr;
   Py_RETURN_NONE;
 }
 
@@ -185,6 +207,13 @@ PyMethodDef methods[] = {
      "graph_modules(compiled, /)\n--\n\n"
      "The graphs of all translations, each as a torch.fx.GraphModule."},
     {"reset", reset, METH_O, "reset(compiled, /)\n--\n\nDrops all translations of a function."},
+    {"forget_unused", forgetUnused, METH_O,
+     "forget_unused(keep_more, /)\n--\n\n"
+     "Drops the translations of functions that are no more, which are kept for the next time that "
+     "their code is compiled; and whether to keep any from here on."},
+    {"on_collection", cpython::asMethod(onCollection), METH_FASTCALL,
+     "on_collection(phase, info, /)\n--\n\n"
+     "For gc.callbacks: what nobody uses any more dies with a full collection."},
     {"accepts", cpython::asMethod(accepts), METH_FASTCALL | METH_KEYWORDS,
      "accepts(compiled, /, *args, **kwargs)\n--\n\n"
      "Whether a call with these arguments would run a translation that exists."},

@@ -67,7 +67,11 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def run(program: Program, *, captured: bool) -> list[Observation]:
     """The observations of all steps. Raises TimeLimit or NoWorld."""
-    with _library_as_it_was(), time_limit(30 if captured else 5):
+    with (
+        _library_as_it_was(),
+        time_limit(30 if captured else 5),
+        armature.config.patch(strict=True),
+    ):
         gc.collect()
         gc.disable()
         if captured and program.break_every:
@@ -78,7 +82,7 @@ def run(program: Program, *, captured: bool) -> list[Observation]:
             _C.clear_fault()
             gc.enable()
             armature.reset()
-            _C.set_hooks(None, armature.logging._on_recompile_limit, armature.Unsupported)
+            armature.logging.set_logs()
 
 
 @contextlib.contextmanager
@@ -111,7 +115,12 @@ class _World:
 
     def run(self) -> list[Observation]:
         if self.captured:
-            _C.set_hooks(self.count, armature.logging._on_recompile_limit, armature.Unsupported)
+            _C.set_hooks(
+                compiled=self.count,
+                recompile_limit=None,
+                unsupported=armature.Unsupported,
+                internal_error=armature.logging._on_internal_error,
+            )
         module = types.ModuleType("program")
         self.namespace = module.__dict__
         printed = io.StringIO()

@@ -21,3 +21,11 @@ def small_heap():
     many collections that they ask for."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def own_translations():
+    """What an earlier test compiled and let go of is not there for the next one."""
+    import armature
+
+    armature._C.forget_unused(True)

@@ -244,6 +244,7 @@ def compilations() -> Iterator[list[dict[str, Any]]]:
         compiled=finished.append,
         recompile_limit=armature.logging._on_recompile_limit,
         unsupported=armature.exc.Unsupported,
+        internal_error=armature.logging._on_internal_error,
     )
     try:
         yield finished

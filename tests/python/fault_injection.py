@@ -322,7 +322,7 @@ def try_site(program: Program, kind: str, number: int, warm: bool) -> tuple[bool
     shared objects are compared where all that is made only once is there: `warm`."""
     before = reference_counts(program)
     expected = observe_calls(program, program.function)
-    compiled = armature.compile(program.function, **program.options)
+    compiled = compile_afresh(program.function, **program.options)
     _C.inject_fault(kind, number)
     try:
         actual = observe_calls(program, compiled)
@@ -369,6 +369,12 @@ def lenient() -> Iterator[None]:
         gc.unfreeze()
         logger.disabled = disabled
         _C.clear_fault()
+
+
+def compile_afresh(function: Callable[..., Any], **options: Any) -> Any:
+    """As compile(), but that no translation is there which was made before."""
+    armature.reset()
+    return armature.compile(function, **options)
 
 
 def count_sites(program: Program, kind: str) -> int:

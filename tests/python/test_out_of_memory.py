@@ -56,7 +56,7 @@ def try_all(program, once):
     allowed |= {MemoryError}
     plain = observe(fn, program.make(), {}, None)
     met = 0
-    for compiled, error in allocations(lambda: armature.compile(fn), program, once):
+    for compiled, error in allocations(lambda: fault_injection.compile_afresh(fn), program, once):
         met += isinstance(error, MemoryError)
         if type(error) not in allowed:
             raise AssertionError(f"{type(error)} is none of {allowed}") from error
