@@ -106,7 +106,8 @@ arguments = (Hostile(), 1)
   EXPECT_FALSE(trace.translator().effects.empty());
 }
 
-TEST(Breaks, InWhatIsLeftToDoAreThoseOfTheReturn) {
+// The method that is asked next takes the place of the one that has returned.
+TEST(Breaks, InWhatIsLeftToDoAreThoseOfItsFrame) {
   Trace trace(R"(
 class Hostile:
     def __contains__(self, item):
@@ -123,9 +124,10 @@ arguments = (Hostile(), 1)
 )");
   ASSERT_EQ(trace.outcome().kind, kBreak);
   ASSERT_EQ(trace.outcome().frames.size(), 2u);
-  EXPECT_EQ(trace.brokenAt(), Opcode::RETURN_VALUE);
-  EXPECT_EQ(trace.innermost().stack.size(), 1u);
-  EXPECT_TRUE(trace.translator().effects.empty());
+  EXPECT_EQ(trace.brokenAt(), Opcode::CALL);
+  ASSERT_EQ(trace.innermost().continuations.size(), 1u);
+  EXPECT_EQ(trace.innermost().continuations[0].kind, OnReturn::CheckBool);
+  EXPECT_FALSE(trace.translator().effects.empty());
 }
 
 TEST(Breaks, InsideASlotGoBackToTheInstructionThatRunsIt) {
