@@ -1,10 +1,10 @@
 // What becomes of a call whose graph raises. The graph comes before all effects of its trace, so
 // those that come before the failing operation have not happened yet.
 //
-// If the graph itself had changed nothing before, the call is forgotten and the function run
-// plainly. If it had (an operation in place, a random number), the eager graph's frame has the
-// values of what was computed: the runtime traces the call again up to the operation that raised,
-// breaks there, and gives that trace's graph the values instead of running it
+// If the graph itself had changed nothing but arrays of its own before, the call is forgotten and
+// the function run plainly. If it had (an operation in place, a random number), the eager graph's
+// frame has the values of what was computed: the runtime traces the call again up to the operation
+// that raised, breaks there, and gives that trace's graph the values instead of running it
 // (runtime/failed_graph.cc). Either way Python runs the operation, and the exception is its own. A
 // graph that a foreign backend runs cannot be looked into; its exception leaves as it is.
 #pragma once

@@ -185,6 +185,13 @@ class WithNew(int):
 example("ClassWithNew")(lambda: WithNew())
 
 
+class WithSlots:
+    __slots__ = ("value",)
+
+
+example("ReductionOfObject", WithSlots())(lambda made: len(made.__reduce_ex__(4)))
+
+
 class Abstract(abc.ABC):
     @abc.abstractmethod
     def method(self): ...

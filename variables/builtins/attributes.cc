@@ -1,7 +1,9 @@
 // getattr, setattr, hasattr, delattr, type, isinstance, issubclass, callable, id.
 #include "core/checked.h"
 #include "core/constant.h"
+#include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/address.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -77,20 +79,39 @@ Value callable(Translator& translator, const Value&, CallArguments& arguments) {
   return Value::boolean(translator.heap.hasSpecial(type, cpython::SpecialSlot::Call));
 }
 
-// The address of an object that is the same one in each call.
+// Objects whose identity the trace knows, though not where they will be.
+bool hasOwnIdentity(const Value& value) {
+  switch (value.tracker()->kind()) {
+    case VariableKind::List:
+    case VariableKind::Tuple:
+    case VariableKind::Dict:
+    case VariableKind::Set:
+    case VariableKind::UserObject:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The address of an object that is the same one in each call; of others, what stands for it.
 Value id(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "id", arguments, 1, 1)) return Value();
   Value value = translator.realized(arguments.values[0]);
   PyObject* object = value.isTracker() ? value.tracker()->existing() : value.object();
   bool isData =
       value.isConstant() && isConstant(object) && object != Py_None && !PyBool_Check(object);
-  if (!object || isData) {
-    throw GraphBreak(GraphBreakKind::UnsupportedBuiltin, "id()",
-                     "Numbers, strings and objects that the function makes are others in each "
-                     "call; compare objects by `is` instead of by id().");
+  if (isData || (!object && hasOwnIdentity(value))) {
+    return translator.make<AddressVariable>(std::move(value));
+  }
+  if (!object) {
+    throw GraphBreak(
+        GraphBreakKind::UnsupportedBuiltin, "id()",
+        "Arrays and functions that the function makes are others in each call; compare "
+        "objects by `is` instead of by id().");
   }
   const Source* source = value.isTracker() ? value.tracker()->source() : nullptr;
   if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
+  if (trackerOf<TupleVariable>(value)) return translator.make<AddressVariable>(std::move(value));
   return Value::constant(checked(PyLong_FromVoidPtr(object)));
 }
 

@@ -14,6 +14,7 @@
 #include "guards/object_access.h"
 #include "variables/containers/sequence.h"
 #include "variables/ends_of_objects.h"
+#include "variables/objects/address.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
@@ -58,6 +59,10 @@ Value realizeDeeply(Translator& translator, Value key) {
 Ref<> realKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) return Ref<>::create(object);
   if (PyObject* existing = key.tracker()->existing()) return Ref<>::create(existing);
+  if (auto* address = trackerOf<AddressVariable>(key)) {
+    PyObject* existing = address->object.tracker()->existing();
+    return existing ? checked(PyLong_FromVoidPtr(existing)) : nullptr;
+  }
   auto* tuple = tupleIn(key);
   if (!tuple || !isKeyByItems(tuple->type())) return nullptr;
   Ref<> real = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(tuple->items().size())));
@@ -220,7 +225,23 @@ int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t h
   return map_.entryCount() - 1;
 }
 
+bool DictVariable::mayHoldAddresses(Translator& translator) const {
+  if (existing()) return true;
+  for (int32_t i = 0; i < map_.entryCount(); ++i) {
+    PyObject* key = map_[i].live() ? map_[i].key.objectOrNull() : nullptr;
+    if (!key || !PyNumber_Check(key)) continue;
+    // The addresses of objects that the trace knows are those of no data.
+    void* address = PyLong_CheckExact(key) ? PyLong_AsVoidPtr(key) : nullptr;
+    PyErr_Clear();
+    bool mayBeAddress = reinterpret_cast<intptr_t>(address) > 0;
+    if (!mayBeAddress || !translator.known(static_cast<PyObject*>(address))) return true;
+  }
+  return false;
+}
+
 Value DictVariable::get(Translator& translator, const Value& key) {
+  auto* address = trackerOf<AddressVariable>(key);
+  if (address && address->isOfData() && !mayHoldAddresses(translator)) return Value();
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, key, realized, hash)) return Value();

@@ -72,6 +72,8 @@ class DictVariable : public VariableTracker {
   int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
   void complete(Translator& translator);
   void requireSource() const;
+  // May any key be the address of data? Those that the trace makes are refused as keys.
+  bool mayHoldAddresses(Translator& translator) const;
   int32_t recordEffect(Translator& translator, EffectKind kind, Value key = {});
   void appendTrailed(Translator& translator, OrderedValueMap::Entry entry);
   Value removeEntry(Translator& translator, int32_t index);

@@ -9,6 +9,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/lazy.h"
+#include "variables/objects/address.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -83,6 +84,11 @@ KeyHash hashKey(const Value& key) {
     return {KeyHash::Status::Ok, hash.finish()};
   }
   const VariableTracker* tracker = key.tracker();
+  if (const auto* address = trackerOf<AddressVariable>(key)) {
+    if (address->isOfData()) return {KeyHash::Status::Unmodelled, 0};
+    return {KeyHash::Status::Ok,
+            static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(address->identity()) >> 4)};
+  }
   if (hashesByIdentity(tracker)) {
     return {KeyHash::Status::Ok, static_cast<Py_hash_t>(key.word() >> 4)};
   }
@@ -99,6 +105,9 @@ bool equalKeys(const Value& left, const Value& right) {
     if (equal < 0) PyErr_Clear();
     return equal > 0;
   }
+  const auto* leftAddress = trackerOf<AddressVariable>(left);
+  const auto* rightAddress = trackerOf<AddressVariable>(right);
+  if (leftAddress && rightAddress) return leftAddress->identity() == rightAddress->identity();
   Py_ssize_t size = tupleSize(left);
   if (size < 0 || size != tupleSize(right)) return false;
   for (Py_ssize_t i = 0; i < size; ++i) {

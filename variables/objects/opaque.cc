@@ -16,6 +16,8 @@ Value callOpaque(Translator& translator, const Value& callable, CallArguments& a
   return unimplemented::call(translator, callable, arguments);
 }
 
+}  // namespace
+
 TypeSlots makeOpaqueSlots() {
   TypeSlots slots;
   slots.nb.fill(unimplemented::binary);
@@ -39,8 +41,6 @@ TypeSlots makeOpaqueSlots() {
   slots.tp_setattro = unimplemented::setAttribute;
   return slots;
 }
-
-}  // namespace
 
 const TypeSlots kOpaqueSlots = makeOpaqueSlots();
 const TypeSlots kPropertySlots = makeOpaqueSlots();

@@ -82,6 +82,9 @@ Value checkHash(Translator& translator, Value result);
 Value checkInt(Translator& translator, Value result, const char* message);
 Value checkFloat(Translator& translator, const Value& self, Value result);
 
+// All that a break is about, whatever is done with the object.
+TypeSlots makeOpaqueSlots();
+
 // An object we can hand on, compare by identity and return, and nothing else.
 class OpaqueVariable : public VariableTracker {
  public:

@@ -1,0 +1,147 @@
+// How objects say what they are made of: object.__reduce_ex__ and object.__getstate__, which copy()
+// and deepcopy() ask.
+#include "core/checked.h"
+#include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+PyObject* name(const char* text) { return staticName(text); }
+
+[[noreturn]] void refuse(const Value& object) {
+  throw GraphBreak(GraphBreakKind::ReductionOfObject, describe(object));
+}
+
+// copyreg._slotnames: may a class in the MRO name any?
+bool namesSlots(Translator& translator, PyTypeObject* type) {
+  static PyObject* const slotsName = name("__slots__");
+  PyObject* mro = translator.heap.mro(type);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    Found found = translator.heap.lookup(base, slotsName);
+    if (!found) continue;
+    if (!PyTuple_CheckExact(found.object) || PyTuple_GET_SIZE(found.object) > 0) return true;
+    if (found.source) translator.addGuard(found.source, GuardType::EQUALS_MATCH, found.object);
+  }
+  return false;
+}
+
+// _PyType_GetSlotNames: the class keeps the names, which are none, for the next time. To put them
+// there runs no code of the program's, and the call that is traced does it anyway. False where the
+// class cannot keep them, or keeps others.
+bool keepsNoSlotNames(Translator& translator, PyTypeObject* type) {
+  static PyObject* const namesName = name("__slotnames__");
+  static PyObject* const setattr = name("__setattr__");
+  Heap& heap = translator.heap;
+  bool isSettable =
+      !cpython::isImmutable(type) && heap.inherits(heap.metaclassOf(type), &PyType_Type, setattr);
+  if (!isSettable || namesSlots(translator, type)) return false;
+  if (!cpython::ownAttribute(type, namesName)) {
+    Ref<> none = checked(PyList_New(0));
+    checked(PyObject_SetAttr(reinterpret_cast<PyObject*>(type), namesName, none.get()));
+  }
+  Found names = heap.lookup(type, namesName);
+  if (!names.source || !PyList_CheckExact(names.object)) return false;
+  translator.addGuard(names.source, GuardType::SEQUENCE_LENGTH, nullptr, 0);
+  return PyList_GET_SIZE(names.object) == 0;
+}
+
+// object_getstate_default, for a class without slots: the very __dict__, if there is anything in
+// it.
+Value defaultState(Translator& translator, const Value& self) {
+  auto* object = trackerOf<UserObjectVariable>(self);
+  if (!object || !keepsNoSlotNames(translator, object->type())) refuse(self);
+  DictVariable* dict = slotsOf(self).instanceDict(translator, self);
+  return dict && dict->size(translator) > 0 ? translator.dictValue(dict) : Value::none();
+}
+
+// object_getstate
+Value stateOf(Translator& translator, const Value& self) {
+  static PyObject* const getstate = name("__getstate__");
+  Value method = translator.realized(getAttribute(translator, self, getstate));
+  if (!method) return method;
+  auto* bound = trackerOf<BoundMethodVariable>(method);
+  PyObject* function = bound ? bound->function.objectOrNull() : nullptr;
+  bool isDefault = function && function == cpython::lookup(&PyBaseObject_Type, getstate);
+  return isDefault ? defaultState(translator, self)
+                   : call(translator, method, llvm::ArrayRef<Value>());
+}
+
+Value functionOfCopyreg(Translator& translator, const char* function) {
+  Ref<> module = checked(PyImport_ImportModule("copyreg"));
+  return getAttribute(translator, Value::constant(module), name(function));
+}
+
+// _PyObject_GetItemsIter, of what is a dict: iter(self.items()).
+Value itemsOf(Translator& translator, const Value& self) {
+  if (!requireKind<UserObjectVariable>(self)->container) return Value::none();
+  Value items = callMethod(translator, self, "items", {});
+  return items ? getIterator(translator, items) : items;
+}
+
+// reduce_newobj, for an object whose class says nothing of arguments for its __new__.
+Value reduceByNew(Translator& translator, const Value& self) {
+  for (const char* method : {"__getnewargs_ex__", "__getnewargs__"}) {
+    if (getOptionalAttribute(translator, self, name(method))) refuse(self);
+    if (translator.exceptionPending()) return Value();
+  }
+  Value function = functionOfCopyreg(translator, "__newobj__");
+  if (!function) return function;
+  Value state = stateOf(translator, self);
+  if (!state) return state;
+  Value items = itemsOf(translator, self);
+  if (!items) return items;
+  Value arguments = makeTuple(translator, {translator.knownClass(typeOf(self))});
+  return makeTuple(translator, {std::move(function), std::move(arguments), std::move(state),
+                                Value::none(), std::move(items)});
+}
+
+// object___reduce_ex__
+Value objectReduceEx(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "object.__reduce_ex__", arguments, 1, 1)) return Value();
+  Value protocol = translator.realized(arguments.values[0]);
+  Value object = translator.realized(self);
+  PyObject* number = protocol.objectOrNull();
+  if (!number || !PyLong_CheckExact(number)) refuse(object);
+  long value = PyLong_AsLong(number);
+  PyErr_Clear();
+  if (value < 2) refuse(object);
+  if (isConstantData(object)) {
+    Value result =
+        translator.fromPython(PyObject_CallMethod(object.object(), "__reduce_ex__", "O", number));
+    if (result && !isConstantObject(result.object())) refuse(object);
+    return result;
+  }
+  static PyObject* const reduce = name("__reduce__");
+  static PyObject* const className = name("__class__");
+  if (!trackerOf<UserObjectVariable>(object)) refuse(object);
+  Heap& heap = translator.heap;
+  if (!heap.inherits(typeOf(object), &PyBaseObject_Type, className)) refuse(object);
+  if (!heap.inherits(typeOf(object), &PyBaseObject_Type, reduce)) {
+    return callMethod(translator, object, "__reduce__", {});
+  }
+  return reduceByNew(translator, object);
+}
+
+Value objectGetstate(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "object.__getstate__", arguments, 0, 0)) return Value();
+  return defaultState(translator, translator.realized(self));
+}
+
+void registerReductions() {
+  registerMethodHandler(&PyBaseObject_Type, "__reduce_ex__", objectReduceEx);
+  registerMethodHandler(&PyBaseObject_Type, "__getstate__", objectGetstate);
+}
+ARMATURE_REGISTER_HANDLERS(registerReductions);
+
+}  // namespace
+
+}  // namespace armature
