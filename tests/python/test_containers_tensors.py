@@ -69,8 +69,45 @@ def compared(x, y):
     return max(x[0, 0], y[0, 0]), sorted([x[0, 0], y[0, 0]]), any([x[0, 0] > 5])
 
 
-WITHOUT_BREAK = [rows, pairs, unpacked, backwards, sums, by_name, dicts, lists, identities, mapped]
-WITH_BREAK = [converted, compared]
+class Heads:
+    def __init__(self, n):
+        self.n = n
+
+
+HEADS = Heads(4)
+
+
+def sizes(x, y):
+    heads = (HEADS.n, 1)
+    sums = (heads + x.shape, x.shape + heads, (x.shape[0], HEADS.n) + y.shape, (1,) + x.shape)
+    heads += x.shape
+    return x.expand((HEADS.n, *x.shape)), x.expand((HEADS.n,) + x.shape), sums, heads
+
+
+def sizes_and_tensors(x, y):
+    sums = []
+    for add in (lambda: (x, 1) + x.shape, lambda: x.shape + (y, 1), lambda: x.shape + (HEADS,)):
+        try:
+            sums.append(add())
+        except TypeError as error:
+            sums.append(str(error))
+    return sums
+
+
+WITHOUT_BREAK = [
+    rows,
+    pairs,
+    unpacked,
+    backwards,
+    sums,
+    by_name,
+    dicts,
+    lists,
+    identities,
+    mapped,
+    sizes,
+]
+WITH_BREAK = [converted, compared, sizes_and_tensors]
 
 
 @pytest.mark.parametrize("function", [*WITHOUT_BREAK, added_in_place])

@@ -112,7 +112,8 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
   return Value::constant(Py_NotImplemented);
 }
 
-Value constantConcat(Translator& translator, NumberSlot, const Value& left, const Value& right) {
+Value constantConcat(Translator& translator, NumberSlot slot, const Value& left,
+                     const Value& right) {
   // A constant tuple and a traced one: the same as two traced ones. Where all items turn out to be
   // constants, CPython knows what the sum of the two types is.
   if (left.isConstant() && PyTuple_Check(left.object()) && trackerOf<TupleVariable>(right)) {
@@ -130,6 +131,7 @@ Value constantConcat(Translator& translator, NumberSlot, const Value& left, cons
       items.append(added.begin(), added.end());
       return makeTuple(translator, std::move(items));
     }
+    return unimplemented::binary(translator, slot, left, right);
   }
   if (left.isConstant() && PySequence_Check(left.object())) {
     return translator.raise(PyExc_TypeError, "can only concatenate %s (not \"%.200s\") to %s",

@@ -25,8 +25,18 @@ const ValueVector& tupleItems(const Value& self) {
   return requireKind<SequenceVariable>(self)->items();
 }
 
-Value concatenate(Translator& translator, NumberSlot, const Value& left, const Value& right) {
+Value concatenate(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   ValueVector storage, items = tupleItems(left);
+  // A constant of a type over tuple may have an addition of its own, as torch.Size does.
+  PyObject* constant = right.objectOrNull();
+  if (constant && PyTuple_Check(constant) && !PyTuple_CheckExact(constant)) {
+    for (Value& item : items) translator.realize(item);
+    Value known = makeTuple(translator, std::move(items));
+    if (typeOf(left) != &PyTuple_Type || !known.isConstant()) {
+      return unimplemented::binary(translator, slot, left, right);
+    }
+    return translator.fromPython(PyNumber_Add(known.object(), constant));
+  }
   llvm::ArrayRef<Value> others;
   if (trackerOf<ListVariable>(right) || !itemsOf(right, storage, others)) {
     return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
