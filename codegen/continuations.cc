@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "codegen/loops.h"
 #include "core/checked.h"
 #include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
@@ -270,6 +271,12 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
       if (result.get() != Py_NotImplemented) return result;
       return askComparison(operands[0], operands[1], numberIn(operands[2]), numberIn(operands[3]),
                            caller);
+    case OnReturn::NextKey:
+      return goOnWithKeys(std::move(result), operands, caller);
+    case OnReturn::NextExtreme:
+      return goOnWithExtreme(std::move(result), operands, caller);
+    case OnReturn::NextItem:
+      return goOnGathering(std::move(result), operands, caller);
     case OnReturn::Give:
       return Ref<>::create(operands[0]);
     case OnReturn::Instead:
@@ -286,6 +293,7 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
 Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
                    BorrowedRef<> caller) {
   if (result) return continueReturned(kind, std::move(result), operands, caller);
+  if (kind == OnReturn::NextKey) return goOnWithKeys(nullptr, operands, caller);
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     PyErr_Clear();
     return Ref<>::create(endOfIteration());

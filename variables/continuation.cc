@@ -1,5 +1,6 @@
 #include "variables/continuation.h"
 
+#include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -81,6 +82,12 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
       if (!result.is(Py_NotImplemented)) return result;
       return askComparison(translator, operands[0], operands[1], numberOf(operands[2]),
                            static_cast<ComparisonStep>(numberOf(operands[3])), tail);
+    case OnReturn::NextKey:
+      return goOnWithKeys(translator, operands, std::move(result), tail);
+    case OnReturn::NextExtreme:
+      return goOnWithExtreme(translator, operands, std::move(result), tail);
+    case OnReturn::NextItem:
+      return goOnGathering(translator, operands, std::move(result), tail);
     case OnReturn::Give:
       return operands[0];
     case OnReturn::Instead:
@@ -114,6 +121,10 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     if (raised(translator, PyExc_AttributeError)) {
       tellAttribute(translator, continuation.operands[0], nameIn(continuation));
     }
+  } else if (continuation.kind == OnReturn::NextKey) {
+    giveUpKeys(translator, continuation.operands);
+  } else if (continuation.kind == OnReturn::NextItem && !translator.exceptionPending()) {
+    return goOnGathering(translator, continuation.operands, Value(), tail);
   } else if (catches(translator, continuation)) {
     if (continuation.kind == OnReturn::AskGetattr) {
       return askGetattr(translator, continuation.operands[0], nameIn(continuation), tail);

@@ -118,6 +118,37 @@ TEST(Continuations, HandleExceptions) {
   EXPECT_EQ(give(OnReturn::CheckBool, "raise KeyError(1)"), "KeyError(1)");
 }
 
+TEST(Continuations, GoOnWithLoops) {
+  auto sort = [](const char* key, const char* target) {
+    return values({"[3, 1, 2]", "[]", key, "False", target});
+  };
+  EXPECT_EQ(give(OnReturn::NextKey, "-3", sort("lambda x: -x", "None")), "[3, 2, 1]");
+  std::vector<Ref<>> operands = sort("lambda x: -x", "[]");
+  EXPECT_EQ(give(OnReturn::NextKey, "-3", operands), "None");
+  EXPECT_EQ(repr(operands[4].get()), "[3, 2, 1]");
+  operands = sort("lambda x: x / 0", "[]");
+  EXPECT_EQ(give(OnReturn::NextKey, "-3", operands), "ZeroDivisionError('division by zero')");
+  EXPECT_EQ(repr(operands[4].get()), "[3, 1, 2]");
+  operands = sort("abs", "[]");
+  EXPECT_EQ(give(OnReturn::NextKey, "raise KeyError(5)", operands), "KeyError(5)");
+  EXPECT_EQ(repr(operands[4].get()), "[3, 1, 2]");
+  EXPECT_EQ(give(OnReturn::NextKey, "-3", sort("abs", "[7]")),
+            "ValueError('list modified during sort')");
+
+  auto least = [](const char* iterator, const char* best) {
+    return values({iterator, "abs", "0", "()", best, "-7"});
+  };
+  EXPECT_EQ(give(OnReturn::NextExtreme, "7", least("iter([5, -3, 4])", "()")), "-3");
+  EXPECT_EQ(give(OnReturn::NextExtreme, "7", least("iter([])", "(8, 8)")), "-7");
+  EXPECT_EQ(give(OnReturn::NextExtreme, "7", least("iter([])", "(2, 2)")), "2");
+  EXPECT_EQ(give(OnReturn::NextExtreme, "'a'", least("iter([])", "(2, 2)")),
+            "TypeError(\"'<' not supported between instances of 'str' and 'int'\")");
+
+  EXPECT_EQ(give(OnReturn::NextItem, "7", values({"map(abs, [-1, -2])", "[8]"})), "[8, 7, 1, 2]");
+  EXPECT_EQ(give(OnReturn::NextItem, "7", values({"map(len, [[], 3])", "[]"})),
+            "TypeError(\"object of type 'int' has no len()\")");
+}
+
 TEST(Continuations, InitializeWhatNewHasMade) {
   EXPECT_EQ(give(OnReturn::InitMade, "3", values({"str", "None", "7"})), "3");
   EXPECT_EQ(give(OnReturn::InitMade, "[3]", values({"list", "None", "(5, 6)"})), "[5, 6]");

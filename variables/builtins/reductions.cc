@@ -5,6 +5,7 @@
 #include "variables/containers/sorting.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/loops.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -39,27 +40,10 @@ Value extreme(Translator& translator, const char* name, int op, CallArguments& a
                                                                   arguments.positional().end()));
   Value iterator = getIterator(translator, iterable);
   if (!iterator) return iterator;
-  Value best, bestKey;
-  while (Value item = iteratorNext(translator, iterator)) {
-    Value itemKey = key.is(Py_None) ? item : call(translator, key, {item});
-    if (!itemKey) return itemKey;
-    if (best) {
-      Value better = richCompare(translator, itemKey, bestKey, op);
-      int truth = better ? isTrue(translator, std::move(better)) : -1;
-      if (truth < 0) return Value();
-      if (!truth) continue;
-    }
-    best = std::move(item);
-    bestKey = std::move(itemKey);
-  }
-  if (translator.exceptionPending()) return Value();
-  if (best) return best;
-  if (fallback) return fallback;
-#if PY_VERSION_HEX >= 0x030C0000
-  return translator.raise(PyExc_ValueError, "%s() iterable argument is empty", name);
-#else
-  return translator.raise(PyExc_ValueError, "%s() arg is an empty sequence", name);
-#endif
+  ValueVector defaults;
+  if (fallback) defaults.push_back(std::move(fallback));
+  Value instead = makeTuple(translator, std::move(defaults));
+  return extremeByKeys(translator, iterator, key, op, instead, arguments.tail);
 }
 
 Value min(Translator& translator, const Value&, CallArguments& arguments) {
@@ -160,10 +144,11 @@ Value sorted(Translator& translator, const Value&, CallArguments& arguments) {
   options.values.erase(options.values.begin());
   if (!readArguments(translator, kSignature, options, {&key, &reverse})) return Value();
   bool descending;
-  if (!readTruthAsInteger(translator, reverse, descending) ||
-      !sortValues(translator, items, translator.realized(key), descending)) {
-    return Value();
+  if (!readTruthAsInteger(translator, reverse, descending)) return Value();
+  if (!translator.realized(key).is(Py_None)) {
+    return sortByKeys(translator, std::move(items), key, descending, Value::none(), arguments.tail);
   }
+  if (!sortValues(translator, items, items, descending)) return Value();
   return translator.make<ListVariable>(std::move(items));
 }
 
@@ -177,6 +162,7 @@ void registerAll() {
   for (const char* name : {"min", "max", "sum", "any", "all", "sorted"}) {
     registerPureFunction("builtins", name);
   }
+  for (const char* name : {"min", "max", "sorted"}) registerProtocolFunction("builtins", name);
 }
 
 }  // namespace

@@ -232,7 +232,9 @@ Value zipNext(Translator& translator, const Value& value) {
   return makeTuple(translator, std::move(items));
 }
 
-Value mapNext(Translator& translator, const Value& value) {
+}  // namespace
+
+Value mapNext(Translator& translator, const Value& value, bool tail) {
   auto* map = requireKind<MapVariable>(value);
   CallArguments arguments;
   for (const Value& iterator : map->iterators) {
@@ -240,8 +242,11 @@ Value mapNext(Translator& translator, const Value& value) {
     if (!item) return item;
     arguments.values.push_back(std::move(item));
   }
+  arguments.tail = tail;
   return call(translator, map->function, arguments);
 }
+
+namespace {
 
 Value filterNext(Translator& translator, const Value& value) {
   auto* filter = requireKind<FilterVariable>(value);
@@ -413,7 +418,8 @@ const TypeSlots kSequenceIteratorSlots = makeIteratorSlots(sequenceNext);
 const TypeSlots kDictIteratorSlots = makeIteratorSlots(dictNext);
 const TypeSlots kEnumerateSlots = makeIteratorSlots(enumerateNext);
 const TypeSlots kZipSlots = makeIteratorSlots(zipNext);
-const TypeSlots kMapSlots = makeIteratorSlots(mapNext);
+const TypeSlots kMapSlots = makeIteratorSlots(
+    [](Translator& translator, const Value& map) { return mapNext(translator, map, false); });
 const TypeSlots kFilterSlots = makeIteratorSlots(filterNext);
 const TypeSlots kCallableIteratorSlots = makeIteratorSlots(callableNext);
 const TypeSlots kIsliceSlots = makeIteratorSlots(isliceNext);

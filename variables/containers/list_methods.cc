@@ -6,6 +6,7 @@
 #include "variables/containers/sorting.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/loops.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -96,7 +97,10 @@ Value sort(Translator& translator, const Value& self, CallArguments& arguments) 
   ListVariable* list = listOf(self);
   ValueVector items = list->items();
   list->replace(translator, {});
-  bool ok = sortValues(translator, items, key, descending);
+  if (!translator.realized(key).is(Py_None)) {
+    return sortByKeys(translator, std::move(items), key, descending, list, arguments.tail);
+  }
+  bool ok = sortValues(translator, items, items, descending);
   bool touched = !list->items().empty();
   list->replace(translator, std::move(items));
   if (touched && ok) return translator.raise(PyExc_ValueError, "list modified during sort");
@@ -118,11 +122,8 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
     return translator.raise(PyExc_TypeError, "list expected at most 1 argument, got %zu",
                             arguments.values.size());
   }
-  ValueVector items;
-  if (!arguments.values.empty() && !collectInto(translator, arguments.values[0], items)) {
-    return Value();
-  }
-  return translator.make<ListVariable>(std::move(items));
+  if (arguments.values.empty()) return translator.make<ListVariable>(ValueVector());
+  return gatherItems(translator, arguments.values[0], arguments.tail);
 }
 
 void registerLists() {
@@ -136,6 +137,8 @@ void registerLists() {
   registerMethodHandler(&PyList_Type, "copy", copy);
   registerMethodHandler(&PyList_Type, "reverse", reverse);
   registerMethodHandler(&PyList_Type, "sort", sort);
+  registerProtocolMethod(&PyList_Type, "sort");
+  registerProtocolFunction("builtins", "list");
   registerMethodHandler(&PyList_Type, "index", sequenceIndex);
   registerMethodHandler(&PyList_Type, "count", sequenceCount);
   registerSlotWrappers(&PyList_Type);

@@ -84,17 +84,8 @@ Ref<> realKeys(Comparison& comparison) {
 
 }  // namespace
 
-bool sortValues(Translator& translator, ValueVector& items, const Value& key, bool reverse) {
-  ValueVector keys;
-  keys.reserve(items.size());
-  for (const Value& item : items) {
-    Value result = item;
-    if (key && !key.is(Py_None)) {
-      result = call(translator, key, {item});
-      if (!result) return false;
-    }
-    keys.push_back(translator.realized(std::move(result)));
-  }
+bool sortValues(Translator& translator, ValueVector& items, ValueVector keys, bool reverse) {
+  for (Value& key : keys) translator.realize(key);
 
   // What is sorted is the positions, by the keys at these positions.
   Comparison comparison{translator, keys, nullptr};

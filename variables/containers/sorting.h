@@ -7,9 +7,9 @@
 
 namespace armature {
 
-// Sorts as list.sort does: `key` (null or None: none) is called once for each item, and the order
-// of comparisons is CPython's. False with the exception pending; the items then are in the order
-// that CPython would leave.
-bool sortValues(Translator& translator, ValueVector& items, const Value& key, bool reverse);
+// Sorts as list.sort does, by the keys of the items, which without a key function are the items:
+// the order of comparisons is CPython's. False with the exception pending; the items then are in
+// the order that CPython would leave.
+bool sortValues(Translator& translator, ValueVector& items, ValueVector keys, bool reverse);
 
 }  // namespace armature

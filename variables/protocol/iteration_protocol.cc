@@ -1,5 +1,6 @@
 // The part of the object protocol that iterates.
 #include "core/checked.h"
+#include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/continuation.h"
 #include "variables/functions/functions.h"
@@ -47,6 +48,9 @@ Value iteratorNext(Translator& translator, const Value& iterator, bool tail) {
     if (iterator.isTracker()) translator.effects.changes(iterator.tracker());
     if (tail && function == kUserObjectSlots.tp_iternext) {
       return then(translator, objectNext(translator, iterator, tail), {OnReturn::EndIteration, {}});
+    }
+    if (tail && function == kMapSlots.tp_iternext) {
+      return then(translator, mapNext(translator, iterator, tail), {OnReturn::EndIteration, {}});
     }
     return function(translator, iterator);
   }
