@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include "core/constant.h"
 #include "core/describe.h"
@@ -161,15 +162,15 @@ CheckFunctionManager::~CheckFunctionManager() = default;
 void CheckFunctionManager::giveUpIdentities() {
   identities_.resize(guards_.size());
   for (size_t i = 0; i < guards_.size(); ++i) {
-    if (!isIdentity(guards_[i])) continue;
-    identities_[i] = guards_[i].operand.get();
-    guards_[i].operand = nullptr;
-  }
-  // The program knows the keys.
-  for (Guard& guard : guards_)
+    Guard& guard = guards_[i];
+    guard.after = nullptr;
+    // The program knows the keys.
     if (guard.type == GuardType::DICT_KEYS_MATCH && !isConstantList(guard.operand))
       guard.operand = nullptr;
-  for (Guard& guard : guards_) guard.after = nullptr;
+    if (!isIdentity(guard)) continue;
+    identities_[i] = guard.operand.get();
+    guard.operand = nullptr;
+  }
   sources_->releaseConstants([](BorrowedRef<> key) { return isKeyByIdentity(Py_TYPE(key.get())); });
 }
 
@@ -181,12 +182,16 @@ std::string CheckFunctionManager::textOf(size_t guard) const {
 
 // A TENSOR_MATCH means the example's exact type too, if it does not name another.
 void CheckFunctionManager::addTensorTypes(const FrameLocalsMapping& example) {
+  auto isUntyped = [](const Guard& guard) {
+    return guard.type == GuardType::TENSOR_MATCH && !guard.operand;
+  };
+  if (llvm::none_of(guards_, isUntyped)) return;
   llvm::DenseMap<const Source*, PyObject*> types;
   for (const Guard& guard : guards_)
     if (guard.type == GuardType::TYPE_MATCH) types[guard.source] = guard.operand.get();
   std::vector<const Source*> untyped;
   for (Guard& guard : guards_) {
-    if (guard.type != GuardType::TENSOR_MATCH || guard.operand) continue;
+    if (!isUntyped(guard)) continue;
     if (PyObject* type = types.lookup(guard.source))
       guard.operand = Ref<>::create(type);
     else
@@ -201,7 +206,7 @@ void CheckFunctionManager::addTensorTypes(const FrameLocalsMapping& example) {
     throw std::runtime_error("the traced call has no " + loads->origins[failed].source->name());
   size_t next = 0;
   for (Guard& guard : guards_)
-    if (guard.type == GuardType::TENSOR_MATCH && !guard.operand) {
+    if (isUntyped(guard)) {
       PyObject* array = state.registers[loads->captures[next++]].object;
       guard.operand = Ref<>::create(reinterpret_cast<PyObject*>(Py_TYPE(array)));
     }
@@ -253,9 +258,9 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   if (failed == GuardProgram::passed) return true;
   const Instruction& instruction = program_->instructions[failed];
   const GuardProgram::Origin& origin = program_->origins[failed];
-  failure.text = origin.guard >= 0
-                     ? textOf(static_cast<size_t>(origin.guard) + failedPart(instruction, state))
-                     : origin.source->name() + " exists";
+  failure.text = origin.guard >= 0 ? textOf(program_->guardOrder[static_cast<size_t>(origin.guard) +
+                                                                 failedPart(instruction, state)])
+                                   : origin.source->name() + " exists";
   failure.actual = explainActual(instruction, state);
   if (instruction.operation == Operation::CheckDistinct) {
     auto [first, second] = GuardProgram::firstMeeting(*instruction.distinct, state);
@@ -300,8 +305,8 @@ bool CheckFunctionManager::valid() const { return program_->identities.valid(); 
 
 std::string CheckFunctionManager::toString() const {
   std::string text;
-  for (size_t i = 0; i < guards_.size(); ++i)
-    text += std::string(guardTypeName(guards_[i].type)) + ": " + textOf(i) + "\n";
+  for (uint32_t guard : program_->guardOrder)
+    text += std::string(guardTypeName(guards_[guard].type)) + ": " + textOf(guard) + "\n";
   return text;
 }
 

@@ -52,7 +52,7 @@ class CheckFunctionManager {
   bool valid() const;
   // Visits the objects held, but for those of the sources, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
-  // In evaluation order. Operands that are tested by identity are given up (null).
+  // Operands that are tested by identity are given up (null).
   const std::vector<Guard>& guards() const { return guards_; }
   // One guard a line, in evaluation order.
   std::string toString() const;

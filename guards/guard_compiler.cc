@@ -130,9 +130,8 @@ class Compiler {
     emitRelations();
     for (const Source* source : captures)
       program().captures.push_back(tree_.node(source)->loadedIn);
-    std::unique_ptr<GuardProgram> program = writer_.finish();
-    renumberGuards(*program);
-    return program;
+    program().guardOrder = std::move(order_);
+    return writer_.finish();
   }
 
  private:
@@ -329,18 +328,19 @@ class Compiler {
 
   // --- Checks
 
+  // The guard's number in the order of evaluation.
   int64_t markDone(size_t guard) {
     done_[guard] = true;
-    order_.push_back(guard);
-    return static_cast<int64_t>(guard);
+    order_.push_back(static_cast<uint32_t>(guard));
+    return static_cast<int64_t>(order_.size()) - 1;
   }
 
   void emitCheck(size_t index, GuardNode* node) {
     const Guard& guard = tree_.guards()[index];
     if (done_[index] || guard.type == GuardType::DUPLICATE_INPUT) return;
-    markDone(index);
+    int64_t number = markDone(index);
     auto check = [&](Operation operation) -> Instruction& {
-      Instruction& instruction = writer_.emit(operation, guard.source, static_cast<int64_t>(index));
+      Instruction& instruction = writer_.emit(operation, guard.source, number);
       instruction.input = node ? node->loadedIn : 0;
       return instruction;
     };
@@ -599,27 +599,13 @@ class Compiler {
     }
   }
 
-  // Lets the guards be numbered in the order of evaluation.
-  void renumberGuards(GuardProgram& program) {
-    std::vector<Guard> ordered;
-    ordered.reserve(order_.size());
-    std::vector<int64_t> numbers(order_.size());
-    for (size_t guard : order_) {
-      numbers[guard] = static_cast<int64_t>(ordered.size());
-      ordered.push_back(std::move(tree_.guards()[guard]));
-    }
-    tree_.guards() = std::move(ordered);
-    for (GuardProgram::Origin& origin : program.origins)
-      if (origin.guard >= 0) origin.guard = numbers[static_cast<size_t>(origin.guard)];
-  }
-
   GuardProgram& program() { return writer_.program(); }
   uint32_t registerOf(const Source* source) const { return tree_.node(source)->loadedIn; }
 
   GuardTree& tree_;
   InstructionWriter writer_;
   std::vector<bool> done_;
-  std::vector<size_t> order_;
+  std::vector<uint32_t> order_;
   std::vector<GuardNode*> deferred_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace armature {
 
-// `captures`: as given to the tree. On return `tree.guards()` are in the order of evaluation.
+// `captures`: as given to the tree.
 // Throws std::invalid_argument for guards and sources that cannot be compiled.
 std::unique_ptr<GuardProgram> compileGuards(GuardTree& tree,
                                             const std::vector<const Source*>& captures);

@@ -86,7 +86,8 @@ struct GuardProgramState {
 
 class GuardProgram {
  public:
-  // What an instruction is there for: a guard, or only a source on the way (`guard` is negative).
+  // What an instruction is there for: a guard, by its number in the order of evaluation, or only a
+  // source on the way (`guard` is negative).
   struct Origin {
     const Source* source;
     int64_t guard;
@@ -113,9 +114,10 @@ class GuardProgram {
   int traverse(visitproc visit, void* arg) const;
 
   std::vector<Instruction> instructions;
-  std::vector<Origin> origins;     // parallel to the instructions
-  std::vector<uint32_t> captures;  // registers
-  uint32_t registerCount = 1;      // operands that an operation has no use for name register 0
+  std::vector<Origin> origins;       // parallel to the instructions
+  std::vector<uint32_t> guardOrder;  // the guards' indices in the order of evaluation
+  std::vector<uint32_t> captures;    // registers
+  uint32_t registerCount = 1;        // operands that an operation has no use for name register 0
 
   // What the instructions refer to.
   IdentityWatch identities;

@@ -170,6 +170,10 @@ class GuardTree::Demands {
 
 GuardTree::GuardTree(std::vector<Guard> requests, const std::vector<const Source*>& captures)
     : guards_(std::move(requests)) {
+  uint32_t last = 0;
+  for (const Guard& guard : guards_)
+    if (guard.source) last = std::max(last, guard.source->number());
+  known_.resize(last + size_t{1});
   for (const Guard& guard : guards_) {
     validate(guard);
     if (guard.type == GuardType::TYPE_MATCH)
