@@ -32,8 +32,8 @@ class TranslationFamily {
   // again soon finds its translations. Only the youngest are kept.
   static void keepForLater(Ref<> family);
   // Gives up the families that only keepForLater keeps: at the start of each full collection, since
-  // the collector does not see them as garbage; and at the end of the process, from where on none is
-  // kept (`keepMore` false).
+  // the collector does not see them as garbage; and at the end of the process, from where on none
+  // is kept (`keepMore` false).
   static void forgetUnused(bool keepMore);
 
   // Prepares the type. -1 with an exception set.

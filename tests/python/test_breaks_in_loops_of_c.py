@@ -1,5 +1,7 @@
-"""A graph break in a function that C code calls for each item costs the instruction that breaks: the
-rest of the function, the other calls and what comes behind the loop are captured."""
+"""A graph break in a function that C code calls for each item costs the instruction that breaks.
+
+The rest of the function, the other calls and what comes behind the loop are captured.
+"""
 
 import gc
 import sys
