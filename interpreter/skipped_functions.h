@@ -1,6 +1,7 @@
 // Python functions that a trace leaves to Python, although it could go into them.
 #pragma once
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
 #include <vector>
@@ -16,14 +17,20 @@ class SkippedModules {
  public:
   // Takes exact strs. With a module go those inside of it.
   void set(std::vector<Ref<>> names) { names_ = std::move(names); }
+  // Modules that are always skipped, by their globals.
+  void setAlways(std::vector<Ref<>> globals) { always_ = std::move(globals); }
   // Is the function of such a module, by the __name__ in its globals? Runs no code of the program,
   // and leaves no exception set.
-  bool contains(BorrowedRef<> globals) const { return !names_.empty() && containsName(globals); }
+  bool contains(BorrowedRef<> globals) const {
+    auto isThis = [&](const Ref<>& skipped) { return skipped.get() == globals.get(); };
+    return llvm::any_of(always_, isThis) || (!names_.empty() && containsName(globals));
+  }
 
  private:
   bool containsName(BorrowedRef<> globals) const;
 
   std::vector<Ref<>> names_;
+  std::vector<Ref<>> always_;
 };
 
 // What one trace skips.

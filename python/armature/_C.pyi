@@ -1,7 +1,7 @@
 """The engine. What users call is in the package; the rest of this serves it and the tests."""
 
-from collections.abc import Callable, Sequence
-from types import CodeType, FunctionType
+from collections.abc import Callable, Iterable, Sequence
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, TypedDict, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -131,6 +131,9 @@ def graph_modules(compiled: CompiledFunction | CompiledCallable, /) -> list[Any]
 
 def reset(compiled: CompiledFunction | CompiledCallable, /) -> None:
     """Drops all translations of a function."""
+
+def skip_always(modules: Iterable[ModuleType], /) -> None:
+    """Modules of which no function is captured, whatever set_skip_modules() is told."""
 
 def forget_unused(keep_more: bool, /) -> None:
     """Drops the translations of functions that are no more, which are kept for the next time that

@@ -74,7 +74,7 @@ class Config:
         if modules == self._skip_modules:
             return
         self._skip_modules = modules
-        _C.set_skip_modules((*_OWN_MODULES, *modules))
+        _C.set_skip_modules(modules)
         forget_translations()
 
     @property
@@ -129,13 +129,4 @@ gc.callbacks.append(_C.on_collection)
 atexit.register(_C.forget_unused, False)
 
 
-# What a program compiles, explains or sets inside of a compiled function, Python does.
-_OWN_MODULES = (
-    "armature._compile",
-    "armature._config",
-    "armature._explain",
-    "armature.backends",
-    "armature.logging",
-)
-_C.set_skip_modules(_OWN_MODULES)
 config = Config()

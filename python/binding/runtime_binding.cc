@@ -132,6 +132,24 @@ PyObject* setSkipModules(PyObject*, PyObject* names) {
   });
 }
 
+PyObject* skipAlways(PyObject*, PyObject* modules) {
+  return forPython([&]() -> PyObject* {
+    Ref<> items = Ref<>::steal(PySequence_Tuple(modules));
+    if (!items) return nullptr;
+    std::vector<Ref<>> globals;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      PyObject* module = PyTuple_GET_ITEM(items.get(), i);
+      if (!PyModule_Check(module)) {
+        return PyErr_Format(PyExc_TypeError, "expected modules, not '%.200s'",
+                            Py_TYPE(module)->tp_name);
+      }
+      globals.push_back(Ref<>::create(PyModule_GetDict(module)));
+    }
+    packageEngine()->skippedModules.setAlways(std::move(globals));
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* accepts(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
   if (count == 0) {
     PyErr_SetString(PyExc_TypeError, "accepts() needs a compiled function");
@@ -235,6 +253,9 @@ PyMethodDef methods[] = {
     {"set_skip_modules", setSkipModules, METH_O,
      "set_skip_modules(names, /)\n--\n\n"
      "The modules of which no function is captured; drops no translation."},
+    {"skip_always", skipAlways, METH_O,
+     "skip_always(modules, /)\n--\n\n"
+     "Modules of which no function is captured, whatever set_skip_modules() is told."},
     {"inject_fault", injectFault, METH_VARARGS,
      "inject_fault(kind, number, /)\n--\n\n"
      "Makes the number-th site from here fail, once, by 'error', 'break', 'MemoryError' or "
