@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/graph_break.h"
 #include "core/text.h"
@@ -20,6 +21,16 @@
 namespace armature {
 
 namespace {
+
+// _PyEval_BuiltinsFromGlobals of ceval.c, borrowed.
+PyObject* builtinsNamedBy(BorrowedRef<> globals) {
+  static PyObject* const name = staticName("__builtins__");
+  PyObject* builtins =
+      PyDict_CheckExact(globals.get()) ? PyDict_GetItemWithError(globals, name) : nullptr;
+  if (!builtins) PyErr_Clear();
+  if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
+  return builtins ? builtins : PyEval_GetBuiltins();
+}
 
 // A break that is known only after the trace, of the function as a whole.
 BreakReason wholeFunction(const Code& code, GraphBreakKind kind, std::string context) {
@@ -38,10 +49,11 @@ BreakReason wholeFunction(const Code& code, GraphBreakKind kind, std::string con
 
 }  // namespace
 
-CodeCache::CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
-                     std::shared_ptr<Family> family)
+CodeCache::CodeCache(EntryPoint entry, Ref<> globals, Ref<> builtins,
+                     std::shared_ptr<const Settings> settings, std::shared_ptr<Family> family)
     : entry_(std::move(entry)),
       globals_(std::move(globals)),
+      builtins_(builtins ? std::move(builtins) : Ref<>::create(builtinsNamedBy(globals_))),
       settings_(std::move(settings)),
       family_(std::move(family)) {
   size_t count = entry_.inputCount();
@@ -52,12 +64,15 @@ CodeCache::CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Sett
 
 CodeCache::~CodeCache() = default;
 
+bool CodeCache::hasOtherBuiltins() const { return builtinsNamedBy(globals_) != builtins_.get(); }
+
 std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr code,
                                                  std::shared_ptr<const Settings> settings,
                                                  const std::shared_ptr<Family>& family) {
   Ref<> globals = Ref<>::create(cpython::read(function, cpython::FunctionField::Globals));
+  Ref<> builtins = Ref<>::create(cpython::read(function, cpython::FunctionField::Builtins));
   auto cache = std::make_shared<CodeCache>(functionEntry(std::move(code)), std::move(globals),
-                                           std::move(settings), family);
+                                           std::move(builtins), std::move(settings), family);
   family->caches.push_back(cache);
   return cache;
 }
@@ -98,7 +113,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
       }
     }
     plainStatistics_ = nullptr;
-    if (!walkedInPeace || givenUp_ || !mayTranslate()) return Action::Plain;
+    if (!walkedInPeace || givenUp_ || hasOtherBuiltins() || !mayTranslate()) return Action::Plain;
     if (compile(inputs)) return Action::Compiled;
   } catch (...) {
     std::string message;
@@ -375,6 +390,7 @@ bool CodeCache::describeEntries(BorrowedRef<> list) {
 
 int CodeCache::traverse(visitproc visit, void* arg) const {
   Py_VISIT(globals_.get());
+  Py_VISIT(builtins_.get());
   for (const std::unique_ptr<CacheEntry>& entry : entries_) {
     if (int stop = entry->traverse(visit, arg)) return stop;
   }

@@ -26,8 +26,9 @@ class CodeCache {
     Ref<> pythonCalls;  // see python_calls.h; null until it is needed
   };
 
-  CodeCache(EntryPoint entry, Ref<> globals, std::shared_ptr<const Settings> settings,
-            std::shared_ptr<Family> family);
+  // `builtins`: those that the function chose when it was made; null: those that the globals name.
+  CodeCache(EntryPoint entry, Ref<> globals, Ref<> builtins,
+            std::shared_ptr<const Settings> settings, std::shared_ptr<Family> family);
   ~CodeCache();
   // A new cache of the family for the function, whose code this is, lifted.
   static std::shared_ptr<CodeCache> ofFunction(BorrowedRef<> function, CodePtr code,
@@ -57,6 +58,7 @@ class CodeCache {
   // For each input: is it a cell?
   const bool* inputIsCell() const { return inputIsCell_.get(); }
   BorrowedRef<> globals() const { return globals_; }
+  BorrowedRef<> builtins() const { return builtins_; }
   const std::shared_ptr<const Settings>& settings() const { return settings_; }
   // Whether the guards of any entry hold for these inputs.
   bool accepts(const FrameLocalsMapping& inputs);
@@ -129,8 +131,13 @@ class CodeCache {
   EntryPoint entry_;
   std::unique_ptr<bool[]> inputIsCell_;
   Ref<> globals_;
+  Ref<> builtins_;
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<Family> family_;
+  // Would a function that is made now have other builtins? Then nothing is compiled: generated code
+  // would have those, too.
+  bool hasOtherBuiltins() const;
+
   Entries entries_;
   Profile profile_;
   Entries dropped_;

@@ -68,7 +68,7 @@ Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> 
     }
   }
   family_->caches.push_back(
-      std::make_shared<CodeCache>(entry, Ref<>::create(globals), settings_, family_));
+      std::make_shared<CodeCache>(entry, Ref<>::create(globals), nullptr, settings_, family_));
   return makeResumeFunction(family_->caches.back(), pythonCalls());
 }
 

@@ -105,6 +105,9 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
   std::shared_ptr<Twin> twin = twinOf(state, function);
   if (!twin || !twin->cache) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
   std::shared_ptr<CodeCache> cache = twin->cache;
+  if (cache->builtins().get() != cpython::read(function, FunctionField::Builtins)) {
+    return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+  }
   auto plain = [&] { return callRewritten(function, self, arguments, flags, keywordNames); };
   llvm::SmallVector<PyObject*, kInlineSlots> slots(cache->entry().locals.size());
   BindingTemporaries temporaries;
@@ -351,6 +354,9 @@ PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
   Ref<> made =
       Ref<>::steal(PyFunction_New(code.get(), cpython::read(function, FunctionField::Globals)));
   if (!made) return nullptr;
+  bool hasItsBuiltins = cpython::read(made, FunctionField::Builtins) ==
+                        cpython::read(function, FunctionField::Builtins);
+  if (!hasItsBuiltins) return plain();
   if (PyObject* closure = cpython::read(function, FunctionField::Closure)) {
     if (PyFunction_SetClosure(made.get(), closure) < 0) return nullptr;
   }

@@ -49,11 +49,13 @@ PyTypeObject TranslationFamily::Object::type = {
 namespace {
 
 // What families must have in common to be one. Borrowed; the family keeps it alive.
-using Key = std::tuple<PyObject*, PyObject*, const EngineState*, PyObject*, bool, bool, int32_t>;
+using Key =
+    std::tuple<PyObject*, PyObject*, PyObject*, const EngineState*, PyObject*, bool, bool, int32_t>;
 
-Key keyOf(PyObject* code, PyObject* globals, const Settings& settings) {
+Key keyOf(PyObject* code, PyObject* globals, PyObject* builtins, const Settings& settings) {
   return {code,
           globals,
+          builtins,
           settings.engine.get(),
           settings.sharingKey.get(),
           settings.fullGraph,
@@ -94,7 +96,8 @@ TranslationFamily& TranslationFamily::from(BorrowedRef<> object) {
 Ref<> TranslationFamily::of(BorrowedRef<> function,
                             const std::shared_ptr<const Settings>& settings) {
   Ref<> code = Ref<>::create(cpython::read(function, FunctionField::Code));
-  Key key = keyOf(code.get(), cpython::read(function, FunctionField::Globals), *settings);
+  Key key = keyOf(code.get(), cpython::read(function, FunctionField::Globals),
+                  cpython::read(function, FunctionField::Builtins), *settings);
   if (settings->sharingKey) {
     auto found = shared().find(key);
     if (found != shared().end()) return Ref<>::create(found->second);
@@ -133,8 +136,8 @@ void TranslationFamily::Object::deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   std::unique_ptr<TranslationFamily> family(from(self)->family);
   if (family->root_) {
-    auto found =
-        shared().find(keyOf(family->code(), family->root_->globals().get(), *family->settings_));
+    auto found = shared().find(keyOf(family->code(), family->root_->globals().get(),
+                                     family->root_->builtins().get(), *family->settings_));
     if (found != shared().end() && found->second == self) shared().erase(found);
   }
   // The caches refer to the family.

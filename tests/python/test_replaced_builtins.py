@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import textwrap
+import types
 
+import armature
 from changing_world import check_world
 
 
@@ -76,3 +78,31 @@ def test_functions_of_torch_replaced_before_the_first_trace():
         assert compiled(x)[:2] == entry(x)[:2] == (False, True)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(source)], check=True)
+
+
+def test_a_function_keeps_the_builtins_that_it_was_made_with():
+    def body(x):
+        return abs(x), len([x])
+
+    def caller(function, x):
+        armature.graph_break()
+        return function(x), abs(x)
+
+    names = {}
+    early = types.FunctionType(body.__code__, names)
+    captured_early = armature.compile(early)
+    assert captured_early(-1) == early(-1) == (1, 1)
+    names["__builtins__"] = {"abs": lambda value: "mine", "len": len}
+    late = types.FunctionType(body.__code__, names)
+    captured_late = armature.compile(late)
+    calls = armature.compile(caller)
+    for _ in range(2):
+        assert captured_late(-1) == late(-1) == ("mine", 1)
+        assert captured_early(-1) == early(-1) == (1, 1)
+        assert armature.compile(early)(-1) == (1, 1)
+        for function in (late, early, late):
+            assert calls(function, -2) == caller(function, -2)
+    del names["__builtins__"]
+    for function in (early, late):
+        assert armature.compile(function)(-1) == function(-1)
+    assert (captured_early(-1), captured_late(-1)) == (early(-1), late(-1))
