@@ -12,28 +12,16 @@ import weakref
 import armature
 import pytest
 import torch
+from counted_breaks import Cases, X, check_counts
 from differential import check
 
-X = torch.arange(1.0, 7.0).reshape(2, 3)
-cases = []
+CASES = Cases()
+case = CASES.case
 
 
-def case(ops, breaks=1):
-    """A program, the operations on tensors in its translations, and its breaks."""
-
-    def decorate(fn):
-        cases.append(pytest.param(fn, ops, breaks, id=fn.__name__))
-        return fn
-
-    return decorate
-
-
-@pytest.mark.parametrize(("fn", "ops", "breaks"), cases)
+@pytest.mark.parametrize(("fn", "ops", "breaks"), CASES)
 def test_all_but_the_instruction_is_captured(fn, ops, breaks):
-    check(fn, X, more=((X * 2,),))
-    found = armature.explain(fn)(X)
-    places = [(reason.function, reason.line) for reason in found.break_reasons]
-    assert (found.op_count, found.graph_break_count) == (ops, breaks), places
+    check_counts(fn, ops, breaks)
 
 
 # --- What a class makes.
