@@ -200,26 +200,34 @@ NewCellVariable* InstructionTranslator::runningClassCell() {
 
 // --- Marks.
 
-void InstructionTranslator::markInstruction(Frame& frame) {
-  if (!frame.callersResumable || isPrologue(frame.code->instructions[frame.pc].opcode)) return;
-  mark(frame, false);
-  if (!needsItsFrame(frame.code->instructions[frame.pc].opcode)) {
-    faultSite(FaultSite::Instruction);
-  }
-}
-
-void InstructionTranslator::mark(Frame& frame, bool isPlain) {
+inline void InstructionTranslator::setMark(Frame& frame) {
   // Nothing before the mark will be undone.
   trail.cut();
   mark_.frame = &frame;
   mark_.pc = frame.pc;
-  mark_.handled = handled_;
+  if (!mark_.handled.sameAs(handled_)) mark_.handled = handled_;
   mark_.openHandlers = frame.openHandlers;
+  mark_.isPlain = mark_.hasSlots = false;
+  mark_.operands.clear();
+  mark_.depth = frame.depth;
+}
+
+inline void InstructionTranslator::markInstruction(Frame& frame, Opcode opcode) {
+  if (!frame.callersResumable || isPrologue(opcode)) return;
+  if (cleanUps_.empty()) {
+    setMark(frame);
+  } else {
+    mark(frame, false);
+  }
+  if (fault_injection::armed && !needsItsFrame(opcode)) [[unlikely]]
+    faultSite(FaultSite::Instruction);
+}
+
+void InstructionTranslator::mark(Frame& frame, bool isPlain) {
+  setMark(frame);
   mark_.isPlain = isPlain;
   // An instruction that drops a generator may turn out to be Python's when it is done.
   mark_.hasSlots = isPlain || !cleanUps_.empty();
-  mark_.operands.clear();
-  mark_.depth = frame.depth;
   if (mark_.hasSlots) {
     mark_.slots.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount + frame.depth);
   }
@@ -292,7 +300,7 @@ Value InstructionTranslator::run(Frame* entry) {
       endGenerators(runs_ != runsBefore, nullptr, Value());
     Frame& frame = *frame_;
     const Instruction& instruction = frame.code->instructions[frame.pc];
-    markInstruction(frame);
+    markInstruction(frame, instruction.opcode);
     allowGuards();
     faultSite();
     if (++instructionCount_ % kSignalInterval == 0 && PyErr_CheckSignals() < 0) {

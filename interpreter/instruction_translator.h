@@ -149,8 +149,10 @@ class InstructionTranslator : public Translator {
   const ExceptionRegion* handlerOf(const Frame& frame) const;
   // Would a frame from this one outwards catch the pending exception?
   bool anyHandler(const Frame* raisedIn);
-  void markInstruction(Frame& frame);
+  void markInstruction(Frame& frame, Opcode opcode);
   void mark(Frame& frame, bool isPlain);
+  // All of it but the slots.
+  void setMark(Frame& frame);
   // Realizes the n-th entry from the top of the stack in its place, until the instruction is done:
   // a break takes it back, as it takes back the guards that hold what it turned out to be.
   void realizeOperand(Frame& frame, int32_t n);

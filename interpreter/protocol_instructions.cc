@@ -51,6 +51,11 @@ bool InstructionTranslator::complete(Value result) {
     case Opcode::DELETE_SUBSCR:
       frame.drop(operandsOf(instruction).taken);
       break;
+    case Opcode::BINARY_OP:
+    case Opcode::COMPARE_OP:
+      frame.drop(2);
+      frame.push(std::move(result));
+      break;
     default:
       frame.drop(operandsOf(instruction).taken);
       frame.push(std::move(result));

@@ -132,16 +132,17 @@ arguments = (Hostile(), 1)
 
 TEST(Breaks, InsideASlotGoBackToTheInstructionThatRunsIt) {
   Trace trace(R"(
-def key(item):
-    LOG.append('asked')
-    print('asked')
-    return item
+class Item:
+    def __lt__(self, other):
+        LOG.append('asked')
+        print('asked')
+        return True
 LOG = []
 def f(items, n):
     n += 1
-    items.sort(key=key)
+    items.sort()
     return n
-arguments = ([2, 1], 1)
+arguments = ([Item(), Item()], 1)
 )");
   ASSERT_EQ(trace.outcome().kind, kBreak);
   ASSERT_EQ(trace.outcome().frames.size(), 1u);
