@@ -38,4 +38,19 @@ PyObject* inlineValue(BorrowedRef<>, BorrowedRef<>) { return nullptr; }
 
 #endif
 
+bool deletionErrorNamesObject() {
+  static const bool namesObject = [] {
+    Ref<> object = Ref<>::steal(PyObject_CallNoArgs(PyExc_Exception));  // its attributes are a dict
+    if (!object || PyObject_SetAttrString(object.get(), "absent", nullptr) == 0) return true;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
+    bool isName = text && PyUnicode_CompareWithASCIIString(text.get(), "absent") == 0;
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(traceback);
+    PyErr_Clear();
+    return !isName;
+  }();
+  return namesObject;
+}
+
 }  // namespace armature::cpython

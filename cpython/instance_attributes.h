@@ -32,6 +32,10 @@ inline bool keepsInlineValues(const PyTypeObject* type) {
   return type->tp_flags & Py_TPFLAGS_MANAGED_DICT;
 }
 
+// Does the error that tells that an object's dict lacks an attribute to delete name the object? In
+// early releases of 3.11, its only argument is the attribute's name.
+bool deletionErrorNamesObject();
+
 // Where the object keeps its __dict__; null if its type gives it none. Without creating the dict:
 // the place may hold null, and the attributes then lie in `inlineValue`.
 inline PyObject** instanceDictPlace(BorrowedRef<> object) {

@@ -13,6 +13,7 @@ import traceback
 import weakref
 from typing import Any
 
+import armature
 import pytest
 from exception_programs import Programs
 
@@ -489,3 +490,25 @@ def match_lazy(x: Any) -> Any:
 @pytest.mark.parametrize("name", list(programs))
 def test_program(name: str) -> None:
     programs.compare(name)
+
+
+def test_an_attribute_that_is_not_there_is_deleted():
+    class Plain:
+        pass
+
+    class Error(Exception):
+        pass
+
+    def f(thing):
+        try:
+            del thing.x
+        except AttributeError as error:
+            return error.args
+
+    for make in (Plain, Error, lambda: Error(1), ValueError, lambda: f):
+        compiled = armature.compile(f)
+        for _ in range(2):
+            assert compiled(make()) == f(make())
+        thing = make()
+        thing.__dict__["y"] = 1
+        assert compiled(thing) == f(thing)

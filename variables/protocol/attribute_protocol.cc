@@ -463,9 +463,8 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
     Value key = Value::constant(name);
     if (value) return dict->set(translator, key, value);
     if (dict->remove(translator, key)) return true;
-    // CPython's words depend on where the object keeps its attributes. Where it has them inline, it
-    // has a dict only if somebody asked for it.
-    if (cpython::keepsInlineValues(type)) {
+    // Where the object has its attributes inline, it has a dict only if somebody asked for it.
+    if (cpython::keepsInlineValues(type) || cpython::deletionErrorNamesObject()) {
       noAttribute(translator, object, name);
     } else {
       translator.raise(PyExc_AttributeError, "%U", name);
