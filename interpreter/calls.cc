@@ -1,4 +1,6 @@
 // Calls of Python functions: binding arguments as initialize_locals of CPython's ceval.c does.
+#include <algorithm>
+
 #include "core/checked.h"
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
@@ -134,13 +136,14 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
   if ((fewer || given > positional) && !tupleItems(*this, function->defaults, defaults)) {
     return false;
   }
+  // Below zero where the program has set more defaults than there are parameters.
+  auto firstDefault = static_cast<int64_t>(positional) - static_cast<int64_t>(defaults.size());
   if (given > positional && !code.hasVarPositional()) {
-    size_t required = positional - defaults.size();
     size_t keywordOnlyGiven = 0;
     for (size_t i = positional; i < total; ++i) keywordOnlyGiven += locals[i] ? 1 : 0;
-    std::string takes =
-        defaults.empty() ? std::to_string(positional)
-                         : "from " + std::to_string(required) + " to " + std::to_string(positional);
+    std::string takes = defaults.empty() ? std::to_string(positional)
+                                         : "from " + std::to_string(firstDefault) + " to " +
+                                               std::to_string(positional);
     std::string extra;
     if (keywordOnlyGiven) {
       extra = " positional argument" + std::string(given == 1 ? "" : "s") + " (and " +
@@ -154,11 +157,11 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
     return false;
   }
   if (fewer) {
-    size_t firstDefault = positional - defaults.size();
-    for (size_t i = 0; i < defaults.size(); ++i) {
-      if (!locals[firstDefault + i]) locals[firstDefault + i] = defaults[i];
+    auto first = static_cast<int64_t>(given);
+    for (int64_t i = std::max(firstDefault, first); i < static_cast<int64_t>(positional); ++i) {
+      if (!locals[i]) locals[i] = defaults[i - firstDefault];
     }
-    for (size_t i = given; i < firstDefault; ++i) {
+    for (int64_t i = first; i < firstDefault; ++i) {
       if (!locals[i]) {
         missingArguments(function, frame, false);
         return false;

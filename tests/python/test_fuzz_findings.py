@@ -83,3 +83,67 @@ def test_an_unpacking_with_a_star_of_what_is_not_iterable():
         "entry(1)",
         "entry([1, 2])",
     )
+
+
+@pytest.mark.parametrize("call", ["f()", "f(1)", "f(1, 2)", "f(1, 2, 3)", "f(b=5)", "f(1, 2, k=3)"])
+def test_more_defaults_than_parameters(call):
+    check_world(
+        f"""
+        def f(a, b, *, k=0): return a, b, k
+        def entry():
+            try:
+                return {call}
+            except TypeError as error:
+                return str(error)
+        """,
+        "entry()",
+        "f.__defaults__ = (7, 8, 9)",
+        "entry()",
+        "f.__defaults__ = (7, 8, 9, 10, 11)",
+        "entry()",
+        "f.__defaults__ = (7,)",
+        "entry()",
+    )
+
+
+def test_a_function_without_parameters_that_has_defaults():
+    check_world(
+        """
+        def f(): return 1
+        def entry(*args):
+            try:
+                return f(*args)
+            except TypeError as error:
+                return str(error)
+        """,
+        "f.__defaults__ = (9,)",
+        "entry()",
+        "entry(1, 2)",
+    )
+
+
+@pytest.mark.parametrize("container", ["D()", "(1, 2)", "'ab'", "5", "None", "{1}", "D", "len"])
+@pytest.mark.parametrize("key", ["0", "None", "'a'", "1 << 80", "True", "I()", "Bad()", "1.5"])
+def test_items_of_what_takes_none(container, key):
+    check_world(
+        f"""
+        class D: pass
+        class I:
+            def __index__(self): return 1
+        class Bad:
+            def __index__(self): raise KeyError(3)
+        def entry():
+            outcomes = []
+            for deletes in (True, False):
+                o, k = {container}, {key}
+                try:
+                    if deletes:
+                        del o[k]
+                    else:
+                        o[k] = 1
+                except Exception as error:
+                    outcomes.append((type(error).__name__, str(error)))
+            return outcomes
+        """,
+        "entry()",
+    )

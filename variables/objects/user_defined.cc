@@ -9,6 +9,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/instance_dict.h"
 #include "variables/protocol/attribute_protocol.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/operator_methods.h"
 #include "variables/trailed.h"
@@ -258,10 +259,7 @@ Value objectAssignSubscript(Translator& translator, const Value& self, const Val
     if (translator.heap.lookup(typeOf(self), value ? del : set)) {
       return translator.raise(PyExc_AttributeError, "%U", value ? set : del);
     }
-    return translator.raise(PyExc_TypeError,
-                            value ? "'%.200s' object does not support item assignment"
-                                  : "'%.200s' object doesn't support item deletion",
-                            nameOf(translator, typeOf(self)));
+    return raiseNoItemAssignment(translator, self, key, !value);
   }
   return result;
 }

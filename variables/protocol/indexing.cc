@@ -58,6 +58,19 @@ bool readMachineSize(Translator& translator, const Value& value, int64_t& result
   return false;
 }
 
+Value raiseNoItemAssignment(Translator& translator, const Value& container, const Value& key,
+                            bool deletes) {
+  PyTypeObject* type = typeOf(container);
+  const char* format = deletes ? "'%.200s' object does not support item deletion"
+                               : "'%.200s' object does not support item assignment";
+  if (type->tp_as_sequence && hasIndex(translator, key)) {
+    int64_t index;
+    if (!readSize(translator, key, PyExc_IndexError, index)) return Value();
+    if (deletes) format = "'%.200s' object doesn't support item deletion";  // PySequence_DelItem
+  }
+  return translator.raise(PyExc_TypeError, format, nameOf(translator, type));
+}
+
 Value toConstantSlice(Translator& translator, const Value& slice) {
   auto* traced = trackerOf<SliceVariable>(slice);
   if (!traced) return slice;

@@ -17,6 +17,11 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
 // What C functions make of a Py_ssize_t argument. False with the exception pending.
 bool readMachineSize(Translator& translator, const Value& value, int64_t& result);
 
+// Raises what PyObject_SetItem and PyObject_DelItem of abstract.c raise for a container whose type
+// takes no items; a sequence reads its index first. Null, for the caller to return.
+Value raiseNoItemAssignment(Translator& translator, const Value& container, const Value& key,
+                            bool deletes);
+
 // The real slice that a slice stands for: its parts as None or int. Null with the exception
 // pending.
 Value toConstantSlice(Translator& translator, const Value& slice);

@@ -14,6 +14,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/operator_methods.h"
 #include "variables/recursion_guard.h"
 #include "variables/tensors/tensor.h"
@@ -429,8 +430,7 @@ bool setItem(Translator& translator, Value container, Value key, Value value) {
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, value);
   }
-  translator.raise(PyExc_TypeError, "'%.200s' object does not support item assignment",
-                   nameOf(translator, typeOf(container)));
+  raiseNoItemAssignment(translator, container, key, false);
   return false;
 }
 
@@ -441,8 +441,7 @@ bool deleteItem(Translator& translator, Value container, Value key) {
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, Value());
   }
-  translator.raise(PyExc_TypeError, "'%.200s' object doesn't support item deletion",
-                   nameOf(translator, typeOf(container)));
+  raiseNoItemAssignment(translator, container, key, true);
   return false;
 }
 
