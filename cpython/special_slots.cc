@@ -59,6 +59,8 @@ bool fillsSlot(const PyTypeObject* type, SpecialSlot slot) {
   Py_UNREACHABLE();
 }
 
+bool hasSequenceSlots(const PyTypeObject* type) { return type->tp_as_sequence != nullptr; }
+
 PyObject* callBinarySlot(const PyTypeObject* type, int number, PyObject* left, PyObject* right) {
   // By NB_ADD and so on. nb_power takes three operands.
   static constexpr binaryfunc PyNumberMethods::*kSlots[] = {

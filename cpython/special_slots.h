@@ -29,6 +29,10 @@ const char* nameOf(SpecialSlot slot);
 // true.
 bool fillsSlot(const PyTypeObject* type, SpecialSlot slot);
 
+// Has the type a table of the slots of sequences (tp_as_sequence), whether any of them is filled or
+// not? Classes of a program have one. Nothing can change it.
+bool hasSequenceSlots(const PyTypeObject* type);
+
 // What the type's own slot for a binary operator (NB_ADD … NB_XOR of opcode.h, not an in-place one)
 // says, which may be NotImplemented: also where it has none. A new reference; null with an
 // exception set.

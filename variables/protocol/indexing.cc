@@ -1,6 +1,7 @@
 #include "variables/protocol/indexing.h"
 
 #include "core/checked.h"
+#include "cpython/special_slots.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -63,7 +64,7 @@ Value raiseNoItemAssignment(Translator& translator, const Value& container, cons
   PyTypeObject* type = typeOf(container);
   const char* format = deletes ? "'%.200s' object does not support item deletion"
                                : "'%.200s' object does not support item assignment";
-  if (type->tp_as_sequence && hasIndex(translator, key)) {
+  if (cpython::hasSequenceSlots(type) && hasIndex(translator, key)) {
     int64_t index;
     if (!readSize(translator, key, PyExc_IndexError, index)) return Value();
     if (deletes) format = "'%.200s' object doesn't support item deletion";  // PySequence_DelItem
