@@ -41,8 +41,8 @@ bool refill(PyObject* target, PyObject* items) {
   return PyList_SetSlice(target, 0, PY_SSIZE_T_MAX, items) == 0 && wasEmpty;
 }
 
-// The positions of the keys, sorted. Where a comparison raises, as far as list.sort came; null
-// where there is no memory.
+// The positions of the keys, sorted. Where a comparison raises, as far as list.sort came, with the
+// exception set; null where there is no memory.
 Ref<> sortedPositions(PyObject* keys, PyObject* reverse) {
   Ref<> positions = Ref<>::steal(PyList_New(PyList_GET_SIZE(keys)));
   if (!positions) return positions;
@@ -57,8 +57,7 @@ Ref<> sortedPositions(PyObject* keys, PyObject* reverse) {
   Ref<> names = Ref<>::steal(Py_BuildValue("(ss)", "key", "reverse"));
   if (!names) return nullptr;
   PyObject* arguments[] = {keyOf.get(), reverse};
-  Ref<> done = Ref<>::steal(PyObject_Vectorcall(sort.get(), arguments, 0, names.get()));
-  if (!done) return positions;  // as far as the sort came, with the exception set
+  Ref<>::steal(PyObject_Vectorcall(sort.get(), arguments, 0, names.get()));
   return positions;
 }
 

@@ -18,7 +18,7 @@ cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash);
 // list(dict)[index]; null if there is none. An OrderedDict's keys are in its own order, which
 // move_to_end() changes without the dict noticing.
 PyObject* keyAt(PyDictObject* dict, int64_t index);
-// Are these (a list) the dict's keys, in this order? By identity, or equal as constants.
+// Are these the dict's keys, in this order? By identity, or equal as constants.
 bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys);
 // set.__contains__(set, key), likewise.
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);

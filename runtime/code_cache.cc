@@ -323,7 +323,7 @@ bool CodeCache::giveUp(const std::string& recompileReason) {
   givenUp_ = true;
   Ref<> hook = hooks().recompileLimit;
   if (!hook) return false;
-  // What it raises is a warning that the user has turned into an error.
+  // What it raises reaches the caller: a handler of the log is the program's.
   Ref<>::steal(PyObject_CallFunction(hook.get(), "OsOii", entry_.code->qualifiedName.get(),
                                      recompileReason.c_str(), entry_.code->filename.get(),
                                      entry_.code->firstLine, settings_->recompileLimit));
