@@ -185,12 +185,16 @@ Ref<> SourceTable::canonical(BorrowedRef<> object) {
   return Ref<>::create(object.get());
 }
 
+const Source* SourceTable::at(const Cell& cell) const {
+  return cell.count ? sources_[cell.count - 1] : nullptr;
+}
+
 size_t SourceTable::placeOf(const Key& key, uint32_t hash) const {
   size_t mask = table_.size() - 1;
   for (size_t place = hash & mask;; place = (place + 1) & mask) {
     const Cell& cell = table_[place];
     if (!cell.count) return place;
-    if (cell.hash == hash && keyOf(*sources_[cell.count - 1]) == key) return place;
+    if (cell.hash == hash && keyOf(*at(cell)) == key) return place;
   }
 }
 
@@ -220,7 +224,7 @@ const Source* SourceTable::intern(SourceKind kind, const Source* base, int64_t i
   Key key{kind, base, index, owned.get(), after.get()};
   uint32_t hash = hashOf(key);
   size_t place = placeOf(key, hash);
-  if (table_[place].count) return sources_[table_[place].count - 1];
+  if (const Source* known = at(table_[place])) return known;
   auto* source = new (allocator_.Allocate()) Source();
   source->kind_ = kind;
   source->base_ = base;
@@ -246,7 +250,7 @@ const Source* SourceTable::localCell(int64_t index, BorrowedRef<> name) {
 const Source* SourceTable::globalsDict(BorrowedRef<> dict, bool isRoot) {
   if (table_.empty()) grow();
   Key key{SourceKind::GlobalsDict, nullptr, 0, dict.get(), nullptr};
-  if (uint32_t count = table_[placeOf(key, hashOf(key))].count) return sources_[count - 1];
+  if (const Source* known = at(table_[placeOf(key, hashOf(key))])) return known;
   return intern(SourceKind::GlobalsDict, nullptr, 0, dict,
                 isRoot ? std::string() : globalsText(dict));
 }

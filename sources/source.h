@@ -162,6 +162,8 @@ class SourceTable {
     uint32_t count = 0;  // the source's number and one; 0: free
   };
   std::vector<Cell> table_;
+  // Null for a free cell.
+  const Source* at(const Cell& cell) const;
 };
 
 }  // namespace armature
