@@ -21,6 +21,10 @@ bool sameInteger(BorrowedRef<> a, BorrowedRef<> b) {
 #endif
 }
 
+Ref<> exactInteger(BorrowedRef<> integer) {
+  return Ref<>::steal(_PyLong_Copy(reinterpret_cast<PyLongObject*>(integer.get())));
+}
+
 size_t bitLength(BorrowedRef<> integer) {
   const size_t bits = _PyLong_NumBits(integer);
   if (bits == SIZE_MAX) PyErr_Clear();  // OverflowError

@@ -10,6 +10,9 @@ namespace armature::cpython {
 // Are two exact ints the same number? Allocates nothing.
 bool sameInteger(BorrowedRef<> a, BorrowedRef<> b);
 
+// An int of a subclass as an exact one, a new reference. Null with MemoryError set.
+Ref<> exactInteger(BorrowedRef<> integer);
+
 // The bits of an exact int's magnitude; SIZE_MAX where a size_t does not count them.
 size_t bitLength(BorrowedRef<> integer);
 

@@ -11,6 +11,8 @@
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
+#include "cpython/lru_cache.h"
+#include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/set_entries.h"
@@ -373,6 +375,22 @@ bool dequesAreCounted(const Specimens&) {
   return deque && isDeque(deque) && dequeLength(deque) == 3 && !isDeque(module);
 }
 
+bool proxiesAreOpened(const Specimens&) {
+  Ref<> dict = Ref<>::steal(PyDict_New());
+  Ref<> proxy = Ref<>::steal(dict ? PyDictProxy_New(dict.get()) : nullptr);
+  return proxy && isMappingProxy(proxy) && proxiedMapping(proxy) == dict.get();
+}
+
+bool cachedFunctionsAreFound(const Specimens& specimens) {
+  Ref<> module = Ref<>::steal(PyImport_ImportModule("functools"));
+  Ref<> cached = Ref<>::steal(
+      module ? PyObject_CallMethod(module.get(), "cache", "O", specimens.get("function"))
+             : nullptr);
+  // functools may do without the one in C.
+  if (cached && Py_TYPE(cached.get()) != lruCacheType()) return true;
+  return cached && cachedFunction(cached) == specimens.get("function");
+}
+
 bool stringsAreWritten(const Specimens&) {
   StringWriter writer;
   Ref<> written = text("ä");
@@ -429,6 +447,8 @@ constexpr Check kChecks[] = {
     {{"deques", "a deque counts its items as a list does"}, dequesAreCounted},
     {{"iterators", "builtin iterators keep what they walk over, and where they stand"},
      [](const Specimens&) { return iteratorsAreRead(); }},
+    {{"mapping proxies", "a MappingProxyType holds its mapping"}, proxiesAreOpened},
+    {{"lru_cache", "what functools.lru_cache makes holds the function"}, cachedFunctionsAreFound},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},
     {{"tracing", "the thread's state says whether it is traced"}, tracingIsSeen},
 };

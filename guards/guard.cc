@@ -79,6 +79,10 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::EQUALS_MATCH:
     case GuardType::CONSTANT_MATCH:
       return name + " == " + operand;
+    case GuardType::BUILTIN_PART_MATCH: {
+      std::string type = object ? describe(reinterpret_cast<PyObject*>(Py_TYPE(object))) : "?";
+      return type + "(" + name + ") == " + operand;
+    }
     case GuardType::BOOL_MATCH:
       return name + (guard.number ? " is True" : " is False");
     case GuardType::NONE_MATCH:

@@ -34,7 +34,8 @@ struct Guard {
   GuardType type = GuardType::TYPE_MATCH;
   // By type. TYPE_MATCH: the type. ID_MATCH, FUNCTION_MATCH, MODULE_MATCH, CLASS_MATCH,
   // BUILTIN_MATCH: the object itself (or, of a C function bound to an object, the method descriptor
-  // that bound it). EQUALS_MATCH, CONSTANT_MATCH: the value. CLOSURE_MATCH: a
+  // that bound it). EQUALS_MATCH, CONSTANT_MATCH: the value.
+  // BUILTIN_PART_MATCH: the value as an exact int, float, complex, str or bytes. CLOSURE_MATCH: a
   // code object the same as that of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key.
   // HASATTR: the name (guards presence when `number` is 1, absence when 0; of a source of kind
   // Type: in the class, its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a

@@ -68,6 +68,7 @@ bool isAboutIdentity(const Guard& guard, const GuardNode& node) {
     case GuardType::NOT_NONE_MATCH:
     case GuardType::EQUALS_MATCH:  // operands are constants: only a constant can equal them
     case GuardType::CONSTANT_MATCH:
+    case GuardType::BUILTIN_PART_MATCH:
       return true;
     case GuardType::TYPE_MATCH:
       return keepsInstances(reinterpret_cast<PyTypeObject*>(guard.operand.get()));
@@ -371,6 +372,9 @@ class Compiler {
           check(Operation::CheckConstant).object = writer_.own(guard.operand);
         else
           checkIdentity(Operation::CheckIdentity, guard.operand.get());
+        break;
+      case GuardType::BUILTIN_PART_MATCH:
+        check(Operation::CheckBuiltinPart).object = writer_.own(guard.operand);
         break;
       case GuardType::BUILTIN_MATCH:
         checkIdentity(

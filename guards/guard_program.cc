@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "core/builtin_part.h"
 #include "core/constant.h"
 #include "core/describe.h"
 #include "cpython/abstract_classes.h"
@@ -9,6 +10,7 @@
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
+#include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/type_lookup.h"
@@ -201,6 +203,12 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::LoadMro:
         loaded = PyType_Check(input) ? cpython::mro(as<PyTypeObject>(input)) : nullptr;
         goto load;
+      case Operation::LoadTypeDict:
+        loaded = PyType_Check(input) ? cpython::dict(as<PyTypeObject>(input)) : nullptr;
+        goto load;
+      case Operation::LoadProxiedMapping:
+        loaded = cpython::isMappingProxy(input) ? cpython::proxiedMapping(input) : nullptr;
+        goto load;
       case Operation::LoadCellContents:
         loaded = PyCell_Check(input) ? PyCell_GET(input) : nullptr;
         goto load;
@@ -300,6 +308,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         break;
       case Operation::CheckConstant:
         holds = input == instruction.object || sameConstant(input, instruction.object);
+        break;
+      case Operation::CheckBuiltinPart:
+        holds = hasBuiltinPart(input, instruction.object);
         break;
       case Operation::CheckBoundBy:
         holds = isBoundBy(input, instruction.object);

@@ -100,6 +100,9 @@ void validate(const Guard& guard) {
     case GuardType::TYPE_MATCH:
       require(guard.operand && PyType_Check(guard.operand.get()), guard, "needs a type");
       break;
+    case GuardType::BUILTIN_PART_MATCH:
+      require(guard.operand && isConstant(guard.operand), guard, "needs a constant");
+      break;
     case GuardType::EQUALS_MATCH:
     case GuardType::CONSTANT_MATCH:
     case GuardType::ID_MATCH:

@@ -219,6 +219,12 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::TypeMro:
       loadAs(node, Operation::LoadMro);
       break;
+    case SourceKind::TypeDict:
+      loadAs(node, Operation::LoadTypeDict);
+      break;
+    case SourceKind::ProxiedMapping:
+      loadAs(node, Operation::LoadProxiedMapping);
+      break;
     case SourceKind::IteratorItem:
     case SourceKind::IteratorValue: {
       Instruction& instruction = loadAs(node, Operation::LoadIteratorItem);

@@ -1,5 +1,6 @@
 // Facts about Python functions.
 #include "cpython/function_layout.h"
+#include "cpython/type_lookup.h"
 #include "heap/heap.h"
 
 namespace armature {
@@ -53,6 +54,15 @@ void Heap::identify(const Source* source, PyFunctionObject* function) {
   if (source && isNew(source, GuardType::ID_MATCH, object)) {
     depend(source, GuardType::ID_MATCH, object);
   }
+}
+
+Found Heap::annotationsOf(const Source* source, PyFunctionObject* function) {
+  auto* type = reinterpret_cast<PyObject*>(&PyFunction_Type);
+  PyObject* descriptor = cpython::ownAttribute(&PyFunction_Type, "__annotations__");
+  auto* object = reinterpret_cast<PyObject*>(function);
+  // The function keeps it.
+  Ref<> dict = Ref<>::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, type));
+  return {dict.get(), source ? sources_.item(SourceKind::Descriptor, source, descriptor) : nullptr};
 }
 
 Found Heap::part(const Source* source, PyFunctionObject* function, SourceKind kind) {

@@ -74,6 +74,8 @@ class Heap {
   // type.__mro__ and type.__bases__, tuples, each class of which keeps its place.
   PyObject* mro(PyTypeObject* type);
   PyObject* bases(PyTypeObject* type);
+  // The dict of which type.__dict__ is a proxy.
+  Found dictOf(PyTypeObject* type);
   // Has a value found on a type __get__, or __set__ or __delete__? Types decide, which are looked
   // at.
   bool hasGet(PyObject* attribute);
@@ -88,6 +90,10 @@ class Heap {
   PyCodeObject* codeOf(const Source* source, PyFunctionObject* function);
   // Each part; None where the function has none.
   Found part(const Source* source, PyFunctionObject* function, SourceKind kind);
+
+  // function.__annotations__, a dict, which CPython makes when it is first asked for. Null with the
+  // exception set where memory ran out.
+  Found annotationsOf(const Source* source, PyFunctionObject* function);
 
   // The path leads to this very function: more is known of it than its code.
   void identify(const Source* source, PyFunctionObject* function);

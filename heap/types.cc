@@ -170,6 +170,10 @@ PyObject* Heap::bases(PyTypeObject* type) {
   return cpython::bases(type);
 }
 
+Found Heap::dictOf(PyTypeObject* type) {
+  return {cpython::dict(type), sources_.path(SourceKind::TypeDict, classSource(type))};
+}
+
 bool Heap::hasGet(PyObject* attribute) {
   PyTypeObject* kind = Py_TYPE(attribute);
   if (cpython::isImmutable(kind)) return kind->tp_descr_get;

@@ -1,7 +1,7 @@
 // Instructions that compute, build, take apart and format values.
 #include "core/checked.h"
 #include "interpreter/instruction_translator.h"
-#include "variables/containers/dict.h"
+#include "variables/containers/dict_methods.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/set_operations.h"
 #include "variables/protocol/object_protocol.h"
@@ -144,8 +144,9 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     default: {  // DICT_UPDATE, DICT_MERGE
       auto* dict = containerAt<DictVariable>(*this, frame, n + 1);
       realizeOperand(frame, 1);
-      auto* other = trackerOf<DictVariable>(frame.peek(1));
+      DictVariable* other = unpackedMapping(*this, frame.peek(1));
       if (!other) {
+        if (exceptionPending()) return false;
         throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
       }
       bool merge = instruction.opcode == Opcode::DICT_MERGE;

@@ -31,6 +31,7 @@ struct CacheEntry {
   std::string recompileReason;
   double traceSeconds = 0;
   double backendSeconds = 0;
+  std::vector<std::string> warnings;  // that are not given yet
   uint64_t instructionCount = 0;
 
   bool holds(const FrameLocalsMapping& inputs, PyObject** captures) const {

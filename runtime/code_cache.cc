@@ -237,6 +237,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
   }
   Walk walk(*this);
   announce(*entries_.front());
+  if (!PyErr_Occurred()) warn(*entries_.front());
   return !PyErr_Occurred();
 }
 
@@ -312,6 +313,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   if (outcome.kind != Outcome::Kind::SkipFrame) entry->graph = std::move(translator.graph);
   double total = std::chrono::duration<double>(Clock::now() - start).count();
   entry->traceSeconds = total - entry->backendSeconds;
+  entry->warnings.assign(translator.warnings.begin(), translator.warnings.end());
   return entry;
 }
 
@@ -346,6 +348,15 @@ void CodeCache::recordInternalError(const std::string& message) {
 }
 
 const Hooks& CodeCache::hooks() const { return settings_->engine->hooks; }
+
+void CodeCache::warn(const CacheEntry& entry) {
+  for (const std::string& text : entry.warnings) {
+    // Where warnings are errors, this one is none of the program's.
+    bool isError = PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0;
+    if (isError && !PyErr_ExceptionMatches(PyExc_Exception)) return;
+    PyErr_Clear();
+  }
+}
 
 void CodeCache::announce(const CacheEntry& entry) {
   if (hooks().translated) hooks().translated(entry);

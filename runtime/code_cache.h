@@ -125,6 +125,7 @@ class CodeCache {
   void recordInternalError(const std::string& message);
   const Hooks& hooks() const;
   void announce(const CacheEntry& entry);
+  void warn(const CacheEntry& entry);
   Ref<> describe(const CacheEntry& entry) const;
   std::string whyMissed(const FrameLocalsMapping& inputs);
 

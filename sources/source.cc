@@ -115,6 +115,10 @@ Step lastStep(const Source& source) {
       return {base, "", ".__self__"};
     case SourceKind::TypeMro:
       return {base, "", ".__mro__"};
+    case SourceKind::TypeDict:
+      return {base, "", ".__dict__"};
+    case SourceKind::ProxiedMapping:
+      return {base, "", ".<mapping>"};
     case SourceKind::IteratorItem:
       return {base, "ahead(", ")[" + std::to_string(source.index()) + "]"};
     case SourceKind::IteratorValue:

@@ -54,6 +54,8 @@ enum class SourceKind : uint8_t {
   MethodFunction,         // base.__func__ of a bound method
   MethodSelf,             // base.__self__ of a bound method or builtin
   TypeMro,                // base.__mro__
+  TypeDict,               // the dict of base, a type, of which base.__dict__ is a proxy
+  ProxiedMapping,         // the mapping of base, a types.MappingProxyType
   IteratorItem,           // what base, an iterator, gives after `index` other items
   IteratorValue,          // the value of its dict that belongs to that item
   IteratorField,          // the field `index` (cpython::IteratorField) of base, an iterator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -190,6 +191,9 @@ class Translator : public Observer, public Heap::Dependencies {
   PyObject* errorOnGraphBreakSetter() const {
     return errorOnGraphBreak_ != errorOnGraphBreakBefore_ ? errorOnGraphBreakSetter_ : nullptr;
   }
+
+  // What the user is to be told when the trace is done.
+  std::set<std::string> warnings;
 
   // --- Graph.
   Node* addInput(const Source* source, BorrowedRef<> object);

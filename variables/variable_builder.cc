@@ -1,8 +1,10 @@
 #include "variables/variable_builder.h"
 
 #include "bytecode/code.h"
+#include "core/builtin_part.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
@@ -11,6 +13,7 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/existing_iterators.h"
+#include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/partial.h"
@@ -142,6 +145,11 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildBuiltinMethod();
   } else if (type == partialType()) {
     built = buildPartial();
+  } else if (type == unionType()) {
+    guard(GuardType::ID_MATCH, object);
+    return Value::constant(object);
+  } else if (type == &PyDictProxy_Type) {
+    built = buildMappingProxy();
   } else if (PyType_Check(object)) {
     built = buildClass();
   } else if (PyCell_Check(object)) {
@@ -305,6 +313,13 @@ Value VariableBuilder::buildPartial() {
                                            part("keywords"), source_, object_);
 }
 
+Value VariableBuilder::buildMappingProxy() {
+  guardType();
+  Value mapping =
+      translator_.wrap(path(SourceKind::ProxiedMapping), cpython::proxiedMapping(object_));
+  return translator_.make<MappingProxyVariable>(std::move(mapping), source_, object_);
+}
+
 Value VariableBuilder::buildClass() {
   guard(GuardType::CLASS_MATCH, object_);
   translator_.heap.metaclassOf(reinterpret_cast<PyTypeObject*>(object_.get()));
@@ -331,11 +346,12 @@ Value VariableBuilder::buildArray(const Library& library) {
 
 Value VariableBuilder::buildInstance() {
   PyTypeObject* type = Py_TYPE(object_.get());
-  // Subclasses of OrderedDict keep an order of their own, which only their iterator knows.
   PyTypeObject* layout = staticBase(type);
   bool isModule = layout == &PyModule_Type;
   bool isError = source_ && PyExceptionClass_Check(reinterpret_cast<PyObject*>(layout));
-  bool plainLayout = layout == &PyBaseObject_Type || layout == &PyDict_Type || isModule;
+  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool plainLayout =
+      layout == &PyBaseObject_Type || isDict || isModule || dataLayout(type) == layout;
   Found access = translator_.heap.lookup(type, "__getattribute__");
   bool knownAccess = (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
                      (access.object == translator_.heap.lookup(layout, "__getattribute__").object ||
@@ -347,7 +363,7 @@ Value VariableBuilder::buildInstance() {
     return translator_.make<ExceptionVariable>(source_, object_, translator_.knownClass(type));
   }
   auto* object = translator_.make<UserObjectVariable>(source_, object_);
-  if (layout == &PyDict_Type) {
+  if (isDict) {
     object->container = translator_.make<DictVariable>(source_, object_);
     object->container->instance = object;
   }

@@ -30,6 +30,7 @@ class VariableBuilder {
   Value buildBuiltinMethod();
   Value buildClass();
   Value buildPartial();
+  Value buildMappingProxy();
   Value buildArray(const Library& library);
   Value buildInstance();
   Value buildCell();

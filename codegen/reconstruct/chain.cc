@@ -1,4 +1,4 @@
-// An existing chain: which iterators it goes on with is stored in it.
+// What an existing chain goes on with is stored in it; a new one is made with that.
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "cpython/c_functions.h"
@@ -16,6 +16,20 @@ PyObject* setChain(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 
+// new_chain(iterators, active)
+PyObject* newChain(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  PyObject* chain = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(cpython::chainType()));
+  PyObject* all[] = {chain, arguments[0], arguments[1]};
+  if (chain) Py_XDECREF(setChain(nullptr, all, 3));
+  return chain;
+}
+
+PyObject* newFunction() {
+  static PyMethodDef method = {"new_chain", cpython::asMethod(newChain), METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
 PyObject* setFunction() {
   static PyMethodDef method = {"set_chain", cpython::asMethod(setChain), METH_FASTCALL, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
@@ -26,6 +40,17 @@ Value orNone(const Value& value) { return value ? value : Value::none(); }
 
 class ChainReconstructor : public Reconstructor {
  public:
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
+    auto* chain = llvm::cast<ChainVariable>(tracker);
+    visit(orNone(chain->iterators)), visit(orNone(chain->active));
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    auto* chain = llvm::cast<ChainVariable>(tracker);
+    codegen.prepareCall(newFunction());
+    codegen.load(orNone(chain->iterators));
+    codegen.load(orNone(chain->active));
+    codegen.call(2);
+  }
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     auto* chain = llvm::cast<ChainVariable>(effect.target);
     visit(orNone(chain->iterators)), visit(orNone(chain->active));

@@ -29,7 +29,8 @@ class UserObjectReconstructor : public Reconstructor {
     UserObjectVariable* object = objectOf(tracker);
     codegen.prepareCall(builtinAttribute(object->type(), "__new__"));
     codegen.load(object->classVariable);
-    codegen.call(1);
+    if (object->data) codegen.load(object->data);
+    codegen.call(object->data ? 2 : 1);
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
 

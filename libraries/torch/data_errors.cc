@@ -239,6 +239,7 @@ constexpr auto kRaisingOnNoData = std::to_array<std::string_view>({
     "movedim",
     "mse_loss",
     "mul",
+    "multi_head_attention_forward",
     "multiply",
     "mv",
     "nan_to_num",

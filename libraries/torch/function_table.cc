@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/pending_python_exception.h"
+#include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/checkpoint.h"
@@ -38,9 +39,21 @@ bool isOneTensor(std::string_view returns) {
          returns.find(',') == std::string_view::npos;
 }
 
+// torch._dynamo.assume_constant_result(function): what it returns for the same constants is the
+// same in each call. That is the program's own promise, which nothing watches.
+bool isMarkedConstant(BorrowedRef<> callable) {
+  if (!PyFunction_Check(callable.get())) return false;
+  PyObject* attributes = cpython::read(callable, cpython::FunctionField::Dict);
+  if (!attributes || !PyDict_CheckExact(attributes)) return false;
+  return PyDict_GetItemString(attributes, "_dynamo_marked_constant") == Py_True;
+}
+
 }  // namespace
 
 CallRule FunctionTable::classify(BorrowedRef<> callable) {
+  if (isMarkedConstant(callable)) {
+    return {.kind = CallKind::ConstantFoldable, .reason = "its arguments are not constants"};
+  }
   auto found = known_.find(callable.get());
   if (found != known_.end()) return found->second;
   CallRule rule = find(callable);

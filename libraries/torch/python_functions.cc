@@ -43,6 +43,7 @@ constexpr std::array kFunctions = {
     NamedRule{"torch.fx._symbolic_trace.is_fx_symbolic_tracing", CallKind::Inline},
     NamedRule{"torch._dynamo.external_utils.is_compiling", CallKind::Inline},
     NamedRule{"torch.compiler.is_exporting", CallKind::Inline},
+    NamedRule{"torch.backends.mha.get_fastpath_enabled", CallKind::Inline},
     NamedRule{"torch.jit._script._unwrap_optional", CallKind::Inline},
     NamedRule{"torch.jit.annotate", CallKind::Inline},
     // torch.functional

@@ -67,6 +67,8 @@ constexpr std::pair<std::string_view, SourceKind> pathKinds[] = {
     {"MethodFunction", SourceKind::MethodFunction},
     {"MethodSelf", SourceKind::MethodSelf},
     {"TypeMro", SourceKind::TypeMro},
+    {"TypeDict", SourceKind::TypeDict},
+    {"ProxiedMapping", SourceKind::ProxiedMapping},
     {"IteratorItem", SourceKind::IteratorItem},
     {"IteratorValue", SourceKind::IteratorValue},
     {"IteratorField", SourceKind::IteratorField},

@@ -60,19 +60,11 @@ example("KeyComparedByProgram")(lambda: KEYED[1])
 example("UnpackedNotIterable", 3)(lambda n: print(*n))
 
 
-class Mapping:
-    def keys(self):
-        return ["a"]
-
-    def __getitem__(self, key):
-        return 1
-
-
 def keywords(**kwargs):
     return kwargs
 
 
-example("UnpackedNotDict", Mapping())(lambda m: keywords(**m))
+example("UnpackedNotDict", 3)(lambda m: keywords(**m))
 example("KeywordNotString")(lambda: keywords(**{1: 2}))
 example("KeywordGivenTwice")(lambda: keywords(a=1, **{"a": 2}))
 
@@ -140,7 +132,7 @@ def set_order():
     return len([item for item in {object(), object()}])
 
 
-class Ordered(collections.OrderedDict):
+class DefaultingSubclass(collections.defaultdict):
     pass
 
 
@@ -178,7 +170,7 @@ class OfCallMeta(metaclass=CallMeta):
 example("MetaclassCall")(lambda: OfCallMeta([]))
 
 
-class WithNew(int):
+class WithNew(set):
     pass
 
 
@@ -440,10 +432,18 @@ example("LongRangeSearched")(lambda: Node() in range(100_000))
 COMPUTED = types.ModuleType("computed")
 COMPUTED.__getattr__ = lambda name: name
 example("ModuleWithGetattr")(lambda: COMPUTED.missing)
-example("AttributeOfConstant")(lambda: len(int.__dict__) > 0)
+example("AttributeOfConstant")(lambda: callable(int.__call__))
 example("AssignmentToCObject")(lambda: setattr(int, "attribute", 1))
 example("UnsupportedCResult")(lambda: len(frozenset([1]).__reduce__()))
 example("LargeConstant")(lambda: len("a" * 2**23))
+
+
+@functools.lru_cache
+def remembered_list():
+    return [1]
+
+
+example("CachedFunction")(lambda: remembered_list()[0])
 
 
 @example("HugeRange")
@@ -454,9 +454,9 @@ def first_of_many():
 
 # --- variables/containers/
 
-example("OrderedDictOrder", collections.OrderedDict({HashedByProgram(): 1}))(
-    lambda items: list(items.values())
-)
+UNORDERED = collections.OrderedDict(a=1)
+dict.__setitem__(UNORDERED, "b", 2)
+example("OrderedDictOrder")(lambda: list(UNORDERED.values()))
 
 
 class ComparedByProgram:
@@ -501,7 +501,7 @@ example("UnusualSuper")(lambda: isinstance(super(Node), super))
 example("TextOfException", torch.ones(1))(lambda x: str(ImportError(x)))
 Point = collections.namedtuple("Point", "x y")
 NODE = Node()
-NODE.__dict__ = Ordered(a=1)
+NODE.__dict__ = DefaultingSubclass(None, a=1)
 example("UnsupportedInstanceDict")(lambda: NODE.a)
 
 # --- variables/protocol/
@@ -509,13 +509,11 @@ example("UnsupportedInstanceDict")(lambda: NODE.a)
 example("AttributeOfCObject")(lambda: len({}.keys().mapping))
 
 
-class Cached:
-    @functools.lru_cache  # noqa: B019
-    def method(self):
-        return 1
+class NestedClassMethod:
+    method = classmethod(classmethod(len))
 
 
-example("UnsupportedDescriptor", Cached())(lambda cached: cached.method())
+example("UnsupportedDescriptor", NestedClassMethod())(lambda nested: callable(nested.method))
 
 
 class AnsweredByC:

@@ -86,6 +86,7 @@ bool hasOwnIdentity(const Value& value) {
     case VariableKind::Tuple:
     case VariableKind::Dict:
     case VariableKind::Set:
+    case VariableKind::UserFunction:
     case VariableKind::UserObject:
       return true;
     default:
@@ -115,7 +116,21 @@ Value id(Translator& translator, const Value&, CallArguments& arguments) {
   return Value::constant(checked(PyLong_FromVoidPtr(object)));
 }
 
+Value vars(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "vars", arguments, 0, 1)) return Value();
+  if (arguments.values.empty()) {
+    throw GraphBreak(GraphBreakKind::UnsupportedBuiltin, "vars()",
+                     "The local variables of a traced function live in the trace, not in a dict; "
+                     "name the variables that are needed.");
+  }
+  static PyObject* const name = staticName("__dict__");
+  Value dict = getOptionalAttribute(translator, arguments.values[0], name);
+  if (dict || translator.exceptionPending()) return dict;
+  return translator.raise(PyExc_TypeError, "vars() argument must have __dict__ attribute");
+}
+
 void registerAll() {
+  registerFunctionHandler("builtins", "vars", vars);
   registerFunctionHandler("builtins", "id", id);
   registerFunctionHandler("builtins", "getattr", getattr);
   registerFunctionHandler("builtins", "hasattr", hasattr);

@@ -20,6 +20,13 @@ void requireOneArgument(const char* name, const CallArguments& arguments) {
   throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, name);
 }
 
+// The text that an instance of a subclass of str or bytes is; null for anything else.
+Value builtinText(Translator& translator, const Value& value) {
+  Value data = builtinData(translator, value);
+  bool isText = data && (PyUnicode_Check(data.object()) || PyBytes_Check(data.object()));
+  return isText ? data : Value();
+}
+
 // PyNumber_Long for what is not a constant: __int__, then __index__.
 Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.empty() && !arguments.keywordCount()) return Value::integer(0);
@@ -35,6 +42,9 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   static PyObject* const trunc = staticName("__trunc__");
   if (translator.heap.lookup(typeOf(value), trunc) || hasInt) {
     throw GraphBreak(GraphBreakKind::IntOfObject, describe(value));
+  }
+  if (Value data = builtinText(translator, value)) {
+    return translator.fromPython(PyNumber_Long(data.object()));
   }
   return translator.raise(PyExc_TypeError,
                           "int() argument must be a string, a bytes-like object or a real number, "
@@ -63,6 +73,9 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   if (hasIndex(translator, value)) {
     Value index = toIndex(translator, value);
     return index ? translator.fromPython(PyNumber_Float(index.object())) : index;
+  }
+  if (Value data = builtinText(translator, value)) {
+    return translator.fromPython(PyNumber_Float(data.object()));
   }
   return translator.raise(PyExc_TypeError,
                           "float() argument must be a string or a real number, not '%.200s'",

@@ -14,9 +14,6 @@ struct Unsupported {
 // Where there is more to do than to move the call, the explanation says so.
 constexpr Unsupported kUnsupported[] = {
     {"print", "Printing is an effect that happens outside of the graph."},
-    {"vars",
-     "The namespace of an object is not handed out as a dict; use getattr() with the names that "
-     "are needed."},
     {"dir",
      "The names of an object's attributes are computed by code that is not traced; use hasattr() "
      "with the names that are needed."},

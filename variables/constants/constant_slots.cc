@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/builtin_part.h"
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
@@ -13,6 +14,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
+#include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
@@ -95,8 +97,35 @@ double sizeOfResult(NumberSlot slot, PyObject* left, PyObject* right) {
   return PyLong_Check(left) ? sizeOf(right) * magnitude(left) : 0;
 }
 
+// What the C code of a builtin type reads of an operand: of an instance of a subclass of int, str
+// and their like the value, whatever the subclass makes of the operators.
+Value asData(Translator& translator, const Value& operand) {
+  Value data = builtinData(translator, operand);
+  return data ? data : operand;
+}
+
+// An operation on what such operands are as data has failed. Its TypeError names other types than
+// the operands', and to raise it is the protocol's business: NotImplemented.
+Value unlessOfTypes(Translator& translator, Value result, bool repeats) {
+  auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+  if (result || typeOf(translator.exception()) != error) return result;
+  translator.takeException();
+  if (repeats) throw GraphBreak(GraphBreakKind::UnsupportedOperation, "repetition");
+  return Value::constant(Py_NotImplemented);
+}
+
 Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
+  bool formats = (slot == nb_remainder || slot == nb_inplace_remainder) && left.isConstant() &&
+                 (PyUnicode_Check(left.object()) || PyBytes_Check(left.object()));
+  if (!formats && left.isConstant() != right.isConstant()) {
+    Value leftData = asData(translator, left), rightData = asData(translator, right);
+    if (leftData.isConstant() && rightData.isConstant()) {
+      bool repeats = slot == nb_multiply || slot == nb_inplace_multiply;
+      return unlessOfTypes(translator, constantBinary(translator, slot, leftData, rightData),
+                           repeats && PySequence_Check(leftData.object()));
+    }
+  }
   if (left.isConstant() && right.isConstant()) {
     if (sizeOfResult(slot, left.object(), right.object()) > kLargestResult) {
       throw GraphBreak(GraphBreakKind::LargeConstant, describe(left) + ", " + describe(right));
@@ -183,6 +212,12 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
   if (left.isConstant() && right.isConstant()) {
     return translator.fromPython(PyObject_RichCompare(left.object(), right.object(), op));
   }
+  if (left.isConstant() != right.isConstant()) {
+    Value leftData = asData(translator, left), rightData = asData(translator, right);
+    if (leftData.isConstant() && rightData.isConstant()) {
+      return unlessOfTypes(translator, constantCompare(translator, leftData, rightData, op), false);
+    }
+  }
   // A constant tuple compares with a traced one item by item.
   if (left.isConstant() && PyTuple_CheckExact(left.object()) && trackerOf<TupleVariable>(right)) {
     return compareSequences(translator, left, right, op);
@@ -200,6 +235,10 @@ Value constantSubscript(Translator& translator, const Value& self, const Value& 
   }
   if (PyTuple_CheckExact(self.object()) || PyUnicode_CheckExact(self.object()) ||
       PyBytes_CheckExact(self.object()) || PyRange_Check(self.object())) {
+    // The text of its TypeError is the type's own.
+    if (!isSlice(key) && !hasIndex(translator, key)) {
+      return unimplemented::subscript(translator, self, key);
+    }
     Value index = isSlice(key) ? toConstantSlice(translator, key) : toIndex(translator, key);
     if (!index) return index;
     return translator.fromPython(PyObject_GetItem(self.object(), index.object()));
@@ -248,12 +287,17 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     // What is not data equals none of the items, unless its own __hash__ and __eq__ say so.
     Value key;
     Py_hash_t hash;
-    if (!realizeKey(translator, item, key, hash)) return Value();
+    if (!realizeKey(translator, keyForLookup(translator, item), key, hash)) return Value();
     Ref<> data = keyData(translator, key);
     if (!data && !key.isConstant()) return Value::boolean(false);
     return constantContains(translator, self, data ? Value::constant(data) : key);
   }
   if (PyRange_Check(object)) return rangeContains(translator, self, item);
+  Value data = builtinData(translator, item);
+  bool mayBeIn = data && (PyUnicode_CheckExact(object)
+                              ? PyUnicode_CheckExact(data.object())
+                              : PyBytes_Check(data.object()) || PyLong_Check(data.object()));
+  if (mayBeIn) return constantContains(translator, self, data);
   if (PyUnicode_CheckExact(object)) {
     return translator.raise(PyExc_TypeError,
                             "'in <string>' requires string as left operand, not %.100s",
@@ -314,6 +358,21 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
                           moduleName ? moduleName : "?", name);
 }
 
+// What an immutable object holds: constants, classes, and tuples of them (int | Point). Null for
+// anything else.
+Value heldConstant(Translator& translator, PyObject* object) {
+  if (isConstantObject(object)) return Value::constant(object);
+  if (PyType_Check(object)) return translator.knownClass(reinterpret_cast<PyTypeObject*>(object));
+  if (!PyTuple_CheckExact(object)) return Value();
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+    Value item = heldConstant(translator, PyTuple_GET_ITEM(object, i));
+    if (!item) return item;
+    items.push_back(std::move(item));
+  }
+  return makeTuple(translator, std::move(items));
+}
+
 Value constantGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyObject* object = self.object();
   if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
@@ -327,10 +386,13 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
   }
   // Attributes of static types and of immutable objects are what they are.
   Value result = translator.fromPython(Heap::attributeOfData(object, name).release());
-  if (!result || isConstantObject(result.object())) return result;
-  if (PyType_Check(result.object())) {
-    return translator.knownClass(reinterpret_cast<PyTypeObject*>(result.object()));
+  if (!result) return result;
+  if (PyType_Check(object) && PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 &&
+      Py_TYPE(result.object()) == &PyDictProxy_Type) {
+    return classDict(translator, reinterpret_cast<PyTypeObject*>(object));
   }
+  Value held = heldConstant(translator, result.object());
+  if (held) return held;
   throw GraphBreak(GraphBreakKind::AttributeOfConstant, describe(self) + "." + printable(name));
 }
 
@@ -404,6 +466,28 @@ bool leavesNumbersAlone(PyObject* callable) {
          isBuiltinFunction(callable, "builtins", "setattr");
 }
 
+// Methods of int, str and their like that are the object's own business, not its value's.
+bool asksObject(PyObject* name) {
+  for (const char* other : {"__format__", "__getattribute__", "__sizeof__"}) {
+    if (PyUnicode_CompareWithASCIIString(name, other) == 0) return true;
+  }
+  return false;
+}
+
+// Functions of C that read the builtin part of what they are given, whatever subclass of int, str
+// and their like it is an instance of.
+bool readsBuiltinParts(PyObject* callable) {
+  PyTypeObject* kind = Py_TYPE(callable);
+  if (kind != &PyMethodDescr_Type && kind != &PyWrapperDescr_Type) return false;
+  if (!dataLayout(PyDescr_TYPE(callable))) return false;
+  if (asksObject(PyDescr_NAME(callable))) return false;
+  // These ask the objects for texts or attributes, by methods that may be the subclass's.
+  for (const char* other : {"__mod__", "__rmod__", "format", "format_map", "join", "translate"}) {
+    if (PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), other) == 0) return false;
+  }
+  return true;
+}
+
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
   // Of a method that moves its arguments, only the object is looked at.
@@ -417,8 +501,30 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     }
     if (moves) break;
   }
+  bool hasParts = false;
+  if (readsBuiltinParts(object)) {
+    for (Value& value : arguments.values) {
+      Value part = builtinData(translator, value);
+      if (!part) continue;
+      bool hashes = PyUnicode_CompareWithASCIIString(PyDescr_NAME(object), "__hash__") == 0;
+      // A nan is hashed by its identity.
+      if (hashes && !equalsItself(part.object())) {
+        throw GraphBreak(GraphBreakKind::HashOfAddress, describe(value));
+      }
+      value = part;
+      hasParts = true;
+    }
+  }
   bool data = allData(arguments);
-  if (data && isPure(object)) return callWithData(translator, object, arguments);
+  if (data && isPure(object)) {
+    Value result = callWithData(translator, object, arguments);
+    // Its text may name a type, which is another.
+    auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+    bool mayNameParts = !result && hasParts && typeOf(translator.exception()) == error;
+    if (!mayNameParts) return result;
+    translator.takeException();
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
+  }
   if (BuiltinHandler handler = findHandler(object)) {
     arguments.tail = arguments.tail && isProtocolFunction(object);
     Value self;
@@ -442,6 +548,10 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       if (auto* object = trackerOf<UserObjectVariable>(self);
           object && object->container && owner != &PyBaseObject_Type) {
         self = object->container;
+      } else if (Value data = dataLayout(owner) && !asksObject(PyDescr_NAME(callable.object()))
+                                  ? builtinData(translator, self)
+                                  : Value()) {
+        self = std::move(data);
       }
       if (trackerOf<OpaqueVariable>(self) && owner != &PyBaseObject_Type) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
@@ -476,6 +586,31 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   }
   throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(callable));
 }
+
+// int.__format__ and its like: without a specification str(), and some conversions of an int ask
+// for its __float__.
+Value formatPart(Translator& translator, const Value& self, CallArguments& arguments) {
+  Value data = builtinData(translator, self);
+  Value specification =
+      arguments.values.empty() ? Value() : translator.realized(arguments.values[0]);
+  bool isText = arguments.values.size() == 1 && specification.isConstant() &&
+                PyUnicode_CheckExact(specification.object());
+  static PyObject* const toFloat = staticName("__float__");
+  PyTypeObject* layout = dataLayout(typeOf(self));
+  bool isPlain =
+      data && isText &&
+      (layout != &PyLong_Type || translator.heap.inherits(typeOf(self), layout, toFloat));
+  if (!isPlain) throw GraphBreak(GraphBreakKind::UnsupportedOperation, "format: " + describe(self));
+  if (PyUnicode_GET_LENGTH(specification.object()) == 0) return toStr(translator, self);
+  return translator.fromPython(PyObject_Format(data.object(), specification.object()));
+}
+
+void registerFormats() {
+  for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type}) {
+    registerMethodHandler(type, "__format__", formatPart);
+  }
+}
+ARMATURE_REGISTER_HANDLERS(registerFormats);
 
 TypeSlots makeConstantSlots() {
   TypeSlots slots;

@@ -3,6 +3,7 @@
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -18,7 +19,8 @@ Value join(Translator& translator, const Value& self, CallArguments& arguments) 
   Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     translator.realize(items[i]);
-    PyObject* text = items[i].objectOrNull();
+    Value data = builtinData(translator, items[i]);
+    PyObject* text = data ? data.object() : items[i].objectOrNull();
     if (!text || !PyUnicode_Check(text)) {
       return translator.raise(PyExc_TypeError,
                               "sequence item %zu: expected str instance, %.80s found", i,

@@ -9,12 +9,16 @@
 #include <stdexcept>
 #include <vector>
 
+#include "core/builtin_part.h"
 #include "core/checked.h"
 #include "core/constant.h"
+#include "cpython/ordered_dict.h"
+#include "cpython/type_lookup.h"
 #include "guards/object_access.h"
 #include "variables/containers/sequence.h"
 #include "variables/ends_of_objects.h"
 #include "variables/objects/address.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
@@ -85,20 +89,10 @@ void guardIdentity(Translator& translator, const Value& key) {
   }
 }
 
-bool hashesPlainly(PyObject* key) { return hashWithoutCode(key).has_value(); }
-
-bool allKeys(PyObject* dict, bool (*predicate)(PyObject*)) {
-  PyObject *key, *value;
-  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &value);) {
-    if (!predicate(key)) return false;
-  }
-  return true;
-}
-
 struct RealItem {
   PyObject* key;  // Borrowed, both.
   PyObject* value;
-  int64_t index;  // Where dict.keys() has the key.
+  int64_t index;  // Where keys() has the key.
 };
 
 std::vector<RealItem> dictItems(PyObject* dict) {
@@ -115,27 +109,23 @@ std::vector<RealItem> dictItems(PyObject* dict) {
 std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
   std::vector<RealItem> items = dictItems(dict);
   if (!PyODict_Check(dict)) return items;
-  // The order of an OrderedDict is known to its own iterator only, which hashes the keys.
-  Ref<> keys;
-  if (PyODict_CheckExact(dict) && allKeys(dict, hashesPlainly)) {
-    keys = Ref<>::steal(PySequence_List(dict));
-    PyErr_Clear();
-  }
-  auto refuse = [&] { throw GraphBreak(GraphBreakKind::OrderedDictOrder, source->name()); };
-  if (!keys) refuse();
   llvm::DenseMap<PyObject*, RealItem> byKey;
   for (const RealItem& item : items) byKey[item.key] = item;
+  std::vector<RealItem> ordered;
   // dict's own methods, called on it, leave it with an order of other keys than it has.
-  if (static_cast<size_t>(PyList_GET_SIZE(keys.get())) != items.size()) refuse();
-  for (size_t i = 0; i < items.size(); ++i) {
-    auto found = byKey.find(PyList_GET_ITEM(keys.get(), static_cast<Py_ssize_t>(i)));
-    if (found == byKey.end()) refuse();
-    items[i] = found->second;
+  auto refuse = [&] { throw GraphBreak(GraphBreakKind::OrderedDictOrder, source->name()); };
+  for (auto* node = cpython::firstNode(dict); node; node = cpython::nextNode(node)) {
+    auto found = byKey.find(cpython::keyOf(node));
+    if (found == byKey.end() || ordered.size() == items.size()) refuse();
+    ordered.push_back(found->second);
   }
-  return items;
+  if (ordered.size() != items.size()) refuse();
+  return ordered;
 }
 
 }  // namespace
+
+bool DictVariable::isOrdered() const { return cpython::staticBase(type()) == &PyODict_Type; }
 
 int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Value key) {
   if (!translator.effects.concerns(this)) return SideEffects::kNone;
@@ -181,6 +171,21 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
       break;
   }
   throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
+}
+
+Value keyForLookup(Translator& translator, const Value& key) {
+  if (!key.isTracker()) return key;
+  Value realized = translator.realized(key);
+  PyTypeObject* type = typeOf(realized);
+  PyTypeObject* layout = trackerOf<UserObjectVariable>(realized) ? dataLayout(type) : nullptr;
+  if (!layout) return key;
+  static PyObject* const hash = staticName("__hash__");
+  static PyObject* const equal = staticName("__eq__");
+  bool isAsData =
+      translator.heap.inherits(type, layout, hash) && translator.heap.inherits(type, layout, equal);
+  if (!isAsData) return key;
+  Value data = builtinData(translator, realized);
+  return equalsItself(data.object()) ? data : key;
 }
 
 Ref<> keyData(Translator& translator, const Value& key) {
@@ -244,7 +249,7 @@ Value DictVariable::get(Translator& translator, const Value& key) {
   if (address && address->isOfData() && !mayHoldAddresses(translator)) return Value();
   Value realized;
   Py_hash_t hash;
-  if (!realizeKey(translator, key, realized, hash)) return Value();
+  if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return Value();
   int32_t index = find(translator, realized, hash);
   return index == OrderedValueMap::kAbsent ? Value() : map_[index].value;
 }
@@ -261,9 +266,14 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
   translator.effects.changes(owner_ ? owner_ : this);
   Value realized;
   Py_hash_t hash;
-  if (!realizeKey(translator, key, realized, hash)) return false;
+  Value known = keyForLookup(translator, key);
+  if (!realizeKey(translator, known, realized, hash)) return false;
   int32_t index = find(translator, realized, hash);
   if (translator.exceptionPending()) return false;
+  bool isNew = index == OrderedValueMap::kAbsent || !map_[index].live();
+  if (isNew && known.isConstant() && !translator.realized(key).isConstant()) {
+    throw GraphBreak(GraphBreakKind::UnknownHash, describe(translator.realized(key)));
+  }
   if (index != OrderedValueMap::kAbsent && map_[index].live()) {
     // By index: entries move in memory.
     recordUndo(translator.trail,
@@ -295,7 +305,7 @@ Value DictVariable::remove(Translator& translator, const Value& key) {
   translator.effects.changes(owner_ ? owner_ : this);
   Value realized;
   Py_hash_t hash;
-  if (!realizeKey(translator, key, realized, hash)) return Value();
+  if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return Value();
   int32_t index = find(translator, realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return Value();
   // What the trace has set itself, it only has to leave unset.
@@ -457,7 +467,7 @@ PyTypeObject* viewType(const DictVariable* dict, DictViewKind view) {
   static PyTypeObject* const types[2][3] = {
       {&PyDictKeys_Type, &PyDictValues_Type, &PyDictItems_Type},
       {&PyODictKeys_Type, &PyODictValues_Type, &PyODictItems_Type}};
-  return types[dict->type() == &PyODict_Type][static_cast<size_t>(view)];
+  return types[dict->isOrdered()][static_cast<size_t>(view)];
 }
 
 }  // namespace

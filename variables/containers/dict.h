@@ -54,6 +54,8 @@ class DictVariable : public VariableTracker {
   // entries().entryCount() of a dict whose size() was asked.
   const OrderedValueMap::Entry* previous(Translator& translator, int32_t& position);
 
+  // Is it an OrderedDict, or the items of an instance of a subclass?
+  bool isOrdered() const;
   // Has the trace added or removed keys?
   bool keysChanged() const { return keysChanged_; }
   // The object whose __dict__ this is, or null.
@@ -151,6 +153,9 @@ class SetVariable : public VariableTracker {
 // A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;
 // breaks for a key whose hash is not modelled.
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash);
+// What stands for a key where one that is equal to it is looked for: of an instance of a subclass
+// of int, str and their like that hashes and compares as those do, the value.
+Value keyForLookup(Translator& translator, const Value& key);
 // The real object of a key that is nothing but data, tuples included; null for any other.
 Ref<> keyData(Translator& translator, const Value& key);
 

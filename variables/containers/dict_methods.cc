@@ -7,6 +7,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
 
@@ -170,6 +171,11 @@ void registerDicts() {
 
 }  // namespace
 
+bool storeItem(Translator& translator, DictVariable* dict, const Value& key, Value value) {
+  if (!dict->instance || !dict->isOrdered()) return dict->set(translator, key, std::move(value));
+  return setItem(translator, dict->instance, key, std::move(value));
+}
+
 bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& mapping,
                        const Value& keysMethod) {
   Value keys = call(translator, keysMethod, llvm::ArrayRef<Value>());
@@ -177,7 +183,7 @@ bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& 
   if (!iterator) return false;
   while (Value key = iteratorNext(translator, iterator)) {
     Value value = getItem(translator, mapping, key);
-    if (!value || !dict->set(translator, key, std::move(value))) return false;
+    if (!value || !storeItem(translator, dict, key, std::move(value))) return false;
   }
   return !translator.exceptionPending();
 }
@@ -204,6 +210,18 @@ void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, Va
   });
 }
 
+DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
+  if (auto* dict = trackerOf<DictVariable>(mapping)) return dict;
+  auto* object = trackerOf<UserObjectVariable>(mapping);
+  bool isDict = object && object->container && !object->container->isOrdered();
+  if (isDict && hasDictIteration(translator, object->container)) return object->container;
+  static PyObject* const name = staticName("keys");
+  Value keys = optionalMethod(translator, mapping, name);
+  if (!keys) return nullptr;
+  auto* items = translator.make<DictVariable>();
+  return updateFromMapping(translator, items, mapping, keys) ? items : nullptr;
+}
+
 bool updateDict(Translator& translator, DictVariable* dict, Value other) {
   translator.realize(other);
   auto* from = trackerOf<DictVariable>(other);
@@ -212,7 +230,7 @@ bool updateDict(Translator& translator, DictVariable* dict, Value other) {
     ValueVector keys, values;
     copyItems(translator, from, keys, values);
     for (size_t i = 0; i < keys.size(); ++i) {
-      if (!dict->set(translator, keys[i], values[i])) return false;
+      if (!storeItem(translator, dict, keys[i], values[i])) return false;
     }
     return true;
   }
@@ -227,7 +245,7 @@ bool isSpecialDict(const DictVariable* dict) {
 }
 
 DictVariable* copyDict(Translator& translator, DictVariable* dict) {
-  if (translator.heap.isSubtype(dict->type(), &PyODict_Type) && dict->type() != &PyODict_Type) {
+  if (dict->instance && dict->isOrdered()) {
     throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(dict));
   }
   auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
@@ -242,7 +260,7 @@ bool updateFromKeywords(Translator& translator, DictVariable* dict,
                         const CallArguments& arguments) {
   for (size_t i = 0; i < arguments.keywordCount(); ++i) {
     Value key = Value::constant(arguments.keywordName(i));
-    if (!dict->set(translator, key, arguments.keywordValue(i))) return false;
+    if (!storeItem(translator, dict, key, arguments.keywordValue(i))) return false;
   }
   return true;
 }

@@ -17,6 +17,8 @@ void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, Va
 // The attribute by which update() tells what it is given; null without an exception if absent.
 Value optionalMethod(Translator& translator, const Value& object, PyObject* name);
 
+// As update() stores: dict goes past what a subclass makes of __setitem__, OrderedDict does not.
+bool storeItem(Translator& translator, DictVariable* dict, const Value& key, Value value);
 // dict.update(other): from a mapping (anything with .keys()) or an iterable of pairs. This and the
 // following are false with the exception pending.
 bool updateDict(Translator& translator, DictVariable* dict, Value other);
@@ -29,6 +31,10 @@ bool updateFromArguments(Translator& translator, DictVariable* dict, const char*
                          const CallArguments& arguments);
 // OrderedDict.update(other).
 bool updateOrderedDict(Translator& translator, DictVariable* dict, Value other);
+
+// The items that ** takes of a mapping, as a dict of the trace; null for what is no mapping, with
+// the exception pending or without one.
+DictVariable* unpackedMapping(Translator& translator, const Value& mapping);
 
 // Exact OrderedDict and defaultdict, whose copies have their type. Those of others are dicts.
 bool isSpecialDict(const DictVariable* dict);

@@ -13,8 +13,6 @@ namespace armature {
 
 namespace {
 
-bool isOrdered(const DictVariable* dict) { return dict->type() == &PyODict_Type; }
-
 Value subscript(Translator& translator, const Value& self, const Value& key) {
   DictVariable* dict = dictOf(self);
   if (Value value = dict->get(translator, key)) return value;
@@ -59,7 +57,7 @@ Value iterate(Translator& translator, const Value& self) {
 // dict_equal: the same keys, and equal values. OrderedDicts compare their order, too.
 Value equal(Translator& translator, DictVariable* a, DictVariable* b) {
   if (a->size(translator) != b->size(translator)) return Value::boolean(false);
-  bool ordered = isOrdered(a) && isOrdered(b);
+  bool ordered = a->isOrdered() && b->isOrdered();
   int32_t position = 0, otherPosition = 0;
   while (const OrderedValueMap::Entry* entry = a->next(translator, position)) {
     // Copies: comparing may change the dicts.
@@ -94,8 +92,8 @@ Value compare(Translator& translator, const Value& left, const Value& right, int
 }
 
 bool update(Translator& translator, DictVariable* dict, const Value& other) {
-  return isOrdered(dict) ? updateOrderedDict(translator, dict, other)
-                         : updateDict(translator, dict, other);
+  return dict->isOrdered() ? updateOrderedDict(translator, dict, other)
+                           : updateDict(translator, dict, other);
 }
 
 // dict | other and dict |= other. The result of `|` is a dict of the more special type.
@@ -147,8 +145,8 @@ Value pairsText(Translator& translator, DictVariable* dict) {
 
 Value repr(Translator& translator, const Value& self) {
   DictVariable* dict = dictOf(self);
-  bool ordered = isOrdered(dict);
-  if (!ordered && dict->type() != &PyDict_Type) {
+  bool ordered = dict->isOrdered();
+  if (dict->instance || (!ordered && dict->type() != &PyDict_Type)) {
     throw GraphBreak(GraphBreakKind::TextOfDictSubclass, describe(self));
   }
   ReprRecursion recursion(self);

@@ -115,7 +115,8 @@ Value changedSize(Translator& translator, DictIteratorVariable* iterator) {
   if (llvm::isa<SetVariable>(iterator->container)) {
     return translator.raise(PyExc_RuntimeError, "Set changed size during iteration");
   }
-  bool ordered = iterator->container->type() == &PyODict_Type;
+  auto* changed = llvm::dyn_cast<DictVariable>(iterator->container);
+  bool ordered = changed && changed->isOrdered();
   return translator.raise(PyExc_RuntimeError, ordered ? "OrderedDict mutated during iteration"
                                                       : "dictionary changed size during iteration");
 }
@@ -147,7 +148,7 @@ Value dictNext(Translator& translator, const Value& value) {
     assignTrailed(translator.trail, iterator->exhausted, true);
     return Value();
   }
-  bool ordered = dict->type() == &PyODict_Type;
+  bool ordered = dict->isOrdered();
   if (ordered && dict->entries().entryCount() != iterator->entryCount) {
     return changedSize(translator, iterator);
   }
@@ -298,6 +299,7 @@ Value callableNext(Translator& translator, const Value& value) {
 
 // One record stands for all changes: it stores what is there in the end.
 void recordChain(Translator& translator, ChainVariable* chain) {
+  if (!translator.effects.concerns(chain)) return;
   if (translator.effects.last(chain) != SideEffects::kNone) return;
   translator.effects.append({EffectKind::IteratorRewrite, chain, {}, {}});
 }
@@ -326,6 +328,27 @@ Value chainNext(Translator& translator, const Value& value) {
     recordChain(translator, chain);
   }
   return Value();
+}
+
+// chain(*iterables)
+Value makeChain(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "chain() takes no keyword arguments");
+  }
+  ValueVector iterables(arguments.values.begin(), arguments.values.end());
+  Value iterator = getIterator(translator, makeTuple(translator, std::move(iterables)));
+  if (!iterator) return iterator;
+  return translator.make<ChainVariable>(cpython::chainType(), std::move(iterator));
+}
+
+// chain.from_iterable(iterable)
+Value makeChainFrom(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "itertools.chain.from_iterable", arguments, 1, 1)) {
+    return Value();
+  }
+  Value iterator = getIterator(translator, arguments.values[0]);
+  if (!iterator) return iterator;
+  return translator.make<ChainVariable>(cpython::chainType(), std::move(iterator));
 }
 
 // --- islice.
@@ -366,6 +389,8 @@ TypeSlots makeIteratorSlots(UnaryFunction next) {
 }
 
 void registerIterators() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(cpython::chainType()), makeChain);
+  registerMethodHandler(cpython::chainType(), "from_iterable", makeChainFrom);
   for (PyTypeObject* type : {&PyListIter_Type,
                              &PyListRevIter_Type,
                              &PyTupleIter_Type,
@@ -405,7 +430,7 @@ Value makeDictIterator(Translator& translator, DictVariable* dict, DictViewKind 
                                    &PyDictRevIterItem_Type};
   auto kind = static_cast<size_t>(view);
   PyTypeObject* type = reversed ? reversedTypes[kind] : types[kind];
-  if (dict->type() == &PyODict_Type) type = &PyODictIter_Type;
+  if (dict->isOrdered()) type = &PyODictIter_Type;
   size_t size = dict->size(translator);
   auto* iterator = translator.make<DictIteratorVariable>(type, dict, view, size);
   iterator->reversed = reversed;

@@ -142,6 +142,9 @@ class ChainVariable : public VariableTracker {
       : VariableTracker(VariableKind::Chain, Py_TYPE(existing), source, existing),
         iterators(std::move(iterators)),
         active(std::move(active)) {}
+  // One that the trace makes.
+  ChainVariable(PyTypeObject* type, Value iterators)
+      : VariableTracker(VariableKind::Chain, type), iterators(std::move(iterators)) {}
   // Trailed; null for none.
   Value iterators;  // gives the iterables
   Value active;     // the iterator of the one at hand

@@ -29,7 +29,7 @@ bool addPairs(Translator& translator, DictVariable* dict, const Value& pairs) {
     if (iteratorNext(translator, items)) {
       translator.raise(PyExc_ValueError, "too many values to unpack (expected 2)");
     }
-    if (translator.exceptionPending() || !dict->set(translator, key, std::move(value))) {
+    if (translator.exceptionPending() || !storeItem(translator, dict, key, std::move(value))) {
       return false;
     }
   }
@@ -72,9 +72,15 @@ Value setDefault(Translator& translator, const Value& self, CallArguments& argum
   Value key, fallback = Value::none();
   if (!readArguments(translator, kSignature, arguments, {&key, &fallback})) return Value();
   DictVariable* dict = dictOf(self);
-  if (Value value = dict->get(translator, key)) return value;
+  if (dict->instance) {
+    int present = contains(translator, dict->instance, key);
+    if (present < 0) return Value();
+    if (present) return getItem(translator, dict->instance, key);
+  } else if (Value value = dict->get(translator, key)) {
+    return value;
+  }
   if (translator.exceptionPending()) return Value();
-  return dict->set(translator, key, fallback) ? fallback : Value();
+  return storeItem(translator, dict, key, fallback) ? fallback : Value();
 }
 
 Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -138,19 +144,25 @@ Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& 
   return fromKeys(translator, self, arguments);
 }
 
-// OrderedDict(…)
-Value construct(Translator& translator, const Value&, CallArguments& arguments) {
+// OrderedDict.__init__: reached through super(), or as the __init__ that a subclass inherits.
+Value init(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.positionalCount() > 1) {
-    return translator.raise(PyExc_TypeError, "OrderedDict expected at most 1 argument, got %zu",
+    return translator.raise(PyExc_TypeError, "expected at most 1 arguments, got %zu",
                             arguments.positionalCount());
   }
+  return updateByArguments(translator, dictOf(self), arguments) ? Value::none() : Value();
+}
+
+// OrderedDict(…)
+Value construct(Translator& translator, const Value&, CallArguments& arguments) {
   auto* dict = translator.make<DictVariable>(&PyODict_Type);
-  return updateByArguments(translator, dict, arguments) ? Value(dict) : Value();
+  return init(translator, dict, arguments) ? Value(dict) : Value();
 }
 
 void registerOrderedDicts() {
   PyTypeObject* type = &PyODict_Type;
   registerObjectHandler(reinterpret_cast<PyObject*>(type), construct);
+  registerMethodHandler(type, "__init__", init);
   registerMethodHandler(type, "update", update);
   registerMethodHandler(type, "setdefault", setDefault);
   registerMethodHandler(type, "pop", pop);

@@ -52,7 +52,7 @@ void SetVariable::loseOrder(Translator& translator) {
 bool SetVariable::contains(Translator& translator, const Value& key) {
   Value realized;
   Py_hash_t hash;
-  if (!realizeKey(translator, key, realized, hash)) return false;
+  if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return false;
   int32_t index = map_.find(realized, hash);
   return index != OrderedValueMap::kAbsent && map_[index].live();
 }
@@ -97,7 +97,7 @@ void SetVariable::removeEntry(Translator& translator, int32_t index) {
 bool SetVariable::remove(Translator& translator, const Value& key) {
   Value realized;
   Py_hash_t hash;
-  if (!realizeKey(translator, key, realized, hash)) return false;
+  if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return false;
   int32_t index = map_.find(realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return false;
   if (Ref<> data = keyData(translator, realized)) {

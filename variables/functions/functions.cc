@@ -4,6 +4,7 @@
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/library_calls.h"
@@ -101,11 +102,41 @@ DictVariable* existingFunctionDict(Translator& translator, UserFunctionVariable*
   return trackerOf<DictVariable>(dict);
 }
 
+DictVariable* attributesOf(Translator& translator, UserFunctionVariable* function) {
+  if (!function->attributes) {
+    assignTrailed(translator.trail, function->attributes, translator.make<DictVariable>(function));
+  }
+  return function->attributes;
+}
+
+// func_get_annotation_dict. MAKE_FUNCTION was given names and annotations in turn.
+Value annotationsOf(Translator& translator, UserFunctionVariable* function) {
+  if (function->existing()) {
+    auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
+    Found found = translator.heap.annotationsOf(function->source(), real);
+    if (!found) throw PendingPythonException();
+    return translator.wrap(found.source, found.object);
+  }
+  ValueVector parts;
+  if (function->annotations && !iterateInto(translator, function->annotations, parts)) {
+    return Value();
+  }
+  auto* dict = translator.make<DictVariable>();
+  for (size_t i = 0; i + 1 < parts.size(); i += 2) dict->set(translator, parts[i], parts[i + 1]);
+  static PyObject* const name = staticName("__annotations__");
+  attributesOf(translator, function)->set(translator, Value::constant(name), dict);
+  return dict;
+}
+
 Value functionAttribute(Translator& translator, const Value& self, PyObject* name) {
   auto* function = requireKind<UserFunctionVariable>(self);
   if (function->attributes) {
     if (Value value = function->attributes->get(translator, name)) return value;
   }
+  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0) {
+    return annotationsOf(translator, function);
+  }
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return typeValue(translator, self);
   auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
   if (const FunctionAttribute* attribute = findFunctionAttribute(name)) {
     if (attribute->part == SourceKind::FunctionGlobals) return function->globals;
@@ -133,13 +164,14 @@ bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* n
                   PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
+  if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0) {
+    auto* dict = trackerOf<DictVariable>(translator.realized(value));
+    settable = dict && dict->type() == &PyDict_Type;
+  }
   if (function->existing() || !settable || !value) {
     throw GraphBreak(GraphBreakKind::AssignmentToFunction, describe(self));
   }
-  if (!function->attributes) {
-    assignTrailed(translator.trail, function->attributes, translator.make<DictVariable>(function));
-  }
-  return function->attributes->set(translator, Value::constant(name), value);
+  return attributesOf(translator, function)->set(translator, Value::constant(name), value);
 }
 
 // --- Bound methods.

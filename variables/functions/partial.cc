@@ -6,6 +6,7 @@
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/instance_dict.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -82,8 +83,18 @@ Value partialAttribute(Translator& translator, const Value& self, PyObject* name
   if (partial->existing()) {
     if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return partial->arguments;
     if (PyUnicode_CompareWithASCIIString(name, "keywords") == 0) return partial->keywords;
+  } else if (PyUnicode_CompareWithASCIIString(name, "args") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "keywords") == 0 ||
+             PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
+    return unimplemented::getAttribute(translator, self, name);
   }
-  return unimplemented::getAttribute(translator, self, name);
+  return genericGetAttribute(translator, self, name);
+}
+
+// A new one has no attributes of its own.
+DictVariable* instanceDict(Translator& translator, const Value& self) {
+  auto* partial = requireKind<PartialVariable>(self);
+  return partial->existing() ? existingInstanceDict(translator, partial) : nullptr;
 }
 
 void registerPartial() {
@@ -98,6 +109,7 @@ TypeSlots makePartialSlots() {
   slots.tp_call = callPartial;
   slots.tp_getattro = partialAttribute;
   slots.tp_setattro = unimplemented::setAttribute;
+  slots.instanceDict = instanceDict;
   slots.tp_hash = unimplemented::unary;
   slots.tp_str = unimplemented::unary;
   slots.tp_repr = unimplemented::unary;

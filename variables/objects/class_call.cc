@@ -1,5 +1,7 @@
 // What calling a class that is written in Python makes: type_call.
+#include "core/builtin_part.h"
 #include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/library_calls.h"
@@ -8,6 +10,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 
 namespace armature {
 
@@ -85,6 +88,21 @@ Value makeObject(Translator& translator, UserClassVariable* cls, PyTypeObject* l
   return object;
 }
 
+// By the __new__ of int, float, complex, str or bytes, of data.
+Value makeDataObject(Translator& translator, UserClassVariable* cls, PyTypeObject* layout,
+                     CallArguments arguments) {
+  requireMakeable(translator, cls->value());
+  for (Value& argument : arguments.values) translator.realize(argument);
+  if (!makeData(translator, arguments)) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, cls->value()->tp_name);
+  }
+  Value data = callWithData(translator, reinterpret_cast<PyObject*>(layout), arguments);
+  if (!data) return data;
+  auto* object = translator.make<UserObjectVariable>(cls);
+  object->data = std::move(data);
+  return object;
+}
+
 // type_call without a metaclass's own.
 Value makeInstance(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* cls = requireKind<UserClassVariable>(callable);
@@ -104,15 +122,18 @@ Value makeInstance(Translator& translator, const Value& callable, CallArguments&
   }
   PyTypeObject* layout = cpython::staticBase(type);
   bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool isData = dataLayout(type) == layout;
   // A class that once had a __new__ of its own keeps the slot for it, and what comes with it.
   bool hasBuiltinNew = heap.inherits(type, layout, newName()) && type->tp_new == layout->tp_new;
-  if ((layout != &PyBaseObject_Type && !isDict) || !hasBuiltinNew) {
+  if ((layout != &PyBaseObject_Type && !isDict && !isData) || !hasBuiltinNew) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
   }
   bool inheritsInit = heap.inherits(type, &PyBaseObject_Type, initName());
-  Value instance = makeObject(translator, cls, layout);
+  Value instance = isData ? makeDataObject(translator, cls, layout, arguments)
+                          : Value(makeObject(translator, cls, layout));
+  if (!instance) return instance;
   if (!inheritsInit) return runInit(translator, instance, arguments);
-  if (arguments.values.empty()) return instance;
+  if (arguments.values.empty() || isData) return instance;
   return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", nameOf(translator, type));
 }
 
@@ -138,6 +159,20 @@ Value objectNew(Translator& translator, const Value&, CallArguments& arguments) 
   return makeObject(translator, cls, &PyBaseObject_Type);
 }
 
+// int.__new__(cls, …) and its like.
+template <PyTypeObject& layout>
+Value dataNew(Translator& translator, const Value&, CallArguments& arguments) {
+  Value first = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
+  auto* cls = trackerOf<UserClassVariable>(first);
+  if (!cls || dataLayout(cls->value()) != &layout) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, std::string(layout.tp_name) + ".__new__");
+  }
+  translator.heap.lookup(cls->value(), newName());
+  CallArguments rest = arguments;
+  rest.values.erase(rest.values.begin());
+  return makeDataObject(translator, cls, &layout, std::move(rest));
+}
+
 // type.__call__(cls, …), as a metaclass's __call__ comes to it.
 Value typeCall(Translator& translator, const Value& self, CallArguments& arguments) {
   Value cls = translator.realized(self);
@@ -149,6 +184,11 @@ Value typeCall(Translator& translator, const Value& self, CallArguments& argumen
 
 void registerClassCalls() {
   registerMethodHandler(&PyBaseObject_Type, "__new__", objectNew);
+  registerMethodHandler(&PyLong_Type, "__new__", dataNew<PyLong_Type>);
+  registerMethodHandler(&PyFloat_Type, "__new__", dataNew<PyFloat_Type>);
+  registerMethodHandler(&PyComplex_Type, "__new__", dataNew<PyComplex_Type>);
+  registerMethodHandler(&PyUnicode_Type, "__new__", dataNew<PyUnicode_Type>);
+  registerMethodHandler(&PyBytes_Type, "__new__", dataNew<PyBytes_Type>);
   registerMethodHandler(&PyType_Type, "__call__", typeCall);
   registerProtocolMethod(&PyType_Type, "__call__");
 }

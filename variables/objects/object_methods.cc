@@ -74,7 +74,43 @@ Value objectGetattributeMethod(Translator& translator, const Value& self,
   return genericGetAttribute(translator, object, attribute.object());
 }
 
+// object_richcompare for ==.
+Value objectEqMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__eq__", arguments, 1, 1)) return Value();
+  bool same = isSame(translator, self, arguments.values[0]);
+  return same ? Value::boolean(true) : Value::constant(Py_NotImplemented);
+}
+
+// For !=: what the type says of ==, inverted.
+Value objectNeMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__ne__", arguments, 1, 1)) return Value();
+  static PyObject* const eq = name("__eq__");
+  Value method = lookupSpecial(translator, self, eq);
+  Value equal = method ? call(translator, method, {arguments.values[0]}) : Value();
+  if (!equal || translator.realized(equal).is(Py_NotImplemented)) return equal;
+  int truth = isTrue(translator, equal);
+  return truth < 0 ? Value() : Value::boolean(!truth);
+}
+
+// For < and its like.
+Value objectOrderMethod(Translator& translator, const Value&, CallArguments& arguments) {
+  return checkArgumentCount(translator, "__lt__", arguments, 1, 1)
+             ? Value::constant(Py_NotImplemented)
+             : Value();
+}
+
+Value objectStrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__str__", arguments, 0, 0)) return Value();
+  return toRepr(translator, self);
+}
+
 void registerObjectHandlers() {
+  registerMethodHandler(&PyBaseObject_Type, "__eq__", objectEqMethod);
+  registerMethodHandler(&PyBaseObject_Type, "__ne__", objectNeMethod);
+  for (const char* order : {"__lt__", "__le__", "__gt__", "__ge__"}) {
+    registerMethodHandler(&PyBaseObject_Type, order, objectOrderMethod);
+  }
+  registerMethodHandler(&PyBaseObject_Type, "__str__", objectStrMethod);
   registerMethodHandler(&PyBaseObject_Type, "__init__", objectInitMethod);
   registerMethodHandler(&PyBaseObject_Type, "__setattr__", objectSetattrMethod);
   registerMethodHandler(&PyBaseObject_Type, "__delattr__", objectDelattrMethod);

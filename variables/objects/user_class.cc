@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/type_lookup.h"
+#include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -51,6 +52,7 @@ constexpr ClassAttribute kClassAttributes[] = {
        PyTypeObject* base = cpython::base(type);
        return base ? t.knownClass(base) : Value::none();
      }},
+    {"__dict__", [](Translator& t, PyTypeObject* type) { return classDict(t, type); }},
 };
 
 // A getset or member descriptor of `type` itself.
@@ -59,6 +61,11 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
     if (PyUnicode_CompareWithASCIIString(attribute, known.name) == 0) {
       return known.get(translator, type);
     }
+  }
+  // What the type's text in C says, which nothing changes.
+  if (PyUnicode_CompareWithASCIIString(attribute, "__text_signature__") == 0) {
+    return translator.fromPython(
+        Heap::attributeOfData(reinterpret_cast<PyObject*>(type), attribute).release());
   }
   // type_module and type_get_doc look into the class's own dict.
   bool isModule = PyUnicode_CompareWithASCIIString(attribute, "__module__") == 0;

@@ -1,5 +1,6 @@
 #include "variables/objects/user_defined.h"
 
+#include "core/builtin_part.h"
 #include "core/checked.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
@@ -19,6 +20,20 @@ namespace armature {
 namespace {
 
 PyObject* name(const char* text) { return staticName(text); }
+
+}  // namespace
+
+Value builtinData(Translator& translator, const Value& value) {
+  auto* object = trackerOf<UserObjectVariable>(value);
+  if (!object || object->data) return object ? object->data : Value();
+  if (!object->existing() || !dataLayout(object->type())) return Value();
+  Ref<> data = checked(builtinPart(object->existing()).release());
+  translator.addGuard(object->source(), GuardType::BUILTIN_PART_MATCH, data);
+  assignTrailed(translator.trail, object->data, Value::constant(data));
+  return object->data;
+}
+
+namespace {
 
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   auto* object = requireKind<UserObjectVariable>(self);
@@ -74,6 +89,16 @@ AskedMethod askedMethod(Translator& translator, NumberSlot slot, const Value& le
   PyTypeObject* leftType = typeOf(left);
   PyTypeObject* rightType = typeOf(right);
   if (!hasSpecialMethods(right) || leftType == rightType) return {};
+  // str's own __rmul__ stands for no slot of numbers, but for the repetition of a sequence,
+  // which the left operand is asked for first.
+  PyTypeObject* layout = dataLayout(rightType);
+  bool isText = layout == &PyUnicode_Type || layout == &PyBytes_Type;
+  bool leftRepeats =
+      slotsOf(left).sq_repeat || (left.isConstant() && PySequence_Check(left.object()));
+  if (isText && leftRepeats && plain == nb_multiply &&
+      translator.heap.inherits(rightType, layout, names.reflected[plain])) {
+    return {};
+  }
   bool rightFirst = leftIsObject && translator.heap.isSubtype(rightType, leftType) &&
                     !translator.heap.inherits(rightType, leftType, names.reflected[plain]);
   bool isItsTurn = rightFirst == (step == OperandStep::RightFirst);
@@ -213,6 +238,8 @@ Value checkFloat(Translator& translator, const Value& self, Value result) {
 
 Value objectIndex(Translator& translator, const Value& self, bool tail) {
   static PyObject* const special = name("__index__");
+  // PyNumber_Index takes an int as it is, whatever a subclass makes of __index__.
+  if (dataLayout(typeOf(self)) == &PyLong_Type) return builtinData(translator, self);
   return then(translator,
               objectConversion(translator, self, special,
                                "'%.200s' object cannot be interpreted as an integer", tail),
@@ -372,7 +399,9 @@ namespace {
 
 Value objectText(Translator& translator, const Value& self, PyObject* special, bool tail) {
   Found found = translator.heap.lookup(typeOf(self), special);
-  if (found && Py_TYPE(found.object) != &PyWrapperDescr_Type) {
+  bool isData = dataLayout(typeOf(self)) &&
+                !translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special);
+  if (found && (isData || Py_TYPE(found.object) != &PyWrapperDescr_Type)) {
     return callSpecial(translator, self, special, {}, tail);
   }
   static PyObject* const repr = name("__repr__");

@@ -41,11 +41,18 @@ class UserObjectVariable : public VariableTracker {
   // The builtin part of an instance of a dict subclass: its items. It has the object's source and
   // its own mutation state; methods that the class does not override work on it. Null for others.
   DictVariable* container = nullptr;
+  // The builtin part of an instance of a subclass of int, float, complex, str or bytes, an exact
+  // constant; of an existing one null until somebody looks (builtinData). Trailed. Null for others.
+  Value data;
   // Its __dict__; made on demand, null if the type has none (__slots__ alone).
   DictVariable* dict = nullptr;
   // Values of member descriptors (__slots__), keyed by the descriptor; made on demand.
   DictVariable* memberValues = nullptr;
 };
+
+// What C code reads of an instance of a subclass of int, float, complex, str or bytes: its value,
+// which is guarded. Null for everything else.
+Value builtinData(Translator& translator, const Value& value);
 
 // The operators of instances, by the special methods that their class has.
 TypeSlots makeObjectSlots();

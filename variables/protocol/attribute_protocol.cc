@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/builtin_part.h"
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
@@ -89,6 +90,14 @@ Value raiseNoAccessor(Translator& translator, PyObject* property, PyTypeObject* 
 bool isWritten(const UserObjectVariable* object, const Value& key) {
   return object->memberValues &&
          object->memberValues->entries().find(key, hashKey(key).hash) != OrderedValueMap::kAbsent;
+}
+
+// What a descriptor of int, str and their like reads of an instance of a subclass; null for others.
+Value attributeOfPart(Translator& translator, PyObject* descriptor, const Value& instance,
+                      PyObject* name) {
+  if (!dataLayout(PyDescr_TYPE(descriptor))) return Value();
+  Value data = builtinData(translator, instance);
+  return data ? translator.fromPython(Heap::attributeOfData(data.object(), name).release()) : data;
 }
 
 Value memberOf(Translator& translator, const Found& found, const Value& instance, PyObject* name) {
@@ -248,6 +257,10 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   }
   if (const BuiltinAttribute* attribute = findBuiltinAttribute(instance, object)) {
     return attribute->get(translator, instance);
+  }
+  if (kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type) {
+    Value value = attributeOfPart(translator, object, instance, name);
+    if (value || translator.exceptionPending()) return value;
   }
   if (kind == &PyMemberDescr_Type) return memberOf(translator, found, instance, name);
   if (kind == &PyGetSetDescr_Type) return getsetValue(translator, instance, name);

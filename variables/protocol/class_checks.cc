@@ -13,15 +13,6 @@
 
 namespace armature {
 
-namespace {
-
-PyTypeObject* asClass(const Value& value) {
-  if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
-  PyObject* object = value.objectOrNull();
-  return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
-}
-
-// types.UnionType, which has no name in C.
 PyTypeObject* unionType() {
   static PyTypeObject* const type = [] {
     Ref<> example = Ref<>::steal(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type),
@@ -29,6 +20,14 @@ PyTypeObject* unionType() {
     return example ? Py_TYPE(example.get()) : nullptr;
   }();
   return type;
+}
+
+namespace {
+
+PyTypeObject* asClass(const Value& value) {
+  if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
+  PyObject* object = value.objectOrNull();
+  return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
 }
 
 // The members of a tuple of classes or of a union (`int | str`). False for anything else.

@@ -113,6 +113,9 @@ Value checkText(Translator& translator, Value text, const char* message);
 int isInstance(Translator& translator, Value object, Value classInfo);
 int isSubclass(Translator& translator, Value derived, Value classInfo);
 
+// types.UnionType (int | str), which has no name in C.
+PyTypeObject* unionType();
+
 // A short description for messages and breaks: "TensorVariable (L['x'])", "constant int 3".
 std::string describe(const Value& value);
 

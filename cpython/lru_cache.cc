@@ -1,0 +1,59 @@
+#include "cpython/lru_cache.h"
+
+#include "cpython/type_lookup.h"
+
+namespace armature::cpython {
+
+namespace {
+
+// Where an instance holds the only reference to `function` that lies in it; 0 if not in one place.
+Py_ssize_t placeOf(BorrowedRef<> function, BorrowedRef<> wrapper) {
+  Py_ssize_t place = 0;
+  constexpr auto step = static_cast<Py_ssize_t>(sizeof(PyObject*));
+  auto* bytes = reinterpret_cast<char*>(wrapper.get());
+  for (auto at = static_cast<Py_ssize_t>(sizeof(PyObject));
+       at + step <= lruCacheType()->tp_basicsize; at += step) {
+    if (*reinterpret_cast<PyObject**>(bytes + at) != function.get()) continue;
+    if (place) return 0;
+    place = at;
+  }
+  return place;
+}
+
+// Modules/_functoolsmodule.c says nothing of its struct, so that an example has to tell.
+Py_ssize_t findPlace() {
+  Ref<> list = Ref<>::steal(PyList_New(0));
+  Ref<> function = Ref<>::steal(list ? PyObject_GetAttrString(list.get(), "append") : nullptr);
+  auto* type = reinterpret_cast<PyObject*>(lruCacheType());
+  Ref<> wrapper =
+      Ref<>::steal(function ? PyObject_CallFunction(type, "OOOO", function.get(), Py_None, Py_False,
+                                                    reinterpret_cast<PyObject*>(&PyTuple_Type))
+                            : nullptr);
+  if (wrapper) return placeOf(function, wrapper);
+  PyErr_Clear();
+  return 0;
+}
+
+}  // namespace
+
+PyTypeObject* lruCacheType() {
+  static PyTypeObject* const type = []() -> PyTypeObject* {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("_functools"));
+    Ref<> found =
+        Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "_lru_cache_wrapper") : nullptr);
+    PyErr_Clear();
+    bool isOwn = found && PyType_Check(found.get()) &&
+                 isImmutable(reinterpret_cast<PyTypeObject*>(found.get()));
+    return isOwn ? reinterpret_cast<PyTypeObject*>(found.release()) : nullptr;
+  }();
+  return type;
+}
+
+PyObject* cachedFunction(BorrowedRef<> wrapper) {
+  if (!lruCacheType() || !PyObject_TypeCheck(wrapper.get(), lruCacheType())) return nullptr;
+  static const Py_ssize_t place = findPlace();
+  if (!place) return nullptr;
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(wrapper.get()) + place);
+}
+
+}  // namespace armature::cpython

@@ -1,0 +1,171 @@
+"""Functions behind functools.lru_cache: traced through, with a warning, unless the program could
+tell a remembered result from a new one."""
+
+import functools
+import warnings
+
+import armature
+import pytest
+import torch
+from differential import break_reasons, check
+
+
+@functools.lru_cache
+def added(a, b=1):
+    return a + b
+
+
+@functools.cache
+def listed(a):
+    return [a]
+
+
+@functools.cache
+def held(a):
+    return Holder(a)
+
+
+@functools.lru_cache(maxsize=2)
+def doubled(x):
+    return x * 2, "text"
+
+
+class Holder:
+    def __init__(self, factor):
+        self.factor = factor
+
+    @functools.lru_cache  # noqa: B019
+    def times(self, a):
+        return a * self.factor
+
+
+HOLDER = Holder(3)
+CALLS = []
+
+
+@functools.lru_cache
+def counted(a):
+    CALLS.append(a)
+    return a
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*lru_cache is ignored")
+
+
+def test_calls():
+    check(lambda x: (x + added(1), added(2, b=3), doubled(3)), torch.ones(2), breaks=0)
+    check(lambda x: HOLDER.times(2) * x + Holder.times(HOLDER, 3), torch.ones(2), breaks=0)
+
+
+def test_graphs_go_through():
+    x = torch.ones(3)
+    compiled = armature.compile(lambda x: doubled(x)[0] + 1)
+    assert torch.equal(compiled(x), x * 2 + 1)
+    assert armature.explain(lambda x: doubled(x)[0] + 1)(x).graph_count == 1
+
+
+def test_what_python_can_tell_is_python_s():
+    def effects(x):
+        return counted(x), len(CALLS)
+
+    def restore():
+        counted.cache_clear()
+        CALLS.clear()
+
+    compiled = check(effects, 1, restore=restore)
+    assert break_reasons(compiled)
+    restore()
+    compiled(1)
+    assert compiled(1) == (1, 1)  # remembered
+    assert armature.compile(lambda: listed(1))() is listed(1)
+    assert armature.compile(lambda: held(1))() is held(1)
+
+
+def test_arguments_without_a_hash():
+    def call(argument):
+        try:
+            return added(argument, b=[2])
+        except TypeError as error:
+            return str(error)
+
+    check(call, [1], more=((([1], 2),), ((1, 2),)))
+
+
+def test_errors_are_not_remembered():
+    @functools.lru_cache
+    def fails(a):
+        raise ValueError(a)
+
+    def call(a):
+        try:
+            return fails(a)
+        except ValueError as error:
+            return error.args
+
+    check(call, 1, breaks=0)
+
+
+def test_the_function_itself_counts():
+    """Not its __wrapped__, which anybody can set."""
+
+    @functools.lru_cache
+    def cached(a):
+        return a + 1
+
+    compiled = armature.compile(lambda a: cached(a))
+    assert compiled(1) == 2
+    cached.__wrapped__ = lambda a: a + 100
+    assert compiled(1) == 2 and armature.compile(lambda a: cached(a))(1) == 2
+
+
+def test_another_wrapper_of_the_same_code():
+    def make(offset):
+        @functools.lru_cache
+        def cached(a):
+            return a + offset
+
+        return cached
+
+    check(lambda cached, a: cached(a), make(1), 1, more=((make(2), 1), (make(1), 5)))
+
+
+def test_warning():
+    @functools.lru_cache
+    def warned(a):
+        return a
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        armature.compile(lambda a: warned(a))(1)
+    (warning,) = caught
+    assert "warned" in str(warning.message) and "lru_cache is ignored" in str(warning.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert armature.compile(lambda a: warned(a) + 1)(1) == 2
+
+
+def test_compiled_wrappers_keep_their_cache():
+    @functools.lru_cache
+    def cached(x):
+        return x + 1
+
+    compiled = armature.compile(cached)
+    x = torch.ones(2)
+    assert compiled(x) is compiled(x)
+    assert cached.cache_info().hits == 1
+
+
+def test_functions_marked_as_constant():
+    calls = []
+
+    def marked(a):
+        calls.append(a)
+        return a * 10
+
+    torch._dynamo.assume_constant_result(marked)
+    cached = functools.lru_cache(marked)
+    compiled = armature.compile(lambda x: x + marked(2))
+    assert compiled(torch.ones(1)) == 21 and compiled(torch.ones(1)) == 21
+    assert calls == [2]
+    assert armature.compile(lambda x: x + cached(2))(1) == 21
+    assert not break_reasons(compiled)

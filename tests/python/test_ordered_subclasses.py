@@ -1,0 +1,198 @@
+"""Instances of subclasses of OrderedDict, made by the trace and found by it."""
+
+import collections
+import dataclasses
+
+import armature
+import pytest
+import torch
+from differential import check
+
+
+class Plain(collections.OrderedDict):
+    def total(self):
+        return sum(self.values())
+
+
+class Instantiating(collections.OrderedDict):
+    def __getitem__(self, key):
+        made, options = super().__getitem__(key)
+        return made(**options)
+
+
+class Loud(collections.OrderedDict):
+    log: list = []
+
+    def __getitem__(self, key):
+        self.log.append(("get", key))
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        self.log.append(("set", key))
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key):
+        self.log.append(("del", key))
+        super().__delitem__(key)
+
+    def __contains__(self, key):
+        self.log.append(("in", key))
+        return super().__contains__(key)
+
+    def keys(self):
+        self.log.append("keys")
+        return super().keys()
+
+    def __missing__(self, key):
+        return key
+
+
+@dataclasses.dataclass
+class Output(collections.OrderedDict):
+    last: torch.Tensor | None = None
+    hidden: torch.Tensor | None = None
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                self[field.name] = value
+
+    def __getitem__(self, key):
+        return dict(self.items())[key] if isinstance(key, str) else self.to_tuple()[key]
+
+    def __setattr__(self, name, value):
+        if name in self.keys() and value is not None:
+            super().__setitem__(name, value)
+        super().__setattr__(name, value)
+
+    def to_tuple(self):
+        return tuple(self[key] for key in self.keys())
+
+
+def make_plain():
+    items = Plain(a=1, b=2, c=3)
+    items.note = "n"
+    items.move_to_end("a")
+    return items
+
+
+def reads(items):
+    return (
+        items["b"],
+        items.get("z"),
+        items.total(),
+        items.note,
+        list(items),
+        list(reversed(items)),
+        list(items.items()),
+        "a" in items,
+        len(items),
+        items == Plain(b=2, c=3, a=1),
+        items == Plain(a=1, b=2, c=3),
+        items == {"a": 1, "b": 2, "c": 3},
+        dict(items),
+        collections.OrderedDict(items),
+    )
+
+
+def writes(items):
+    items["n"] = items.pop("b") + 10
+    items.note += "!"
+    items.move_to_end("c")
+    items.move_to_end("n", last=False)
+    items.setdefault("s", []).append(1)
+    del items["a"]
+    items.update({"u": 1}, v=2)
+    return items.popitem(), items
+
+
+def loud(items):
+    items.log.clear()
+    items.update([("y", 2)], w=3)
+    items.update({"z": 1})
+    items.setdefault("q", 1)
+    items.setdefault("q", 2)
+    items.pop("y")
+    items.move_to_end("a")
+    del items["z"]
+    found = items["w"], items["absent"], items.get("a"), list(items.values()), "a" in items
+    return found, list(items.log), list(collections.OrderedDict.items(items))
+
+
+def test_existing():
+    check(reads, make_plain(), breaks=0)
+    check(writes, make_plain(), breaks=0)
+    check(reads, make_plain(), more=((Plain(a=1, b=2, c=3, note=4),), (make_plain(),)))
+
+
+def test_new():
+    def new(x):
+        items = Plain(a=x, b=2)
+        items.note = "n"
+        items["c"] = 3
+        return reads(items), writes(items), items, items.note
+
+    check(new, 1, breaks=0)
+    check(lambda: (Plain(), Plain([("a", 1)]), Plain({"a": 1}, b=2)), breaks=0)
+
+
+@pytest.mark.parametrize("wrong", [lambda: Plain(1, 2), lambda: Plain(1), lambda: Plain([1])])
+def test_wrong_arguments(wrong):
+    def attempt():
+        try:
+            return wrong()
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+
+    check(attempt)
+
+
+def test_methods_that_a_subclass_overrides():
+    def new():
+        Loud.log.clear()
+        items = Loud(a=1, b=2)
+        made = list(Loud.log)
+        return made, loud(items)
+
+    check(new, breaks=0)
+    check(loud, Loud(a=1, b=2), breaks=0)
+    check(lambda items: ({**items}, (lambda **given: given)(**items)), Loud(a=1, b=2))
+
+
+def test_registry():
+    registry = Instantiating(
+        relu=(torch.nn.ReLU, {}), leaky=(torch.nn.LeakyReLU, {"inplace": False})
+    )
+    x = torch.tensor([-1.0, 1.0])
+    compiled = check(lambda x: registry["relu"](x), x)
+    registry["relu"] = (torch.nn.LeakyReLU, {"negative_slope": 0.5})
+    assert torch.equal(compiled(x), torch.tensor([-0.5, 1.0]))
+
+
+def test_outputs():
+    def look(output):
+        return output.last + 1, output["last"], output[0], list(output), output.to_tuple()
+
+    def change(output, x):
+        output.hidden = x
+        output.last = x * 2
+        return output[0], len(output), output
+
+    first, second = Output(last=torch.ones(2)), Output(torch.ones(2), torch.zeros(1))
+    check(look, first, more=((second,),), breaks=0)
+    check(change, second, torch.ones(1), breaks=0)
+    check(change, first, torch.ones(1), more=((second, torch.ones(1)),))
+    check(lambda x: Output(last=x, hidden=x + 1), torch.ones(2), breaks=0)
+
+
+def test_order_is_part_of_what_was_read():
+    items = make_plain()
+    compiled = armature.compile(lambda items: list(items))
+    assert compiled(items) == list(items)
+    items.move_to_end("b")
+    assert compiled(items) == list(items) == ["c", "a", "b"]
+    only = armature.compile(lambda items: items["b"])
+    assert only(items) == 2
+    items.move_to_end("a")
+    assert only(items) == 2
