@@ -99,15 +99,15 @@ EncodedUnits encodeUnits(const std::vector<NativeInstruction>& instructions) {
       }
     }
   }
-  encoded.bytes.reserve(2 * static_cast<size_t>(starts[count]));
+  encoded.bytes.resize(2 * static_cast<size_t>(starts[count]));  // caches stay zero
   for (size_t i = 0; i < count; ++i) {
+    char* unit = encoded.bytes.data() + 2 * static_cast<size_t>(starts[i]);
     for (int byte = extensions[i]; byte > 0; --byte) {
-      encoded.bytes.push_back(static_cast<char>(extendedArgument));
-      encoded.bytes.push_back(static_cast<char>(arguments[i] >> (8 * byte)));
+      *unit++ = static_cast<char>(extendedArgument);
+      *unit++ = static_cast<char>(arguments[i] >> (8 * byte));
     }
-    encoded.bytes.push_back(static_cast<char>(instructions[i].opcode));
-    encoded.bytes.push_back(static_cast<char>(arguments[i]));
-    encoded.bytes.append(2 * static_cast<size_t>(describe(instructions[i].opcode).caches), '\0');
+    *unit++ = static_cast<char>(instructions[i].opcode);
+    *unit++ = static_cast<char>(arguments[i]);
   }
   return encoded;
 }

@@ -4,6 +4,8 @@
 #include "bytecode/location_table.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace armature {
 namespace {
@@ -113,56 +115,82 @@ std::optional<std::vector<Position>> parseLocationTable(std::string_view table, 
 }
 
 void LocationTableWriter::add(const Position& position, size_t units) {
-  for (; units > maximumUnits; units -= maximumUnits) addEntry(position, maximumUnits);
-  addEntry(position, units);
+  if (position == position_) {
+    units_ += units;
+    return;
+  }
+  flush();
+  position_ = position;
+  units_ = units;
 }
 
+std::string LocationTableWriter::finish() {
+  flush();
+  return std::move(table_);
+}
+
+void LocationTableWriter::flush() {
+  for (; units_ > maximumUnits; units_ -= maximumUnits) addEntry(position_, maximumUnits);
+  if (units_ > 0) addEntry(position_, units_);
+}
+
+// The bytes of one entry.
+class LocationTableWriter::Entry {
+ public:
+  void begin(int form, size_t units) {
+    write(static_cast<uint8_t>(entryStart | form << 3 | static_cast<int>(units - 1)));
+  }
+  void write(int byte) { bytes_[size_++] = static_cast<char>(byte); }
+  void writeUnsigned(uint32_t value) {
+    for (; value > groupMask; value >>= 6) write(static_cast<int>((value & groupMask) | more));
+    write(static_cast<int>(value));
+  }
+  void writeSigned(int32_t value) {
+    // The caller keeps values within half the range, so that the shift fits.
+    const uint32_t magnitude = value < 0 ? -static_cast<uint32_t>(value) : value;
+    writeUnsigned(magnitude << 1 | (value < 0 ? 1 : 0));
+  }
+  std::string_view bytes() const { return {bytes_.data(), size_}; }
+
+ private:
+  // The longest form: a first byte, and four numbers of 32 bits in groups of six.
+  std::array<char, 1 + 4 * 6> bytes_;
+  size_t size_ = 0;
+};
+
 void LocationTableWriter::addEntry(const Position& position, size_t units) {
+  Entry entry;
+  encode(entry, position, units);
+  table_ += entry.bytes();
+}
+
+void LocationTableWriter::encode(Entry& entry, const Position& position, size_t units) {
   const auto [line, endLine, column, endColumn] = position;
-  if (line < 0) return begin(unknownForm, units);
+  if (line < 0) return entry.begin(unknownForm, units);
   const int64_t lines = static_cast<int64_t>(line) - line_;
-  if (lines < INT32_MIN / 2 || lines > INT32_MAX / 2) return begin(unknownForm, units);
+  if (lines < INT32_MIN / 2 || lines > INT32_MAX / 2) return entry.begin(unknownForm, units);
   line_ = line;
   const bool hasColumns = column >= 0 && endColumn >= 0;
   if (endLine < line || (endLine == line && !hasColumns)) {
-    begin(noColumnsForm, units);
-    return writeSigned(static_cast<int32_t>(lines));
+    entry.begin(noColumnsForm, units);
+    return entry.writeSigned(static_cast<int32_t>(lines));
   }
   if (endLine == line && lines == 0 && column < (lastShortForm + 1) * 8 && endColumn >= column &&
       endColumn - column <= 0xf) {
-    begin(column >> 3, units);
-    table_.push_back(static_cast<char>((column & 7) << 4 | (endColumn - column)));
-    return;
+    entry.begin(column >> 3, units);
+    return entry.write((column & 7) << 4 | (endColumn - column));
   }
   if (endLine == line && lines >= 0 && lines <= lastOneLineForm - firstOneLineForm &&
       column < 0x80 && endColumn < 0x80) {
-    begin(firstOneLineForm + static_cast<int>(lines), units);
-    table_.push_back(static_cast<char>(column));
-    table_.push_back(static_cast<char>(endColumn));
-    return;
+    entry.begin(firstOneLineForm + static_cast<int>(lines), units);
+    entry.write(column);
+    return entry.write(endColumn);
   }
-  begin(longForm, units);
-  writeSigned(static_cast<int32_t>(lines));
-  writeUnsigned(static_cast<uint32_t>(endLine) - static_cast<uint32_t>(line));
-  writeUnsigned(static_cast<uint32_t>(std::max(column, -1)) + 1);
-  writeUnsigned(static_cast<uint32_t>(std::max(endColumn, -1)) + 1);
-}
-
-void LocationTableWriter::begin(int form, size_t units) {
-  table_.push_back(static_cast<char>(entryStart | form << 3 | static_cast<int>(units - 1)));
-}
-
-void LocationTableWriter::writeUnsigned(uint32_t value) {
-  for (; value > groupMask; value >>= 6) {
-    table_.push_back(static_cast<char>((value & groupMask) | more));
-  }
-  table_.push_back(static_cast<char>(value));
-}
-
-void LocationTableWriter::writeSigned(int32_t value) {
-  // The caller keeps values within half the range, so that the shift fits.
-  const uint32_t magnitude = value < 0 ? -static_cast<uint32_t>(value) : value;
-  writeUnsigned(magnitude << 1 | (value < 0 ? 1 : 0));
+  entry.begin(longForm, units);
+  entry.writeSigned(static_cast<int32_t>(lines));
+  entry.writeUnsigned(static_cast<uint32_t>(endLine) - static_cast<uint32_t>(line));
+  entry.writeUnsigned(static_cast<uint32_t>(std::max(column, -1)) + 1);
+  entry.writeUnsigned(static_cast<uint32_t>(std::max(endColumn, -1)) + 1);
 }
 
 }  // namespace armature

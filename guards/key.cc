@@ -82,6 +82,7 @@ Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
 
 std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
   PyTypeObject* type = Py_TYPE(key.get());
+  if (type == &PyUnicode_Type) return PyObject_Hash(key);  // nearly all keys
   if (isKeyByItems(type)) {
     if (depth >= kMaximumDepth) return std::nullopt;
     TupleHash hash;

@@ -53,7 +53,6 @@ class Heap {
   // What attribute lookup finds in the MRO of the type. What is found is held by its identity if it
   // behaves in some way (functions, descriptors, classes), else by its type alone.
   Found lookup(PyTypeObject* type, PyObject* name);
-  Found lookup(PyTypeObject* type, const char* name);
   // What super(after, …) finds for an object of the type.
   Found lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name);
   // Does the type define the special method, so that the C slot is filled?
@@ -117,6 +116,22 @@ class Heap {
     PyTypeObject* type;
     PyTypeObject* after;
     PyObject* name;
+
+    bool operator==(const Lookup&) const = default;
+  };
+  struct LookupInfo {
+    static Lookup getEmptyKey() {
+      return {llvm::DenseMapInfo<PyTypeObject*>::getEmptyKey(), {}, {}};
+    }
+    static Lookup getTombstoneKey() {
+      return {llvm::DenseMapInfo<PyTypeObject*>::getTombstoneKey(), {}, {}};
+    }
+    static unsigned getHashValue(const Lookup& lookup) {
+      return llvm::DenseMapInfo<PyTypeObject*>::getHashValue(lookup.type) +
+             3 * llvm::DenseMapInfo<PyTypeObject*>::getHashValue(lookup.after) +
+             7 * llvm::DenseMapInfo<PyObject*>::getHashValue(lookup.name);
+    }
+    static bool isEqual(const Lookup& one, const Lookup& other) { return one == other; }
   };
   Found find(PyTypeObject* type, PyTypeObject* after, PyObject* name);
   void hold(const Found& found);
@@ -129,7 +144,7 @@ class Heap {
   SourceTable& sources_;
   Dependencies& dependencies_;
   // What was asked before; the youngest last, as the trail undoes them.
-  llvm::MapVector<std::pair<std::pair<PyTypeObject*, PyTypeObject*>, PyObject*>, Found> lookups_;
+  llvm::MapVector<Lookup, Found, llvm::DenseMap<Lookup, unsigned, LookupInfo>> lookups_;
   llvm::MapVector<std::pair<const void*, std::pair<const void*, int>>, char> asked_;
   std::vector<Ref<>> kept_;
 };

@@ -61,11 +61,14 @@ void Heap::hold(const Found& found) {
 }
 
 Found Heap::find(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
-  PyObject* object =
-      after ? cpython::lookupAfter(type, after, name).object : cpython::lookup(type, name);
-  if (cpython::isImmutable(type)) return {object, nullptr};
-  auto [place, isFirst] = lookups_.insert({{{type, after}, name}, {}});
-  if (!isFirst) return place->second;
+  auto ask = [&] {
+    return after ? cpython::lookupAfter(type, after, name).object : cpython::lookup(type, name);
+  };
+  if (cpython::isImmutable(type)) return {ask(), nullptr};
+  Lookup lookup{type, after, name};
+  if (auto known = lookups_.find(lookup); known != lookups_.end()) return known->second;
+  PyObject* object = ask();
+  Found& place = lookups_[lookup];
   static constexpr Trail::Operation kForget = {
       [](void* heap, uintptr_t) { static_cast<Heap*>(heap)->lookups_.pop_back(); }, nullptr};
   trail_.record(kForget, this, 0);
@@ -77,17 +80,12 @@ Found Heap::find(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
   Found found{object,
               after ? sources_.superAttribute(typeSource, name, reinterpret_cast<PyObject*>(after))
                     : sources_.item(SourceKind::TypeAttribute, typeSource, name)};
-  place->second = found;
+  place = found;
   hold(found);
   return found;
 }
 
 Found Heap::lookup(PyTypeObject* type, PyObject* name) { return find(type, nullptr, name); }
-
-Found Heap::lookup(PyTypeObject* type, const char* name) {
-  Ref<> text = Ref<>::steal(interned(name));
-  return find(type, nullptr, text.get());
-}
 
 Found Heap::lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
   return find(type, after, name);
@@ -95,7 +93,8 @@ Found Heap::lookupAfter(PyTypeObject* type, PyTypeObject* after, PyObject* name)
 
 bool Heap::hasSpecial(PyTypeObject* type, cpython::SpecialSlot slot) {
   if (cpython::isImmutable(type)) return cpython::fillsSlot(type, slot);
-  return static_cast<bool>(lookup(type, cpython::nameOf(slot)));
+  Ref<> name = Ref<>::steal(interned(cpython::nameOf(slot)));
+  return static_cast<bool>(lookup(type, name.get()));
 }
 
 bool Heap::inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name) {
@@ -175,15 +174,18 @@ Found Heap::dictOf(PyTypeObject* type) {
 }
 
 bool Heap::hasGet(PyObject* attribute) {
+  static PyObject* const get = staticName("__get__");
   PyTypeObject* kind = Py_TYPE(attribute);
   if (cpython::isImmutable(kind)) return kind->tp_descr_get;
-  return static_cast<bool>(lookup(kind, "__get__"));
+  return static_cast<bool>(lookup(kind, get));
 }
 
 bool Heap::isDataDescriptor(PyObject* attribute) {
+  static PyObject* const set = staticName("__set__");
+  static PyObject* const del = staticName("__delete__");
   PyTypeObject* kind = Py_TYPE(attribute);
   if (cpython::isImmutable(kind)) return kind->tp_descr_set;
-  return lookup(kind, "__set__") || lookup(kind, "__delete__");
+  return lookup(kind, set) || lookup(kind, del);
 }
 
 }  // namespace armature

@@ -290,7 +290,47 @@ void nameNode(const Value& value, const Ref<>& name) {
   if (tensor->node->operation != NodeOperation::Placeholder) tensor->node->variableName = name;
 }
 
+// Nearly half of all instructions only move values between the slots of their frame: they cannot
+// break, raise or call anything. False for all others.
+inline bool moveValue(Frame& frame) {
+  const Instruction& instruction = frame.instruction();
+  switch (instruction.opcode) {
+    case Opcode::LOAD_FAST: {
+      const Value& value = frame.locals()[instruction.argument];
+      if (!value) return false;
+      frame.push(Value(value));
+      break;
+    }
+    case Opcode::STORE_FAST:
+      nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
+      frame.locals()[instruction.argument] = frame.pop();
+      break;
+    case Opcode::LOAD_CONST:
+      frame.push(Value::constant(frame.code->constants[instruction.argument]));
+      break;
+    case Opcode::PUSH_NULL:
+      frame.push(Value());
+      break;
+    case Opcode::COPY:
+      frame.push(Value(frame.peek(instruction.argument)));
+      break;
+    case Opcode::SWAP:
+      std::swap(frame.peek(1), frame.peek(instruction.argument));
+      break;
+    default:
+      return false;
+  }
+  ++frame.pc;
+  return true;
+}
+
 }  // namespace
+
+void InstructionTranslator::raiseUnbound(const Frame& frame, const Instruction& instruction) {
+  raise(PyExc_UnboundLocalError,
+        "cannot access local variable '%U' where it is not associated with a value",
+        frame.code->locals[instruction.argument].name.get());
+}
 
 Value InstructionTranslator::run(Frame* entry) {
   uint32_t start = runs_++ == 0 ? 0 : static_cast<uint32_t>(arena.trackers().size());
@@ -299,12 +339,15 @@ Value InstructionTranslator::run(Frame* entry) {
     if (!cleanUps_.empty()) [[unlikely]]
       endGenerators(runs_ != runsBefore, nullptr, Value());
     Frame& frame = *frame_;
-    const Instruction& instruction = frame.code->instructions[frame.pc];
+    ++instructionCount_;
+    if (cleanUps_.empty() && !fault_injection::armed && moveValue(frame)) continue;
+    const Instruction& instruction = frame.instruction();
     markInstruction(frame, instruction.opcode);
     allowGuards();
     faultSite();
-    if (++instructionCount_ % kSignalInterval == 0 && PyErr_CheckSignals() < 0) {
-      throw SignalRaised();
+    if (instructionCount_ >= nextSignalCheck_) {
+      nextSignalCheck_ = instructionCount_ + kSignalInterval;
+      if (PyErr_CheckSignals() < 0) throw SignalRaised();
     }
     bool ok = true;
     Frame* raisedIn = &frame;
@@ -318,42 +361,21 @@ Value InstructionTranslator::run(Frame* entry) {
         frame.drop(1);
         break;
       case Opcode::COPY:
-        frame.push(Value(frame.peek(instruction.argument)));
-        break;
       case Opcode::SWAP:
-        std::swap(frame.peek(1), frame.peek(instruction.argument));
-        break;
       case Opcode::PUSH_NULL:
-        frame.push(Value());
-        break;
       case Opcode::LOAD_CONST:
-        frame.push(Value::constant(frame.code->constants[instruction.argument]));
-        break;
-      case Opcode::LOAD_FAST: {
-        const Value& value = frame.locals()[instruction.argument];
-        if (!value) {
-          raise(PyExc_UnboundLocalError,
-                "cannot access local variable '%U' where it is not associated with a value",
-                frame.code->locals[instruction.argument].name.get());
-          ok = false;
-          break;
-        }
-        frame.push(Value(value));
-        break;
-      }
       case Opcode::STORE_FAST:
-        nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
-        frame.locals()[instruction.argument] = frame.pop();
+        moveValue(frame);
+        continue;
+      case Opcode::LOAD_FAST:
+        if (moveValue(frame)) continue;
+        raiseUnbound(frame, instruction);
+        ok = false;
         break;
       case Opcode::DELETE_FAST: {
         Value& value = frame.locals()[instruction.argument];
-        if (!value) {
-          raise(PyExc_UnboundLocalError,
-                "cannot access local variable '%U' where it is not associated with a value",
-                frame.code->locals[instruction.argument].name.get());
-          ok = false;
-          break;
-        }
+        ok = static_cast<bool>(value);
+        if (!ok) raiseUnbound(frame, instruction);
         value = Value();
         break;
       }

@@ -140,6 +140,8 @@ class InstructionTranslator : public Translator {
 
   // Runs until `entry` returns. Null with the exception pending if it raised.
   Value run(Frame* entry);
+  // Of the local that LOAD_FAST or DELETE_FAST names.
+  void raiseUnbound(const Frame& frame, const Instruction& instruction);
   // PyTraceBack_Here.
   void addTraceback(ExceptionVariable& raised, Frame& frame);
   // Goes to the handler of the pending exception, which was raised in `raisedIn`, within the frames
@@ -262,6 +264,7 @@ class InstructionTranslator : public Translator {
   bool raisedAgain_ = false;
   std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;
+  uint64_t nextSignalCheck_ = 0;
 };
 
 }  // namespace armature

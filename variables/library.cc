@@ -25,6 +25,19 @@ void registerLibrary(const Library* library) {
 
 llvm::ArrayRef<const Library*> registeredLibraries() { return registered; }
 
+LibraryOfCallables::Owner LibraryOfCallables::of(BorrowedRef<> callable) {
+  if (auto found = owners_.find(callable.get()); found != owners_.end()) return found->second;
+  Owner owner;
+  for (const Library* library : registered) {
+    CallRule rule = library->classify(callable);
+    if (rule.kind == CallKind::NotOurs) continue;
+    owner = {library, rule};
+    break;
+  }
+  kept_.push_back(Ref<>::create(callable));
+  return owners_[callable.get()] = owner;
+}
+
 const Library* libraryOfArrays(PyTypeObject* type) {
   for (const Library* library : registered) {
     if (library->isArrayType(type) || library->isImmutable(type)) return library;

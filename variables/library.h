@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
 
 #include "core/ref.h"
 #include "graph/graph.h"
@@ -196,6 +197,21 @@ class Library {
     (void)node;
     return false;
   }
+};
+
+// Whose callables are, in one trace, which asks the libraries once for each: most calls are of what
+// no library knows, and to be sure of that takes all of their tables.
+class LibraryOfCallables {
+ public:
+  struct Owner {
+    const Library* library = nullptr;  // null: no library knows the callable
+    CallRule rule;
+  };
+  Owner of(BorrowedRef<> callable);
+
+ private:
+  llvm::DenseMap<PyObject*, Owner> owners_;
+  std::vector<Ref<>> kept_;  // keeps the keys alive
 };
 
 // Registered libraries; at most one of each kind. Null while the library is not imported.

@@ -78,6 +78,7 @@ class Translator : public Observer, public Heap::Dependencies {
   std::shared_ptr<Graph> graph;
   // What may be known of objects that existed before the trace.
   Heap heap;
+  LibraryOfCallables libraryOfCallables;
 
   template <class Kind, class... Arguments>
   Kind* make(Arguments&&... arguments) {

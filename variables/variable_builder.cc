@@ -38,7 +38,8 @@ PyTypeObject* staticBase(PyTypeObject* type) {
 
 bool isNamedTupleType(Heap& heap, PyTypeObject* type) {
   if (cpython::base(type) != &PyTuple_Type || !cpython::isHeapType(type)) return false;
-  Found fields = heap.lookup(type, "_fields");
+  static PyObject* const name = staticName("_fields");
+  Found fields = heap.lookup(type, name);
   return fields && PyTuple_CheckExact(fields.object);
 }
 
@@ -352,9 +353,10 @@ Value VariableBuilder::buildInstance() {
   bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
   bool plainLayout =
       layout == &PyBaseObject_Type || isDict || isModule || dataLayout(type) == layout;
-  Found access = translator_.heap.lookup(type, "__getattribute__");
+  static PyObject* const getattribute = staticName("__getattribute__");
+  Found access = translator_.heap.lookup(type, getattribute);
   bool knownAccess = (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
-                     (access.object == translator_.heap.lookup(layout, "__getattribute__").object ||
+                     (access.object == translator_.heap.lookup(layout, getattribute).object ||
                       PyFunction_Check(access.object));
   bool isPlain = plainLayout && (type->tp_flags & Py_TPFLAGS_HEAPTYPE);
   if (!knownAccess || !(isPlain || isError)) return buildOpaque();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <llvm/ADT/StringSet.h>
+
 namespace armature {
 
 namespace {
@@ -450,9 +452,16 @@ bool isInPlaceName(std::string_view name) {
   return name.ends_with('_');
 }
 
-bool isRandomName(std::string_view name) { return contains(kRandom, name); }
-
-bool hasOtherEffects(std::string_view name) { return contains(kOtherEffects, name); }
+bool changesMoreThanArrays(std::string_view name) {
+  // Asked of every operation of every graph.
+  static const auto* const names = [] {
+    auto* all = new llvm::StringSet<>;
+    for (std::string_view each : kRandom) all->insert(each);
+    for (std::string_view each : kOtherEffects) all->insert(each);
+    return all;
+  }();
+  return names->contains(name);
+}
 
 bool returnsOneArrayByName(std::string_view name) { return contains(kOneArray, name); }
 

@@ -8,11 +8,9 @@ namespace armature {
 // add_, __iadd__, …: changes its first argument and returns it.
 bool isInPlaceName(std::string_view name);
 
-// Draws random numbers, or may: which numbers others draw depends on it.
-bool isRandomName(std::string_view name);
-
-// Changes something else than its first argument (running statistics, gradients, …).
-bool hasOtherEffects(std::string_view name);
+// Draws random numbers, or may: which numbers others draw depends on it. Or changes something else
+// than its first argument (running statistics, gradients, …).
+bool changesMoreThanArrays(std::string_view name);
 
 // Always returns one array, although its schemas do not say so, or it has none.
 bool returnsOneArrayByName(std::string_view name);

@@ -523,7 +523,7 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return effectOf(*node.arguments[0].node());
   }
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
-  if (isRandomName(name) || hasOtherEffects(name)) return NodeEffect::Other;
+  if (changesMoreThanArrays(name)) return NodeEffect::Other;
   if (!changesArgument(node)) return NodeEffect::None;
   Node* changed = changedArray(node);
   return changed && ownsMemory(*changed) ? NodeEffect::Own : NodeEffect::Other;

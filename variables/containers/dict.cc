@@ -33,7 +33,9 @@ namespace {
 
 // A class whose instances hash and compare by identity may be given other methods.
 void dependOnIdentityHash(Translator& translator, PyTypeObject* type) {
-  for (const char* name : {"__hash__", "__eq__"}) translator.heap.lookup(type, name);
+  static PyObject* const hash = staticName("__hash__");
+  static PyObject* const equals = staticName("__eq__");
+  for (PyObject* name : {hash, equals}) translator.heap.lookup(type, name);
 }
 
 // The traced tuple, or instance of a class over tuple, that a value is; null for others.

@@ -50,9 +50,10 @@ Value constructSubclass(Translator& translator, const Value&, CallArguments& arg
   if (!userClass || !PyType_IsSubtype(userClass->value(), &PyTuple_Type)) {
     throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
   }
+  static PyObject* const del = staticName("__del__");
   // The trace knows such a tuple by its items; when it dies is Python's business.
   if (cpython::hasInstanceDict(userClass->value()) ||
-      translator.heap.lookup(userClass->value(), "__del__")) {
+      translator.heap.lookup(userClass->value(), del)) {
     throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
   }
   ValueVector storage;

@@ -26,6 +26,11 @@ PyObject* newName() {
   return name;
 }
 
+PyObject* delName() {
+  static PyObject* const name = staticName("__del__");
+  return name;
+}
+
 // Gives the instance.
 Value runInit(Translator& translator, const Value& instance, CallArguments& arguments) {
   Value method = lookupSpecial(translator, instance, initName());
@@ -69,7 +74,7 @@ Value makeException(Translator& translator, const Value& callable, const Found& 
 // When an object dies depends on Python running the program, so one that notices its end is made
 // by Python. And so is the TypeError of an abstract class.
 void requireMakeable(Translator& translator, PyTypeObject* type) {
-  if (translator.heap.lookup(type, "__del__")) {
+  if (translator.heap.lookup(type, delName())) {
     throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
   }
   if (translator.heap.isAbstract(type)) {
@@ -113,11 +118,11 @@ Value makeInstance(Translator& translator, const Value& callable, CallArguments&
   }
   Found newFunction = heap.lookup(type, newName());
   if (newFunction && !PyCFunction_Check(newFunction.object)) {
-    if (heap.lookup(type, "__del__")) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+    if (heap.lookup(type, delName())) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
     return callNew(translator, callable, arguments);
   }
   if (newFunction && heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException))) {
-    if (heap.lookup(type, "__del__")) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
+    if (heap.lookup(type, delName())) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
     return makeException(translator, callable, newFunction, arguments);
   }
   PyTypeObject* layout = cpython::staticBase(type);

@@ -135,12 +135,13 @@ Value classHash(Translator& translator, const Value& self) {
 
 Value classRepr(Translator& translator, const Value& self) {
   static PyObject* const special = name("__repr__");
+  static PyObject* const moduleName = name("__module__");
   auto* type = requireKind<UserClassVariable>(self)->value();
   Heap& heap = translator.heap;
   if (!heap.inherits(Py_TYPE(type), &PyType_Type, special)) {
     throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
   }
-  for (const Found& part : {heap.qualifiedNameOf(type), heap.lookup(type, "__module__")}) {
+  for (const Found& part : {heap.qualifiedNameOf(type), heap.lookup(type, moduleName)}) {
     if (part.source) translator.addGuard(part.source, GuardType::EQUALS_MATCH, part.object);
   }
   return translator.fromPython(PyObject_Repr(self.tracker()->existing()));
