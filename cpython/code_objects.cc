@@ -58,4 +58,8 @@ bool sameCodeButConstants(BorrowedRef<> first, BorrowedRef<> second) {
 
 PyObject* constantsOf(BorrowedRef<> code) { return asCode(code)->co_consts; }
 
+PyObject* localName(BorrowedRef<> code, size_t local) {
+  return PyTuple_GET_ITEM(asCode(code)->co_localsplusnames, static_cast<Py_ssize_t>(local));
+}
+
 }  // namespace armature::cpython

@@ -12,4 +12,7 @@ bool sameCodeButConstants(BorrowedRef<> a, BorrowedRef<> b);
 // The tuple of a code object's constants, borrowed.
 PyObject* constantsOf(BorrowedRef<> code);
 
+// The name of the local, argument, cell or free variable of that number (str), borrowed.
+PyObject* localName(BorrowedRef<> code, size_t local);
+
 }  // namespace armature::cpython

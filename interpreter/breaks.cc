@@ -52,6 +52,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   }
 
   trail.rewind();
+  effects.countRewind();
   setException(Value());
   handled_ = mark_.handled;
   runningGenerator_ = nullptr;

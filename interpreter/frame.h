@@ -71,6 +71,13 @@ int32_t lastInstruction(const Frame& frame);
 class SuspendedGenerator : public SuspendedFrame {
  public:
   std::unique_ptr<Frame> frame;
+  // What InstructionTranslator::hasCleanUp said, where the frame stood at `pc` and the program had
+  // changed so many things.
+  struct {
+    int32_t pc = -1;
+    uint64_t changes = 0;
+    bool answer = false;
+  } cleanUp;
 };
 
 // What codegen needs of a frame at the place where the trace stopped.

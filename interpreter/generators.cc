@@ -83,8 +83,15 @@ const Code* InstructionTranslator::leavesCleanUp(
 
 bool InstructionTranslator::hasCleanUp(GeneratorVariable* generator) {
   if (generator->state != GeneratorVariable::State::Suspended) return false;
-  const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
-  return !passesHandlers(*this, frame, frame.pc - 1);
+  // Asked after each instruction. That the names of exceptions mean what they meant is known as
+  // long as the program has changed nothing.
+  auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
+  const Frame& frame = *suspended->frame;
+  auto& known = suspended->cleanUp;
+  if (known.pc != frame.pc || known.changes != effects.changeCount()) {
+    known = {frame.pc, effects.changeCount(), !passesHandlers(*this, frame, frame.pc - 1)};
+  }
+  return known.answer;
 }
 
 namespace {

@@ -10,12 +10,13 @@
 
 namespace armature {
 
-void SideEffects::changes(VariableTracker* target) const {
+void SideEffects::changes(VariableTracker* target) {
+  ++changeCount_;
   if (bodyStart_ == 0 || (!target->existing() && target->serial() >= bodyStart_)) return;
   throw GraphBreak(GraphBreakKind::EffectInBody, describe(target));
 }
 
-bool SideEffects::concerns(VariableTracker* target) const {
+bool SideEffects::concerns(VariableTracker* target) {
   changes(target);
   if (target->source()) return true;
   if (!target->existing()) return false;

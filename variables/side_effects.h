@@ -54,7 +54,7 @@ class SideEffects {
 
   // Whether a change of the object is an effect: it existed before the trace. Throws a GraphBreak
   // where it did but generated code has no path to it; and if the object is not a body's own.
-  bool concerns(VariableTracker* target) const;
+  bool concerns(VariableTracker* target);
 
   // While one stands, the body of an operation is traced (of a checkpoint, say), which may run as
   // often as the operation likes: what the program changes in it has to be the body's own.
@@ -73,7 +73,10 @@ class SideEffects {
   };
   // Everything that the program can change asks this before it changes. Throws a GraphBreak if a
   // body is being traced and `target` is not its own.
-  void changes(VariableTracker* target) const;
+  void changes(VariableTracker* target);
+  // How often that was asked. A rewind counts, too: what was known before it may not be true.
+  uint64_t changeCount() const { return changeCount_; }
+  void countRewind() { ++changeCount_; }
 
   // Returns the record's number, by which it can be cancelled. All changes are trailed.
   int32_t append(Effect effect);
@@ -111,6 +114,7 @@ class SideEffects {
 
   Trail& trail_;
   size_t bodyStart_ = 0;
+  uint64_t changeCount_ = 0;
   std::vector<Record> log_;
   llvm::DenseMap<const VariableTracker*, int32_t> last_;
   std::vector<VariableTracker*> written_;

@@ -503,7 +503,7 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
       throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target) + detail);
     };
     if (library.eager()) refuse("");  // NumPy's operations may warn, too.
-    for (size_t i = 0; i < graph->size(); ++i) {
+    for (size_t i = withoutEffects_; i < graph->size(); ++i) {
       const Node& earlier = *graph->nodes()[i];
       bool isCall = earlier.operation == NodeOperation::CallFunction ||
                     earlier.operation == NodeOperation::CallMethod;
@@ -511,6 +511,7 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
         refuse(" after " + targetName(earlier.target));
       }
     }
+    assignTrailed(trail, withoutEffects_, graph->size());
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {

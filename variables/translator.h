@@ -264,6 +264,7 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<const Source*, Value> wrapped_;
   llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;
+  size_t withoutEffects_ = 0;  // so many nodes change nothing but what they have made themselves
   uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0;  // Trail::recordGrowth
   size_t mostGuards_ = kMostGuards;                      // with those of the present instruction
   // The globals of the function being compiled.

@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "core/graph_break.h"
+#include "cpython/code_objects.h"
 #include "cpython/function_layout.h"
 #include "guards/array_library.h"
 #include "libraries/torch/callable_names.h"
@@ -74,18 +75,23 @@ std::vector<Node*> unknownNodes(Node* node) {
   return result;
 }
 
-bool callsTrue(BorrowedRef<> module, const char* name) {
-  Ref<> result = Ref<>::steal(PyObject_CallMethod(module.get(), name, nullptr));
+// A function of torch._C, for static variables.
+PyObject* binding(const char* name) {
+  static PyObject* const bindings = checked(PyImport_ImportModule("torch._C")).release();
+  return checked(PyObject_GetAttrString(bindings, name)).release();
+}
+
+bool callsTrue(BorrowedRef<> function) {
+  Ref<> result = Ref<>::steal(PyObject_CallNoArgs(function.get()));
   PyErr_Clear();
   return result && result.get() == Py_True;
 }
 
 // The rules know nothing of autocast and of inference mode.
-bool rulesApply(const TorchModule& torch) {
-  Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch.torch.get(), "_C"));
-  PyErr_Clear();
-  return bindings && !callsTrue(bindings, "_is_any_autocast_enabled") &&
-         !callsTrue(bindings, "is_inference_mode_enabled");
+bool rulesApply() {
+  static PyObject* const autocast = binding("_is_any_autocast_enabled");
+  static PyObject* const inference = binding("is_inference_mode_enabled");
+  return !callsTrue(autocast) && !callsTrue(inference);
 }
 
 // A function's name, or a method's, or that of the attribute which getattr reads.
@@ -158,13 +164,12 @@ bool isInPlaceCall(const Node& node) {
   }
   if (!PyFunction_Check(node.target.get())) return false;
   PyCodeObject* code = cpython::codeOf(node.target);
-  Ref<> names = Ref<>::steal(PyCode_GetVarnames(code));
   size_t count = std::min<size_t>(code->co_argcount, node.arguments.size());
-  for (size_t i = 0; names && i < count; ++i) {
-    bool isInPlace = stringView(PyTuple_GET_ITEM(names.get(), i)) == "inplace";
+  for (size_t i = 0; i < count; ++i) {
+    bool isInPlace =
+        stringView(cpython::localName(reinterpret_cast<PyObject*>(code), i)) == "inplace";
     if (isInPlace && node.arguments[i].object().get() != Py_False) return true;
   }
-  PyErr_Clear();
   return false;
 }
 
@@ -387,7 +392,7 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
   bool isPlaceholder = node->operation == NodeOperation::Placeholder;
   if (node->metadata && !isPlaceholder) return array(*node);
   Structures structures;
-  bool useRules = rulesApply(torch_);
+  bool useRules = rulesApply();
   for (Node* unknown : unknownNodes(node)) {
     if (unknown->operation == NodeOperation::Placeholder) {
       observePlaceholder(*unknown, observer);

@@ -101,6 +101,22 @@ bool giveOfSameKind(const Call& call, ResultStructure& result, size_t options) {
   return giveNew(call, result, sizes, self->dtype, &self->device, options);
 }
 
+// torch.tensor of a number, or of a list of ints or of nothing.
+bool ofData(const Call& call, ResultStructure& result) {
+  // Not every number is one of every dtype.
+  DType dtype = readDType(call, 1, Int64);
+  if (dtype != Int64 && !isFloating(dtype)) return false;
+  if (std::optional<Scalar> number = call.scalar(0)) {
+    if (number->dtype == Complex128 || !std::isfinite(number->real)) return false;
+    DType standard = number->dtype == Float64 ? defaultDType() : number->dtype;
+    return giveNew(call, result, {}, standard, nullptr, 1);
+  }
+  Dimensions numbers;
+  if (!call.integers(0, numbers)) return false;
+  DType standard = numbers.empty() ? defaultDType() : DType{Int64};
+  return giveNew(call, result, {static_cast<Dimension>(numbers.size())}, standard, nullptr, 1);
+}
+
 // x.new_zeros(sizes)
 bool newFilled(const Call& call, ResultStructure& result) {
   return giveOfSameKind(call, result, 2);
@@ -151,6 +167,7 @@ bool triangle(const Call& call, ResultStructure& result) {
 
 const Row kRows[] = {
     {"zeros ones empty rand randn", InTorch, "*size ; dtype device requires_grad", filled},
+    {"tensor", InTorch, "data ; dtype device requires_grad", ofData},
     {"full", InTorch, "size fill_value ; dtype device requires_grad", full},
     {"zeros_like ones_like empty_like rand_like randn_like", InTorch,
      "input ; dtype device requires_grad", filledLike},

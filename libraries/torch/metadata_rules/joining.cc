@@ -1,6 +1,9 @@
 // Tensors put together, and taken apart.
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
+#include <iterator>
 
 #include "libraries/torch/metadata_rules/layout.h"
 #include "libraries/torch/metadata_rules/promotion.h"
@@ -27,19 +30,26 @@ DType promoted(const Tensors& tensors) {
   return promotion.result();
 }
 
+bool isEmptyVector(const TensorMetadata& tensor) {
+  return tensor.sizes.size() == 1 && tensor.sizes[0] == 0;
+}
+
 bool cat(const Call& call, ResultStructure& result) {
   Tensors tensors;
   if (!call.tensors(0, tensors) || tensors.empty()) return false;
-  const TensorMetadata& first = *tensors[0];
+  // Vectors without elements may be joined to anything, to whose shape they add nothing.
+  Tensors joined;
+  llvm::copy_if(tensors, std::back_inserter(joined),
+                [](const TensorMetadata* tensor) { return !isEmptyVector(*tensor); });
+  if (joined.empty() || tensors[0]->device != joined[0]->device) return false;
+  const TensorMetadata& first = *joined[0];
   std::optional<int64_t> along = dimension(call, 1, 0, first.dimension());
   if (!along || first.sizes.empty()) return false;
   Dimensions sizes = first.sizes;
   sizes[*along] = 0;
-  for (const TensorMetadata* tensor : tensors) {
-    // Vectors without elements may be joined to anything, and images keep their channels last.
-    bool isEmptyVector = tensor->sizes.size() == 1 && tensor->sizes[0] == 0;
-    if (isEmptyVector || looksLikeChannelsLast(*tensor)) return false;
-    if (tensor->sizes.size() != sizes.size()) return false;
+  for (const TensorMetadata* tensor : joined) {
+    // Images keep their channels last.
+    if (looksLikeChannelsLast(*tensor) || tensor->sizes.size() != sizes.size()) return false;
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (static_cast<int64_t>(i) == *along) continue;
       if (tensor->sizes[i] != sizes[i]) return false;
