@@ -7,6 +7,7 @@
 #include "core/pending_python_exception.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
+#include "libraries/torch/autograd_function.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/checkpoint.h"
 #include "libraries/torch/dynamo_patches.h"
@@ -91,6 +92,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
                                    : findOverrideQueryHandler(function);
   if (!handler && PyFunction_Check(function.get())) handler = findDynamoPatchHandler(function);
   if (!handler && PyFunction_Check(function.get())) handler = findCheckpointHandler(function);
+  if (!handler && PyFunction_Check(function.get())) handler = findAutogradFunctionHandler(function);
   if (handler) return {.kind = CallKind::Handled, .handler = handler};
   const CallableName& name = callableNames().of(function);
   // The operator module's functions are Python's own.

@@ -376,6 +376,11 @@ bool argumentsForbidEffects(const Node& node, std::string_view name) {
     const Argument* dropout = findArgument(node, 4, "dropout_p");
     return !dropout || isZero(*dropout);
   }
+  if (name == "multi_head_attention_forward") {
+    const Argument* training = findArgument(node, 13, "training");
+    const Argument* dropout = findArgument(node, 10, "dropout_p");
+    return (training && isConstant(*training, Py_False)) || (dropout && isZero(*dropout));
+  }
   if (name == "batch_norm") {
     const Argument* training = findArgument(node, 5, "training");
     return training && isConstant(*training, Py_False);
