@@ -36,6 +36,24 @@ struct LocalVariable {
   LocalKind kind = LocalKind::Local;
 };
 
+struct Code;
+class Liveness;
+
+// What livenessOf() keeps with a Code. A copy of the Code may go on to be changed: it has none.
+class LivenessOfCode {
+ public:
+  LivenessOfCode() = default;
+  LivenessOfCode(const LivenessOfCode&) {}
+  LivenessOfCode& operator=(const LivenessOfCode&) {
+    known_.reset();
+    return *this;
+  }
+
+ private:
+  friend const Liveness& livenessOf(const Code& code);
+  std::shared_ptr<const Liveness> known_;
+};
+
 struct Code {
   std::vector<Instruction> instructions;
   std::vector<Position> positions;       // one for each instruction
@@ -69,6 +87,8 @@ struct Code {
   bool isGenerator() const {
     return (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
   }
+  mutable LivenessOfCode liveness;
+
   // Fills regionOf from regions; call once after instructions and regions are complete.
   void indexRegions();
 };

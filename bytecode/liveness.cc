@@ -134,6 +134,12 @@ void Liveness::materialize(const Block& block) const {
   }
 }
 
+const Liveness& livenessOf(const Code& code) {
+  std::shared_ptr<const Liveness>& known = code.liveness.known_;
+  if (!known) known = std::make_shared<const Liveness>(code);
+  return *known;
+}
+
 llvm::BitVector reboundFrom(const Code& code, int32_t start) {
   llvm::BitVector rebound(code.locals.size());
   llvm::BitVector seen(code.instructions.size());

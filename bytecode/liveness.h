@@ -45,6 +45,9 @@ class Liveness {
   std::vector<int32_t> blockOf_;  // for each instruction
 };
 
+// The Liveness of a Code that is complete, which keeps it.
+const Liveness& livenessOf(const Code& code);
+
 // Locals that some path from the instruction stores or deletes: what they hold there may die before
 // the frame does.
 llvm::BitVector reboundFrom(const Code& code, int32_t start);

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace armature {
 namespace {
@@ -114,24 +113,10 @@ std::optional<std::vector<Position>> parseLocationTable(std::string_view table, 
   return positions;
 }
 
+// Every instruction has entries of its own, as the compiler's have.
 void LocationTableWriter::add(const Position& position, size_t units) {
-  if (position == position_) {
-    units_ += units;
-    return;
-  }
-  flush();
-  position_ = position;
-  units_ = units;
-}
-
-std::string LocationTableWriter::finish() {
-  flush();
-  return std::move(table_);
-}
-
-void LocationTableWriter::flush() {
-  for (; units_ > maximumUnits; units_ -= maximumUnits) addEntry(position_, maximumUnits);
-  if (units_ > 0) addEntry(position_, units_);
+  for (; units > maximumUnits; units -= maximumUnits) addEntry(position, maximumUnits);
+  addEntry(position, units);
 }
 
 // The bytes of one entry.

@@ -22,20 +22,15 @@ class LocationTableWriter {
   explicit LocationTableWriter(int32_t firstLine) : line_(firstLine) {}
 
   void add(const Position& position, size_t units);
-  // The table. The writer is done.
-  std::string finish();
+  const std::string& table() const { return table_; }
 
  private:
   class Entry;
-  void flush();
   void addEntry(const Position& position, size_t units);
   void encode(Entry& entry, const Position& position, size_t units);
 
   std::string table_;
   int32_t line_;
-  // What was added and is not in the table yet: neighbours at one position share entries.
-  Position position_;
-  size_t units_ = 0;
 };
 
 }  // namespace armature

@@ -119,7 +119,7 @@ class Lowerer {
       writer.add(code_.positions[origin_[i]],
                  static_cast<size_t>(units_.starts[i + 1] - units_.starts[i]));
     }
-    return writer.finish();
+    return writer.table();
   }
 
   std::string exceptionTable() const {

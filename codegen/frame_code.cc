@@ -16,7 +16,7 @@
 namespace armature {
 
 llvm::BitVector liveIn(const FrameState& frame) {
-  Liveness liveness(*frame.code);
+  const Liveness& liveness = livenessOf(*frame.code);
   llvm::BitVector live = liveness.liveBefore(frame.pc);
   if (int32_t region = frame.code->regionOf[frame.pc]; region >= 0) {
     live |= liveness.liveBefore(frame.code->regions[region].target);
@@ -270,7 +270,7 @@ void FrameCode::finish(StoredFrame after, int32_t nextPc, int32_t results, int32
 // `hasRun`: the frame's instruction has, so that an interrupt belongs to it; but what BEFORE_WITH
 // has entered is to be left again.
 void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain, bool hasRun) {
-  Liveness liveness(*frame().code);
+  const Liveness& liveness = livenessOf(*frame().code);
   llvm::BitVector live = liveness.liveBefore(pc);
   const std::vector<int32_t>& regionOf = frame().code->regionOf;
   bool belongs = hasRun && instruction().opcode != Opcode::BEFORE_WITH;

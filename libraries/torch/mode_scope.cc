@@ -1,5 +1,7 @@
 #include "libraries/torch/mode_scope.h"
 
+#include <llvm/ADT/DenseMap.h>
+
 #include <string_view>
 
 #include "core/checked.h"
@@ -14,9 +16,18 @@ PyObject* bindings() {
   return module;
 }
 
+// What torch._C has under the name, a literal. Null with an exception set; throws nothing, as a
+// destructor asks.
+Ref<> binding(const char* name) {
+  static auto* const names = new llvm::DenseMap<const char*, PyObject*>(64);  // room for them all
+  PyObject*& interned = (*names)[name];
+  if (!interned) interned = PyUnicode_InternFromString(name);
+  return interned ? Ref<>::steal(PyObject_GetAttr(bindings(), interned)) : nullptr;
+}
+
 template <class... Arguments>
 Ref<> callBinding(const char* name, Arguments... arguments) {
-  Ref<> function = Ref<>::steal(PyObject_GetAttrString(bindings(), name));
+  Ref<> function = binding(name);
   if (!function) return nullptr;
   return Ref<>::steal(PyObject_CallFunctionObjArgs(function.get(), arguments..., nullptr));
 }

@@ -30,7 +30,7 @@ TEST(ExceptionTable, RefusesMalformedTables) {
 std::vector<Position> roundTrip(const std::vector<Position>& positions, int32_t firstLine) {
   LocationTableWriter writer(firstLine);
   for (const Position& position : positions) writer.add(position, 1);
-  return *parseLocationTable(writer.finish(), firstLine, positions.size());
+  return *parseLocationTable(writer.table(), firstLine, positions.size());
 }
 
 TEST(LocationTable, ReadsWhatItWrites) {
@@ -70,7 +70,7 @@ TEST(LocationTable, CoversMoreThanEightUnits) {
   LocationTableWriter writer(1);
   writer.add(first, 8);
   writer.add(second, 19);
-  const auto positions = *parseLocationTable(writer.finish(), 1, 30);
+  const auto positions = *parseLocationTable(writer.table(), 1, 30);
   EXPECT_EQ(positions[7], first);
   EXPECT_EQ(positions[8], second);
   EXPECT_EQ(positions[26], second);
