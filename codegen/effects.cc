@@ -10,11 +10,12 @@ namespace {
 
 // What a graph changes, in the order of its nodes.
 struct GraphEffects {
-  const Node* first = nullptr;  // the first that changes more than a library's mode, or null
-  const Node* mode = nullptr;   // the first that sets a library's mode, or null
+  const Node* random = nullptr;  // the first that draws a random number, if they are put back
+  const Node* first = nullptr;   // the first that changes more than a library's mode, or null
+  const Node* mode = nullptr;    // the first that sets a library's mode, or null
 };
 
-GraphEffects effectsOf(const Graph& graph) {
+GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
   GraphEffects effects;
   for (const auto& node : graph.nodes()) {
     bool isCall = node->operation == NodeOperation::CallFunction ||
@@ -22,6 +23,9 @@ GraphEffects effectsOf(const Graph& graph) {
     if (!isCall) continue;
     const Library* library = findLibrary(node->library);
     NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
+    bool isRandom = effect == NodeEffect::Random;
+    if (isRandom && restoresRandomNumbers && !effects.random) effects.random = node.get();
+    if (isRandom && !restoresRandomNumbers) effect = NodeEffect::Other;
     if (effect == NodeEffect::Other && !effects.first) effects.first = node.get();
     if (effect == NodeEffect::Mode && !effects.mode) effects.mode = node.get();
   }
@@ -32,7 +36,7 @@ GraphEffects effectsOf(const Graph& graph) {
 
 void PyCodegen::callGraph() {
   if (translator_.graph->empty() && plan_.outputs().empty()) return;
-  GraphEffects effects = effectsOf(*translator_.graph);
+  GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers());
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first);
   if (!compiled.callable) throw PendingPythonException();
   if (effects.first && compiled.isEager) {
@@ -43,6 +47,13 @@ void PyCodegen::callGraph() {
   graphHasEffects_ = effects.first;
   modeBefore_ = effects.mode;
   handlesFailure_ = !graphHasEffects_ || failureRecorder_ || modeBefore_;
+  if (effects.random) {
+    randomState_ = findLibrary(effects.random->library)->randomState();
+    randomStateLocal_ = freshLocal("random_state");
+    prepareCall(randomState_.get);
+    call(0);
+    assembler_.emit(Opcode::STORE_FAST, randomStateLocal_);
+  }
   if (handlesFailure_) {
     graphHandler_ = assembler_.newLabel();
     assembler_.beginRegion(graphHandler_, 0, false);
@@ -90,6 +101,13 @@ void PyCodegen::emitGraphHandler() {
       assembler_.emit(Opcode::COPY, 3);
       call(1);
       assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
+    }
+    if (randomStateLocal_ >= 0) {
+      prepareCall(randomNumbersRestorer());
+      loadConstant(randomState_.set);
+      assembler_.emit(Opcode::LOAD_FAST, randomStateLocal_);
+      call(2);
+      assembler_.emit(Opcode::POP_TOP);
     }
     assembler_.emit(Opcode::POP_TOP);
     assembler_.emit(Opcode::POP_EXCEPT);

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "cpython/c_functions.h"
+
 namespace armature {
 
 namespace {
@@ -67,7 +69,19 @@ PyObject* record(PyObject* self, PyObject* exception) {
 
 PyMethodDef recordMethod = {"graph_failed", record, METH_O, nullptr};
 
+// restore(set, state)
+PyObject* restore(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  if (pendingFailure) Py_RETURN_NONE;  // It goes on with the numbers that were drawn.
+  return PyObject_CallOneArg(arguments[0], arguments[1]);
+}
+
 }  // namespace
+
+PyObject* randomNumbersRestorer() {
+  static PyMethodDef method = {"restore", cpython::asMethod(restore), METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
 
 PyObject* graphFailure() {
   static PyObject* const failure =

@@ -137,7 +137,9 @@ class PyCodegen {
   bool handlesFailure_ = false;
   Assembler::Label graphHandler_;
   const Node* modeBefore_ = nullptr;  // the graph's first change of a library's mode
-  Ref<> failureRecorder_;             // null where the graph changes nothing, or is not ours
+  Library::RandomState randomState_;
+  int32_t randomStateLocal_ = -1;  // what it was before the graph; -1 where it is not put back
+  Ref<> failureRecorder_;          // null where the graph changes nothing, or is not ours
 
   ConstructionPlan plan_;
   // The local that holds each graph output.

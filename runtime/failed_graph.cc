@@ -25,7 +25,7 @@ NodeEffect effectOf(const Node& node) {
 
 bool changesArrays(const Node& node) {
   NodeEffect effect = effectOf(node);
-  return effect == NodeEffect::Own || effect == NodeEffect::Other;
+  return effect == NodeEffect::Own || effect == NodeEffect::Random || effect == NodeEffect::Other;
 }
 
 bool isSame(const Argument& a, const Argument& b) {

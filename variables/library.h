@@ -87,7 +87,10 @@ enum class NodeEffect : uint8_t {
   Own,
   // Sets the library's mode: calling its target with the truth of the node's `mode` undoes it.
   Mode,
-  // Arrays, random numbers, anything else.
+  // The generator of random numbers that it draws from, whose state can be put back
+  // (Library::randomState).
+  Random,
+  // Arrays, anything else.
   Other,
 };
 
@@ -182,6 +185,13 @@ class Library {
   virtual NodeEffect effectOf(const Node& node) const {
     return isPure(node) ? NodeEffect::None : NodeEffect::Other;
   }
+  // For graphs with random numbers: a function that gives the state of the generator, and one that
+  // takes it. Borrowed, and there as long as effectOf() says Random.
+  struct RandomState {
+    PyObject* get = nullptr;
+    PyObject* set = nullptr;
+  };
+  virtual RandomState randomState() const { return {}; }
   // Why no operation can be in a graph as things stand in this thread; null if they can. Nothing
   // that a trace follows changes the answer, so that it is asked for once.
   virtual const char* reasonAgainstOperations() const { return nullptr; }

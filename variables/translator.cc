@@ -496,7 +496,8 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 // Whether a handler of the program runs must be known now. What the operation does on the shapes at
 // hand was heard when it was evaluated; so everything about the inputs is guarded. Where it may
 // fail on data, the failing graph has to leave the handler to Python (codegen/graph_failure.h), by
-// running all of it again: so it must have changed nothing that it has not made itself.
+// running all of it again: so it must have changed nothing that it has not made itself, and that
+// cannot be put back.
 void Translator::checkBeforeHandler(const Library& library, Node* node) {
   if (library.mayFailOnData(*node)) {
     auto refuse = [&](const std::string& detail) {
@@ -507,8 +508,11 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
       const Node& earlier = *graph->nodes()[i];
       bool isCall = earlier.operation == NodeOperation::CallFunction ||
                     earlier.operation == NodeOperation::CallMethod;
-      if (isCall && findLibrary(earlier.library)->effectOf(earlier) == NodeEffect::Other) {
-        refuse(" after " + targetName(earlier.target));
+      NodeEffect effect =
+          isCall ? findLibrary(earlier.library)->effectOf(earlier) : NodeEffect::None;
+      if (effect == NodeEffect::Other) refuse(" after " + targetName(earlier.target));
+      if (effect == NodeEffect::Random && !restoresRandomNumbers_) {
+        assignTrailed(trail, restoresRandomNumbers_, true);
       }
     }
     assignTrailed(trail, withoutEffects_, graph->size());

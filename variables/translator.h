@@ -211,6 +211,8 @@ class Translator : public Observer, public Heap::Dependencies {
   uint32_t mode(const Library& library) const {
     return modes_[static_cast<size_t>(library.kind())];
   }
+  // Must the state of the libraries' random numbers be put back where the graph raises? Trailed.
+  bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
   // True once any array was looked at or computed: then the trace depends on the libraries' state,
   // even if no operation stays in the graph.
   bool usedLibraries() const { return usedLibraries_; }
@@ -284,6 +286,7 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   bool usedLibraries_ = false;
+  bool restoresRandomNumbers_ = false;
   bool errorOnGraphBreak_ = false;
   bool errorOnGraphBreakBefore_ = false;
   bool observedErrorOnGraphBreak_ = false;

@@ -452,6 +452,8 @@ bool isInPlaceName(std::string_view name) {
   return name.ends_with('_');
 }
 
+bool drawsRandomNumbers(std::string_view name) { return contains(kRandom, name); }
+
 bool changesMoreThanArrays(std::string_view name) {
   // Asked of every operation of every graph.
   static const auto* const names = [] {

@@ -10,6 +10,7 @@ bool isInPlaceName(std::string_view name);
 
 // Draws random numbers, or may: which numbers others draw depends on it. Or changes something else
 // than its first argument (running statistics, gradients, …).
+bool drawsRandomNumbers(std::string_view name);
 bool changesMoreThanArrays(std::string_view name);
 
 // Always returns one array, although its schemas do not say so, or it has none.

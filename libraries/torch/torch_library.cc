@@ -17,6 +17,7 @@
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
+#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
@@ -391,6 +392,16 @@ bool argumentsForbidEffects(const Node& node, std::string_view name) {
   return !maxNorm || isConstant(*maxNorm, Py_None) || isConstant(*maxNorm, Py_False);
 }
 
+// Is the only generator that it draws from that of the CPU, and does it change no array?
+bool drawsFromDefaultGenerator(const Node& node) {
+  BorrowedRef<> hasDevices = importedAttribute("torch.cuda", "_initialized");
+  if (hasDevices && hasDevices.get() != Py_False) return false;
+  for (const auto& [keyword, argument] : node.keywordArguments) {
+    if (stringView(keyword) == "generator" && argument.object().get() != Py_None) return false;
+  }
+  return !changesArgument(node);
+}
+
 }  // namespace
 
 ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
@@ -533,10 +544,27 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return effectOf(*node.arguments[0].node());
   }
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
-  if (changesMoreThanArrays(name)) return NodeEffect::Other;
+  if (changesMoreThanArrays(name)) {
+    bool isUndone = drawsRandomNumbers(name) && drawsFromDefaultGenerator(node) &&
+                    randomState().get && randomState().set;
+    return isUndone ? NodeEffect::Random : NodeEffect::Other;
+  }
   if (!changesArgument(node)) return NodeEffect::None;
   Node* changed = changedArray(node);
   return changed && ownsMemory(*changed) ? NodeEffect::Own : NodeEffect::Other;
+}
+
+Library::RandomState TorchLibrary::randomState() const {
+  static const RandomState state = [] {
+    BorrowedRef<> generator = importedAttribute("torch._C", "default_generator");
+    RandomState functions;
+    if (!generator) return functions;
+    functions.get = PyObject_GetAttrString(generator.get(), "get_state");
+    functions.set = PyObject_GetAttrString(generator.get(), "set_state");
+    PyErr_Clear();
+    return functions;
+  }();
+  return state;
 }
 
 const ArrayConventions& TorchLibrary::conventions() const {

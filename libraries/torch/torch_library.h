@@ -26,6 +26,7 @@ class TorchLibrary : public Library {
   bool owns(PyTypeObject* type, PyObject* name, PyObject* attribute) const override {
     return ownAttributes_.has(type, name, attribute);
   }
+  RandomState randomState() const override;
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);
   }

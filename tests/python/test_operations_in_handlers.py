@@ -1,7 +1,8 @@
 """Operations that may fail on data, inside of try and with, behind operations that change arrays.
 
 A graph that raises there is forgotten, and Python runs all of it again: right where the graph has
-changed nothing but arrays of its own, and only there.
+changed nothing but arrays of its own and the state of random numbers, which is put back, and only
+there.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ OWN: list[Prepare] = [
     lambda x: functional.batch_norm(x, torch.zeros(3), torch.ones(3), training=False),
     inverse,
     filled,
+    lambda x: x + torch.rand(1),
+    lambda x: functional.dropout(x, 0.5, True),
 ]
 
 OTHERS: list[Prepare] = [
@@ -80,8 +83,8 @@ OTHERS: list[Prepare] = [
     lambda x: torch.add(x, 1, out=x),
     lambda x: functional.relu(x, inplace=True),
     lambda x: functional.batch_norm(x, x[0].zero_(), torch.ones(3), training=True),
-    lambda x: x + torch.rand(1),
-    lambda x: functional.dropout(x, 0.5, True),
+    lambda x: x.uniform_(),
+    lambda x: x + torch.rand(3, generator=torch.default_generator),
 ]
 
 
@@ -149,3 +152,60 @@ def test_views_of_inference_mode_are_known() -> None:
             return around(lambda array: changed(array.t()))(x, index, log)
 
     compare(inference, armature.compile(inference, backend=foreign))
+
+
+def drawn(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        y = functional.dropout(x, 0.5, training=True)
+        return y[index], torch.rand(2)
+    except IndexError:
+        return "failed", torch.rand(2), functional.dropout(x, 0.5, training=True)
+
+
+def drawn_and_changed(x: torch.Tensor, index: torch.Tensor) -> Any:
+    total = torch.zeros(3)
+    try:
+        y = functional.dropout(x, 0.5, training=True)
+        z = y[index]
+    except IndexError:
+        return "failed", torch.rand(2), total
+    total.add_(torch.rand(3))
+    x.mul_(torch.rand(3))
+    return z, total.sum(), x[index]
+
+
+def drawn_from_another(x: torch.Tensor, index: torch.Tensor) -> Any:
+    generator = torch.Generator().manual_seed(1)
+    try:
+        return (x + torch.rand(3, generator=generator))[index]
+    except IndexError:
+        return torch.rand(3, generator=generator)
+
+
+@pytest.mark.parametrize(
+    "function, backend",
+    [
+        (drawn, "eager"),
+        (drawn, foreign),
+        (drawn_and_changed, "eager"),
+        (drawn_from_another, "eager"),
+        (drawn_from_another, foreign),
+    ],
+)
+def test_random_numbers_before_an_operation_that_fails(function: Any, backend: Any) -> None:
+    compiled = armature.compile(function, backend=backend)
+    x = torch.ones(3, 3)
+    inside, outside = torch.tensor([0, 2]), torch.tensor([0, 7])
+    for index in (inside, inside, outside, inside, outside):
+        found = []
+        for call in (function, compiled):
+            torch.manual_seed(5)
+            argument = x.clone()
+            result = call(argument, index)
+            found.append([*result, argument, torch.rand(1)])
+        for a, b in zip(*found, strict=True):
+            assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b
+
+
+def test_random_numbers_do_not_break() -> None:
+    assert not armature.explain(drawn)(torch.ones(3, 3), torch.tensor([0])).break_reasons
