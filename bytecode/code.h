@@ -54,6 +54,12 @@ class LivenessOfCode {
   std::shared_ptr<const Liveness> known_;
 };
 
+// A place at which a generator is suspended.
+struct Yield {
+  int32_t instruction = 0;  // the YIELD_VALUE
+  int32_t unit = 0;         // its code unit in the code object
+};
+
 struct Code {
   std::vector<Instruction> instructions;
   std::vector<Position> positions;       // one for each instruction
@@ -61,7 +67,8 @@ struct Code {
   std::vector<int32_t> regionOf;         // one for each instruction: index in regions, or -1
   std::vector<LocalVariable> locals;     // arguments first, in the order in which they bind
   std::vector<Ref<>> constants;
-  std::vector<Ref<>> names;  // str
+  std::vector<Ref<>> names;   // str
+  std::vector<Yield> yields;  // in their order; set by lift()
 
   int32_t argumentCount = 0;  // co_argcount: positional, positional-only included
   int32_t positionalOnlyCount = 0;
@@ -107,6 +114,13 @@ CodePtr lift(BorrowedRef<PyCodeObject> code);
 // version cannot express it (FOR_ITER, SEND and JUMP_IF_…_OR_POP only jump forward). The constants
 // are the very objects given. Instructions that cannot be reached are kept as they are.
 Ref<PyCodeObject> lower(const Code& code);
+
+// Says that `made` has the instructions of `original`, but that it makes its calls in another way
+// (codegen/call_rewriting.h): same locals, same yields. `made` keeps it alive. False with an
+// exception set.
+bool setOriginal(BorrowedRef<PyCodeObject> made, BorrowedRef<PyCodeObject> original);
+// What was said; else the code object itself.
+BorrowedRef<PyCodeObject> originalOf(BorrowedRef<PyCodeObject> code);
 
 // How an instruction uses the stack: `before` entries must be there (some may only be looked at),
 // and in their place it leaves `next` entries if control goes on, `jump` if it jumps.

@@ -44,6 +44,10 @@ class Lifter {
     }
     code_.positions.reserve(origin_.size());
     for (int32_t native : origin_) code_.positions.push_back(positions[native]);
+    for (int32_t i = 0; i < size(); ++i) {
+      if (code_.instructions[i].opcode != Opcode::YIELD_VALUE) continue;
+      code_.yields.push_back({i, decoded_.opcodeUnit[origin_[i]]});
+    }
     return liftLabels();
   }
 

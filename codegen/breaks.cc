@@ -30,6 +30,7 @@ void PyCodegen::requireRoots() {
       plan_.require(value);
     }
     plan_.require(frame.handled);
+    if (frame.generator) plan_.require(Value(frame.generator));
     for (const Continuation& continuation : frame.continuations) {
       for (const Value& operand : continuation.operands) plan_.require(operand);
     }
@@ -122,6 +123,7 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     assembler_.emit(Opcode::LOAD_FAST, static_cast<int32_t>(translator_.entry().shownInput()));
     assembler_.emit(Opcode::STORE_FAST, stored.shown);
   }
+  if (frame.generator) stored.generator = store(Value(frame.generator), "generator");
   if (frame.traced && plan_.find(frame.traced)) stored.traced = store(frame.traced, "traced");
   if (index + 1 < outcome_.frames.size()) {
     for (const Continuation& continuation : outcome_.frames[index + 1].continuations) {

@@ -6,6 +6,7 @@
 
 #include "codegen/loops.h"
 #include "core/checked.h"
+#include "cpython/generator_frames.h"
 #include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
 #include "variables/protocol/operator_methods.h"
@@ -279,6 +280,8 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
       return goOnGathering(std::move(result), operands, caller);
     case OnReturn::Give:
       return Ref<>::create(operands[0]);
+    case OnReturn::LeaveGenerator:
+      return cpython::leaveGenerator(operands[0], std::move(result));
     case OnReturn::Instead:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
@@ -293,6 +296,7 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
 Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
                    BorrowedRef<> caller) {
   if (result) return continueReturned(kind, std::move(result), operands, caller);
+  if (kind == OnReturn::LeaveGenerator) return cpython::leaveGenerator(operands[0], nullptr);
   if (kind == OnReturn::NextKey) return goOnWithKeys(nullptr, operands, caller);
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     PyErr_Clear();

@@ -54,6 +54,7 @@ void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
   if (stored.handled >= 0) visit(stored.handled, "handled");
   if (stored.shown >= 0) visit(stored.shown, "frame");
   if (stored.traced >= 0) visit(stored.traced, "traced");
+  if (stored.generator >= 0) visit(stored.generator, "generator");
   for (int32_t& local : stored.operands) visit(local, "operand");
   for (size_t i = 0; i < frame.code->locals.size(); ++i) {
     auto found = stored.locals.find(static_cast<int32_t>(i));
@@ -284,6 +285,7 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain, bool hasRun) {
   }
   if (after.handled >= 0) inputs.push_back(after.handled);
   if (after.shown >= 0) inputs.push_back(after.shown);
+  if (after.generator >= 0) inputs.push_back(after.generator);
   for (size_t i = 0; i < frame().code->locals.size(); ++i) {
     auto found = after.locals.find(static_cast<int32_t>(i));
     if (found == after.locals.end()) continue;
@@ -297,6 +299,7 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain, bool hasRun) {
   EntryPoint entry = resumeEntry(frame().code, pc, ranLast, std::move(isNull), frame().openHandlers,
                                  std::move(locals));
   entry.isShown = after.shown >= 0;
+  entry.isGenerator = after.generator >= 0;
   Ref<> function = environment_.resumeFunction(entry, frame().globals->existing(), plain);
   if (!function) throw PendingPythonException();
   assembler_.emit(Opcode::PUSH_NULL);

@@ -32,6 +32,7 @@ struct StoredFrame {
   // what was traced; -1: none.
   int32_t shown = -1;
   int32_t traced = -1;
+  int32_t generator = -1;  // whose frame it is; -1: a function's
   // What the continuations of the frame that it has called need.
   std::vector<int32_t> operands;
   llvm::DenseMap<int32_t, int32_t> locals;  // of the frame -> of generated code

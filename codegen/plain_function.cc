@@ -107,6 +107,9 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     prologue.push_back({Opcode::CALL, 1});
     prologue.push_back({Opcode::POP_TOP, 0});
   }
+  if (entry.isGenerator) {
+    prologue.push_back({Opcode::DELETE_FAST, static_cast<int32_t>(entry.generatorInput())});
+  }
   auto move = [&](int32_t input) {
     prologue.push_back({Opcode::LOAD_FAST, input});
     prologue.push_back({Opcode::DELETE_FAST, input});

@@ -109,6 +109,7 @@ GeneratedCode PyCodegen::generate() {
     }
     if (entry.handlesException()) addParameter("___handled");
     if (entry.isShown) addParameter("___frame");
+    if (entry.isGenerator) addParameter("___generator");
     for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
     if (entry.movesInputs) inputHolder_ = addParameter("___inputs");
 

@@ -51,6 +51,9 @@ class CodegenEnvironment {
   // A callable `caller(callable, *arguments)` for calls that Python makes; null: they are made as
   // they are, or an exception is set.
   virtual Ref<> pythonCalls() = 0;
+  // A code object of the same instructions that makes its calls by pythonCalls(). Null where the
+  // code has to run as it is, or with an exception set.
+  virtual Ref<PyCodeObject> rewritten(BorrowedRef<PyCodeObject>) { return nullptr; }
   // For the break of this code.
   virtual BreakTimer breakTimer() { return {}; }
 };
@@ -76,7 +79,7 @@ class PyCodegen {
   // --- What reconstructors write with (values.cc).
   Assembler& assembler() { return assembler_; }
   InstructionTranslator& translator() { return translator_; }
-  Ref<> pythonCalls() { return environment_.pythonCalls(); }
+  CodegenEnvironment& environment() { return environment_; }
   // Each leaves one object on the stack.
   void load(const Value& value);
   void loadSource(const Source* source);

@@ -8,6 +8,7 @@
 #include "cpython/deque_layout.h"
 #include "cpython/dict_layout.h"
 #include "cpython/function_layout.h"
+#include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
@@ -449,6 +450,8 @@ constexpr Check kChecks[] = {
      [](const Specimens&) { return iteratorsAreRead(); }},
     {{"mapping proxies", "a MappingProxyType holds its mapping"}, proxiesAreOpened},
     {{"lru_cache", "what functools.lru_cache makes holds the function"}, cachedFunctionsAreFound},
+    {{"generator frames", "a generator keeps what it holds, and where it stands, in a frame"},
+     [](const Specimens&) { return generatorFramesAreRead(); }},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},
     {{"tracing", "the thread's state says whether it is traced"}, tracingIsSeen},
 };

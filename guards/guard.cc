@@ -120,6 +120,8 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::ITERATOR_END:
       if (guard.number < 0) return name + " has ended";
       return name + " gives " + std::to_string(guard.number) + " items";
+    case GuardType::GENERATOR_MATCH:
+      return name + " stands where it stood";
     case GuardType::TENSOR_MATCH:
       return name + " is like " + toString(*guard.metadata()) + " in " +
              observedNames(guard.number);

@@ -467,6 +467,9 @@ class Compiler {
       case GuardType::ITERATOR_END:
         check(Operation::CheckIteratorEnd).number = guard.number;
         break;
+      case GuardType::GENERATOR_MATCH:
+        check(Operation::CheckGenerator).object = writer_.own(guard.operand);
+        break;
       case GuardType::TENSOR_MATCH: {
         const ArrayLibrary* library = arrayLibrary(guard.metadata()->library);
         if (!library) throw std::invalid_argument("TENSOR_MATCH without the array's library");

@@ -7,6 +7,7 @@
 #include "core/describe.h"
 #include "cpython/abstract_classes.h"
 #include "cpython/dict_layout.h"
+#include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
@@ -233,6 +234,11 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         loaded = kept(cpython::iteratorField(input, field), state);
         goto load;
       }
+      case Operation::LoadGeneratorSlot:
+        loaded = PyGen_CheckExact(input)
+                     ? cpython::generatorSlot(input, static_cast<size_t>(instruction.number))
+                     : nullptr;
+        goto load;
       case Operation::LoadDescriptor:
         loaded = callDescriptor(instruction.object, input);
         if (loaded) state.pins.push_back(Ref<>::steal(loaded));
@@ -383,6 +389,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         break;
       case Operation::CheckIteratorEnd:
         holds = endsAfter(input, instruction.number);
+        break;
+      case Operation::CheckGenerator:
+        holds = cpython::standsAs(input, instruction.object);
         break;
       case Operation::CheckTensor: {
         const TensorExpectation& tensor = *instruction.tensor;

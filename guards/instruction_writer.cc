@@ -235,6 +235,9 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::IteratorField:
       loadAs(node, Operation::LoadIteratorField).number = indexOf(source);
       break;
+    case SourceKind::GeneratorSlot:
+      loadAs(node, Operation::LoadGeneratorSlot).number = indexOf(source);
+      break;
     case SourceKind::Descriptor:
       loadAs(node, Operation::LoadDescriptor).object = source.object();
       break;

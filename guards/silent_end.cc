@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "bytecode/code.h"
+#include "cpython/generator_frames.h"
 #include "cpython/weak_references.h"
 #include "guards/identity_watch.h"
 
@@ -15,11 +17,29 @@ bool isLasting(PyObject* object) {
   return PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
+// May the end of a generator run code of the program, wherever it may stand by then: is there a
+// yield that a handler guards, or one of `yield from`, whose iterator may have a close()?
+bool hasCleanUp(PyObject* generator) {
+  if (cpython::generatorState(generator) == cpython::GeneratorState::Finished) return false;
+  CodePtr code = lift(cpython::generatorCode(generator));
+  if (!code) {
+    PyErr_Clear();
+    return true;
+  }
+  return std::any_of(code->yields.begin(), code->yields.end(), [&](const Yield& yield) {
+    int32_t pc = yield.instruction;
+    bool delegates = pc > 0 && code->instructions[pc - 1].opcode == Opcode::SEND;
+    return delegates || code->regionOf[pc] >= 0;
+  });
+}
+
 bool isHeard(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  return type->tp_finalize || type->tp_del ||
-         cpython::anyWeakReferenceCallback(
-             object, [](BorrowedRef<> callback) { return !isDeathNotice(callback); });
+  bool hasFinalizer =
+      PyGen_CheckExact(object) ? hasCleanUp(object) : type->tp_finalize || type->tp_del;
+  return hasFinalizer || cpython::anyWeakReferenceCallback(object, [](BorrowedRef<> callback) {
+           return !isDeathNotice(callback);
+         });
 }
 
 // Walks over what dies with an object. An object with one reference is met once.

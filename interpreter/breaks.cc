@@ -78,9 +78,11 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     FrameState& state = outcome.frames.emplace_back(stateOf(*frame));
     state.openHandlers = frame->openHandlers;
     state.continuations = frame->continuations;
-    if (frame->openHandlers == 0) continue;
-    state.handled = std::move(handled);
-    handled = frame->handledBefore;
+    if (frame->openHandlers > 0) {
+      state.handled = std::move(handled);
+      handled = frame->handledBefore;
+    }
+    if (frame->generator) handled = frame->handled;
   }
   std::reverse(outcome.frames.begin(), outcome.frames.end());
   // Each caller is in the middle of the call that pushed the next frame.

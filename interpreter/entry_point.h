@@ -10,7 +10,8 @@ namespace armature {
 
 // The inputs of a translation are, in this order, the stack entries that are not null, the
 // exception that the frame is handling, if it is, the frame object that shows it, if it is shown,
-// and the locals listed. A FrameLocalsMapping of a call has one slot for each.
+// the generator whose frame it is, if it is one's, and the locals listed. A FrameLocalsMapping of a
+// call has one slot for each.
 struct EntryPoint {
   CodePtr code;
   int32_t start = 0;
@@ -25,6 +26,9 @@ struct EntryPoint {
   // Tracebacks show the program's frame, by frame objects of code that has run before. The frame
   // that goes on has to be told to them: see cpython::continueFrameFunction.
   bool isShown = false;
+  // It is the frame of a generator, which counts as running: the frame's result is what the
+  // generator yields, and then it stands there, or returns.
+  bool isGenerator = false;
   // Locals that are bound (and, inside a function, alive), ascending.
   std::vector<int32_t> locals;
   // For each of `locals`: it holds a cell object.
@@ -42,13 +46,14 @@ struct EntryPoint {
   bool handlesException() const { return openHandlers > 0; }
   bool isFunctionStart() const { return start == 0; }
   size_t inputCount() const {
-    size_t count = locals.size() + handlesException() + isShown;
+    size_t count = locals.size() + handlesException() + isShown + isGenerator;
     for (bool isNull : stackIsNull) count += !isNull;
     return count;
   }
   size_t firstLocalInput() const { return inputCount() - locals.size(); }
-  size_t shownInput() const { return firstLocalInput() - 1; }
-  size_t handledInput() const { return firstLocalInput() - isShown - 1; }
+  size_t generatorInput() const { return firstLocalInput() - 1; }
+  size_t shownInput() const { return firstLocalInput() - isGenerator - 1; }
+  size_t handledInput() const { return firstLocalInput() - isGenerator - isShown - 1; }
   // What a call passes to generated code before the captures.
   size_t argumentCount() const { return inputCount() + movesInputs; }
   bool operator==(const EntryPoint&) const = default;

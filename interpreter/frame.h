@@ -92,6 +92,7 @@ struct FrameState {
   // The exception that the innermost of them is handling; null if there are none.
   Value handled;
   TracedFrameVariable* traced = nullptr;
+  GeneratorVariable* generator = nullptr;  // whose frame it is; null: a function's
   // Callers: how many entries of the stack have become the called frame's.
   int32_t operandCount = 0;
   // What its caller does with its result.

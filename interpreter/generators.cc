@@ -163,7 +163,16 @@ bool takeStopIteration(Translator& translator, Value& returned) {
 
 }  // namespace
 
-Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const Value& sent) {
+void InstructionTranslator::recordChange(GeneratorVariable* generator) {
+  effects.changes(generator);
+  bool isRecorded = effects.last(generator) != SideEffects::kNone;
+  if (generator->source() && !isRecorded) {
+    effects.append({EffectKind::IteratorRewrite, generator, {}, {}, 0});
+  }
+}
+
+Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const Value& sent,
+                                             bool tail) {
   using State = GeneratorVariable::State;
   if (generator->state == State::Running) {
     return raise(PyExc_ValueError, "generator already executing");
@@ -177,26 +186,60 @@ Value InstructionTranslator::resumeGenerator(GeneratorVariable* generator, const
   if (first && sent && !sent.is(Py_None)) {
     return raise(PyExc_TypeError, "can't send non-None value to a just-started generator");
   }
-  return resume(generator, {sent, Value()});
+  return resume(generator, {sent, Value()}, tail);
 }
 
-void InstructionTranslator::leaveGenerator(Frame& frame) {
-  Value outside = std::move(frame.handled);
-  frame.handled = std::exchange(handled_, std::move(outside));
+// The frame keeps what it had: a break in what its callers do next takes the trace back to it.
+void InstructionTranslator::leaveGenerator(const Frame& frame) {
+  handled_ = frame.handled;
   runningGenerator_ = frame.outerGenerator;
 }
 
-Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption resumption) {
+void InstructionTranslator::finish(Frame& frame, Value returned) {
   using State = GeneratorVariable::State;
-  effects.changes(generator);
-  RecursionGuard guard(*this);
+  assignTrailed(trail, frame.generator->state, State::Finished);
+  assignTrailed(trail, frame.generator->returned, std::move(returned));
+  leaveGenerator(frame);
+}
+
+void InstructionTranslator::suspend(Frame& frame) {
+  using State = GeneratorVariable::State;
+  auto kept = std::make_unique<Frame>(frame);
+  kept->drop(1);
+  ++kept->pc;
+  kept->back = nullptr;
+  kept->continuations.clear();
+  kept->contextExit = Value();
+  kept->operandCount = 0;
+  kept->pushedByInstruction = kept->callersResumable = false;
+  kept->handled = handled_;
+  kept->outerGenerator = nullptr;
+  GeneratorVariable* generator = frame.generator;
+  auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
+  std::shared_ptr<Frame> before = std::move(suspended->frame);
+  suspended->frame = std::move(kept);
+  recordUndo(trail, [suspended, before]() {
+    suspended->frame = before ? std::make_unique<Frame>(std::move(*before)) : nullptr;
+  });
+  assignTrailed(trail, generator->state, State::Suspended);
+  recordChange(generator);
+  leaveGenerator(frame);
+}
+
+Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption resumption,
+                                    bool tail) {
+  using State = GeneratorVariable::State;
+  recordChange(generator);
+  if (frameCount_ + 1 >= Py_GetRecursionLimit()) {
+    assignTrailed(trail, generator->state, State::Finished);
+    return raise(PyExc_RecursionError, "maximum recursion depth exceeded");
+  }
   // The frame runs as a copy, so that a rewind finds the suspended one as it was.
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
+  Frame* caller = frame_;
   Frame* running = new Frame(*suspended->frame);
   assignTrailed(trail, generator->state, State::Running);
   running->back = frame_;
-  running->pushedByInstruction = false;
-  running->callersResumable = false;
   running->outerGenerator = std::exchange(runningGenerator_, running);
   std::swap(running->handled, handled_);
   frame_ = running;
@@ -205,37 +248,35 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
     running->drop(1);
     running->pc = running->code->instructions[running->pc - 2].argument;  // that of SEND
   }
-  Value item;
-  if (resumption.thrown) {
+  // In what its callers cannot go on in, nobody is to break.
+  bool isPushed = tail && !running->code->readsOwnFrame;
+  bool isRaised = static_cast<bool>(resumption.thrown);
+  if (isRaised) {
     // At the yield, or at the end of the loop around it.
     --running->pc;
     if (auto* thrown = trackerOf<ExceptionVariable>(resumption.thrown); thrown && handled_) {
       chainContext(*this, *thrown, handled_);
     }
     setException(std::move(resumption.thrown));
-    if (unwind(running, running)) item = run(running);
+    isPushed &= handlerOf(*running) != nullptr;
   } else {
     running->push(resumption.sent ? std::move(resumption.sent) : Value::none());
-    item = run(running);
   }
-  if (item) {
-    // run() left the frame, suspended again, to us.
-    std::unique_ptr<Frame> previous = std::move(suspended->frame);
-    suspended->frame.reset(running);
-    recordUndo(trail, [suspended, old = std::shared_ptr<Frame>(std::move(previous))]() mutable {
-      suspended->frame = std::make_unique<Frame>(std::move(*old));
-    });
-    return item;
+  if (isPushed) {
+    running->pushedByInstruction = true;
+    running->callersResumable = caller->callersResumable;
+    running->continuations.push_back({OnReturn::LeaveGenerator, {Value(generator)}});
+    if (isRaised) {
+      if (auto* thrown = trackerOf<ExceptionVariable>(exception())) addTraceback(*thrown, *running);
+      enterHandler(*running);
+    }
+    return Value::framePushed();
   }
-  if (exceptionPending() &&
-      heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
-    Value cause = takeException();
-    if (auto* stop = trackerOf<ExceptionVariable>(cause)) settleContext(*this, *stop);
-    raise(PyExc_RuntimeError, "generator raised StopIteration");
-    auto* error = requireKind<ExceptionVariable>(exception());
-    setContext(*this, *error, cause);
-    setCause(*this, *error, cause);
-    return Value();
+  RecursionGuard guard(*this);
+  Value item;
+  if (!isRaised || unwind(running, running)) item = run(running);
+  if (!item && exceptionPending()) {
+    return ::armature::leaveGenerator(*this, Value(generator), Value());
   }
   return item;
 }
@@ -260,7 +301,8 @@ bool InstructionTranslator::closeDelegate(const Value& delegate) {
 }
 
 // _gen_throw
-Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) {
+Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown,
+                                       bool tail) {
   using State = GeneratorVariable::State;
   if (generator->state == State::Running) {
     return raise(PyExc_ValueError, "generator already executing");
@@ -272,10 +314,10 @@ Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::Array
     if (isExit(*this, thrown[0])) {
       bool closed = closeDelegate(delegate);
       assignTrailed(trail, generator->state, State::Suspended);
-      if (!closed) return resume(generator, {Value(), takeException()});
+      if (!closed) return resume(generator, {Value(), takeException()}, tail);
       isAsked = false;
     } else if (auto* inner = trackerOf<GeneratorVariable>(delegate)) {
-      item = throwInto(inner, thrown);
+      item = throwInto(inner, thrown, false);
       if (!item && !exceptionPending()) returned = inner->returned;
     } else {
       static PyObject* const throwName = staticName("throw");
@@ -300,7 +342,7 @@ Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::Array
       } else {
         onward.sent = returned;
       }
-      return resume(generator, std::move(onward));
+      return resume(generator, std::move(onward), tail);
     }
   }
   Value exception = thrownException(*this, thrown);
@@ -309,7 +351,7 @@ Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::Array
     setException(std::move(exception));
     return Value();
   }
-  return resume(generator, {Value(), std::move(exception)});
+  return resume(generator, {Value(), std::move(exception)}, tail);
 }
 
 // gen_close
@@ -327,7 +369,7 @@ bool InstructionTranslator::closeGenerator(GeneratorVariable* generator) {
     assignTrailed(trail, generator->state, State::Suspended);
   }
   if (closed) raiseWithArguments(PyExc_GeneratorExit, {});
-  if (resume(generator, {Value(), takeException()})) {
+  if (resume(generator, {Value(), takeException()}, false)) {
     raise(PyExc_RuntimeError, "generator ignored GeneratorExit");
     return false;
   }
@@ -348,7 +390,7 @@ Value InstructionTranslator::send(const Value& receiver, const Value& sent, Valu
   auto* generator = trackerOf<GeneratorVariable>(receiver);
   Value item;
   if (generator) {
-    item = resumeGenerator(generator, sent);
+    item = resumeGenerator(generator, sent, false);
   } else if (!sent.is(Py_None)) {
     item = callMethod(*this, receiver, "send", {sent});
   } else if (trackerOf<UserObjectVariable>(receiver) || trackerOf<ExceptionVariable>(receiver)) {

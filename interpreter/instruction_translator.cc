@@ -71,6 +71,17 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
     ++index;
   }
   index += entry_.isShown;
+  if (entry_.isGenerator) {
+    PyObject* object = inputs.slots[index];
+    const Source* source = sources->local(index, Ref<>::create(staticName("___generator")));
+    auto* generator = make<GeneratorVariable>(std::make_unique<SuspendedGenerator>(), source,
+                                              BorrowedRef<>(object));
+    generator->state = GeneratorVariable::State::Running;
+    remember(object, Value(generator));
+    frame_->generator = generator;
+    runningGenerator_ = frame_;
+    ++index;
+  }
   for (size_t i = 0; i < entry_.locals.size(); ++i, ++index) {
     PyObject* object = inputs.slots[index];
     if (!object) continue;
@@ -116,6 +127,7 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->contextExit = Value();
   frame->callersResumable = false;
   frame->generator = nullptr;
+  frame->outerGenerator = nullptr;
   frame->handled = Value();
   frame->traced = nullptr;
   frame->openHandlers = 0;
@@ -163,6 +175,7 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
   state.globals = frame.globals;
   state.function = frame.function;
   state.traced = frame.traced;
+  state.generator = frame.generator;
   state.pc = frame.pc;
   state.locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   state.stack.assign(frame.slots.begin() + frame.localCount,
@@ -246,7 +259,7 @@ void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
 
 Value InstructionTranslator::leaveEntry(Value result) {
   const Frame& frame = *frame_;
-  if (entry_.isShown && !frame.generator && !frame.back) {
+  if (entry_.isShown && !frame.back) {
     leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   }
   popFrame();
@@ -489,13 +502,12 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = makeFunction(frame, instruction);
         break;
       case Opcode::RETURN_VALUE: {
-        bool isShown = entry_.isShown && !frame.generator && !frame.back;
+        bool isShown = entry_.isShown && !frame.back;
         if (!cleanUps_.empty() && !isShown) endGenerators(false, &frame, frame.peek(1));
         Value result = frame.peek(1);
         if (frame.generator) {
-          frame.generator->state = GeneratorVariable::State::Finished;
-          frame.generator->returned = std::move(result);
-          leaveGenerator(frame);
+          finish(frame, result);
+          if (frame.back) result = Value();  // it is no item
         }
         if (&frame == entry) return leaveEntry(std::move(result));
         if (returnToCaller(std::move(result))) continue;
@@ -512,14 +524,13 @@ Value InstructionTranslator::run(Frame* entry) {
         break;
       }
       case Opcode::YIELD_VALUE: {
-        // A generator's frame is always run by resumeGenerator: it is the entry.
-        Value result = frame.pop();
-        ++frame.pc;
-        frame.generator->state = GeneratorVariable::State::Suspended;
-        leaveGenerator(frame);
-        frame_ = frame.back;
-        --frameCount_;
-        return result;
+        Value result = frame.peek(1);
+        suspend(frame);
+        if (&frame == entry) return leaveEntry(std::move(result));
+        if (returnToCaller(std::move(result))) continue;
+        raisedIn = frame.back;
+        ok = false;
+        break;
       }
       case Opcode::SEND: {
         Value returned;

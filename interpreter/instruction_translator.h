@@ -99,8 +99,9 @@ class InstructionTranslator : public Translator {
   // --- Translator.
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   void onReturn(Continuation continuation) override;
-  Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
-  Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) override;
+  Value existingGenerator(const Source* source, BorrowedRef<> object) override;
+  Value resumeGenerator(GeneratorVariable* generator, const Value& sent, bool tail) override;
+  Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown, bool tail) override;
   bool closeGenerator(GeneratorVariable* generator) override;
   Value handledInTrace() const override;
   Value handledByCaller() override;
@@ -220,9 +221,17 @@ class InstructionTranslator : public Translator {
     // The iterator that `yield from` asks has ended: the loop is left.
     bool leavesDelegate = false;
   };
-  Value resume(GeneratorVariable* generator, Resumption resumption);
-  // Back to the frames outside of a generator's, which stops running.
-  void leaveGenerator(Frame& frame);
+  Value resume(GeneratorVariable* generator, Resumption resumption, bool tail);
+  // Goes to the handler of the frame's own; false if it has none.
+  bool enterHandler(Frame& frame);
+  // The generator whose frame this is stands behind the yield; the frame itself stays as it is.
+  void suspend(Frame& frame);
+  // Its frame has ended.
+  void finish(Frame& frame, Value returned);
+  // Back to what the frames outside of a generator's handle, which stops running.
+  void leaveGenerator(const Frame& frame);
+  // That the program sees a change of it, if it existed before the trace.
+  void recordChange(GeneratorVariable* generator);
   // The iterator that a generator, suspended in `yield from`, asks; null if it is not.
   Value delegateOf(const GeneratorVariable* generator) const;
   bool closeDelegate(const Value& delegate);

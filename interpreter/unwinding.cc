@@ -64,10 +64,22 @@ Value InstructionTranslator::handledByCaller() {
   return handled ? wrap(source, handled) : Value::none();
 }
 
+bool InstructionTranslator::enterHandler(Frame& frame) {
+  const ExceptionRegion* region = handlerOf(frame);
+  if (!region) return false;
+  if (auto* raised = trackerOf<ExceptionVariable>(exception())) settleContext(*this, *raised);
+  int32_t lasti = lastInstruction(frame);
+  frame.drop(frame.depth - region->depth);
+  if (region->pushLasti) frame.push(Value::integer(lasti));
+  frame.push(takeException());
+  frame.pc = region->target;
+  return true;
+}
+
 bool InstructionTranslator::unwind(Frame* entry, Frame* raisedIn) {
   setException(realized(exception()));
   bool again = std::exchange(raisedAgain_, false);
-  bool isRoot = !entry->back && !entry->generator;
+  bool isRoot = !entry->back;
   auto leaveRoot = [&] {
     std::string message;
     if (auto* raised = trackerOf<ExceptionVariable>(exception())) {
@@ -89,24 +101,15 @@ bool InstructionTranslator::unwind(Frame* entry, Frame* raisedIn) {
     auto* raised = trackerOf<ExceptionVariable>(pending);
     if (raised && !again) addTraceback(*raised, *frame);
     again = false;
-    if (const ExceptionRegion* region = handlerOf(*frame)) {
-      if (raised) settleContext(*this, *raised);
+    if (handlerOf(*frame)) {
       popTo(frame);
-      int32_t lasti = lastInstruction(*frame);
-      frame->drop(frame->depth - region->depth);
-      if (region->pushLasti) frame->push(Value::integer(lasti));
-      frame->push(takeException());
-      frame->pc = region->target;
-      return true;
+      return enterHandler(*frame);
     }
     if (!raised) throw GraphBreak(GraphBreakKind::ExistingException, describe(pending));
+    if (frame == entry && isRoot) leaveRoot();
+    if (frame->generator) finish(*frame, Value());
     if (frame == entry) {
-      if (isRoot) leaveRoot();
       popTo(frame);
-      if (frame->generator) {
-        frame->generator->state = GeneratorVariable::State::Finished;
-        leaveGenerator(*frame);
-      }
       popFrame();
       return false;
     }

@@ -96,6 +96,10 @@ BreakTimer RuntimeEnvironment::breakTimer() {
   return timer;
 }
 
+Ref<PyCodeObject> RuntimeEnvironment::rewritten(BorrowedRef<PyCodeObject> code) {
+  return rewrittenCode(code, checked(pythonCalls().release()));
+}
+
 Ref<> RuntimeEnvironment::pythonCalls() { return pythonCallsOf(settings_, family_); }
 
 }  // namespace armature

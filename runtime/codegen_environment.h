@@ -19,6 +19,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override;
   Ref<> pythonCalls() override;
+  Ref<PyCodeObject> rewritten(BorrowedRef<PyCodeObject> code) override;
   BreakTimer breakTimer() override;
 
   // Of the break in this code; null where breaks are not measured. Throws PendingPythonException.

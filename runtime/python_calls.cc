@@ -44,7 +44,7 @@ struct State {
   llvm::DenseMap<std::pair<PyObject*, PyObject*>, std::shared_ptr<Twin>> twins;
   // Code that was rewritten, by the program's, which the first of the pair keeps alive; the second
   // is null if it can't be.
-  llvm::DenseMap<PyObject*, std::pair<Ref<>, Ref<>>> rewritten;
+  llvm::DenseMap<PyCodeObject*, std::pair<Ref<PyCodeObject>, Ref<PyCodeObject>>> rewritten;
 };
 
 // Programs that make ever new code objects run that as it is, from some number of them on.
@@ -302,28 +302,24 @@ PyTypeObject PythonCallsType = {
     .tp_doc = "Calls a callable with arguments, captured if it is Python code.",
 };
 
-// Null, with no exception set, if the function has to run as it is.
-Ref<> rewrittenCode(BorrowedRef<> function, BorrowedRef<> pythonCalls) {
+}  // namespace
+
+Ref<PyCodeObject> rewrittenCode(BorrowedRef<PyCodeObject> code, BorrowedRef<> pythonCalls) {
   State& state = *reinterpret_cast<Caller*>(pythonCalls.get())->state;
-  PyObject* code = cpython::read(function, FunctionField::Code);
   auto found = state.rewritten.find(code);
   if (found != state.rewritten.end()) return found->second.second;
-  if (state.rewritten.size() >= kMostTwins || isSkippedCode(cpython::codeOf(function))) {
-    return nullptr;
-  }
-  Ref<> rewritten;
-  CodePtr canonical = lift(cpython::codeOf(function));
-  if (canonical && isConstant(code)) {
-    Ref<PyCodeObject> lowered = lower(rewriteCalls(*canonical, pythonCalls));
-    rewritten = Ref<>::steal(reinterpret_cast<PyObject*>(lowered.release()));
+  if (state.rewritten.size() >= kMostTwins || isSkippedCode(code)) return nullptr;
+  Ref<PyCodeObject> rewritten;
+  CodePtr canonical = lift(code);
+  if (canonical && isConstant(reinterpret_cast<PyObject*>(code.get()))) {
+    rewritten = lower(rewriteCalls(*canonical, pythonCalls));
+    if (rewritten && !setOriginal(rewritten, code)) rewritten = nullptr;
   }
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
   PyErr_Clear();
-  state.rewritten[code] = {Ref<>::create(code), rewritten};
+  state.rewritten[code] = {Ref<PyCodeObject>::create(code), rewritten};
   return rewritten;
 }
-
-}  // namespace
 
 Ref<> pythonCallsOf(const std::shared_ptr<const Settings>& settings,
                     const std::shared_ptr<CodeCache::Family>& family) {
@@ -349,10 +345,10 @@ void forgetFunctions(BorrowedRef<> pythonCalls) {
 PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
                         PyObject* const* arguments, size_t flags, PyObject* keywordNames) {
   auto plain = [&] { return PyObject_Vectorcall(function.get(), arguments, flags, keywordNames); };
-  Ref<> code = rewrittenCode(function, pythonCalls);
+  Ref<PyCodeObject> code = rewrittenCode(cpython::codeOf(function), pythonCalls);
   if (!code) return PyErr_Occurred() ? nullptr : plain();
-  Ref<> made =
-      Ref<>::steal(PyFunction_New(code.get(), cpython::read(function, FunctionField::Globals)));
+  Ref<> made = Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()),
+                                           cpython::read(function, FunctionField::Globals)));
   if (!made) return nullptr;
   bool hasItsBuiltins = cpython::read(made, FunctionField::Builtins) ==
                         cpython::read(function, FunctionField::Builtins);

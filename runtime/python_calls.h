@@ -26,6 +26,10 @@ void forgetFunctions(BorrowedRef<> pythonCalls);
 PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
                         PyObject* const* arguments, size_t flags, PyObject* keywordNames);
 
+// A code object of the same instructions, that and no more, with which a function is run so. Null
+// where it has to run as it is, or with an exception set, where there is no memory.
+Ref<PyCodeObject> rewrittenCode(BorrowedRef<PyCodeObject> code, BorrowedRef<> pythonCalls);
+
 // Prepares the type. -1 with an exception set.
 int readyPythonCallsType();
 

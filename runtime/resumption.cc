@@ -10,6 +10,7 @@
 #include "codegen/interruption.h"
 #include "codegen/plain_function.h"
 #include "core/native_stack.h"
+#include "cpython/generator_frames.h"
 #include "cpython/tracebacks.h"
 #include "runtime/break_statistics.h"
 #include "runtime/failure.h"
@@ -140,6 +141,48 @@ class HandledScope {
   Ref<> before_;
 };
 
+// Where a generator that was left at a yield goes on, is the other one to go on. It has the same
+// instructions and locals, but for those that stand before the program's.
+bool handOver(BorrowedRef<> from, BorrowedRef<> to, BorrowedRef<> pythonCalls) {
+  CodePtr ofFrom = lift(cpython::generatorCode(from)), ofTo = lift(cpython::generatorCode(to));
+  if (!ofFrom || !ofTo) return false;
+  size_t localCount = ofTo->locals.size(), stackStart = ofFrom->locals.size();
+  llvm::SmallVector<PyObject*, kInlineSlots> slots;
+  // The cell of __class__ is the last, if it is there.
+  bool hasClassCell = ofFrom->locals.back().kind == LocalKind::Free;
+  size_t firstLocal = stackStart - hasClassCell - localCount;
+  for (size_t i = 0; i < localCount; ++i) {
+    slots.push_back(cpython::generatorSlot(from, firstLocal + i));
+  }
+  for (size_t i = stackStart; i < cpython::generatorSlotCount(from); ++i) {
+    PyObject* held = cpython::generatorSlot(from, i);
+    slots.push_back(held == pythonCalls.get() ? nullptr : held);
+  }
+  int32_t position = cpython::generatorPosition(from);
+  for (size_t i = 0; i < ofFrom->yields.size(); ++i) {
+    if (ofFrom->yields[i].unit != position) continue;
+    cpython::suspendGenerator(to, ofTo->yields[i].unit, {slots.data(), slots.size()},
+                              cpython::handledByGenerator(from));
+    break;
+  }
+  cpython::endGenerator(from);
+  return true;
+}
+
+// A turn of a generator: the function's, of which a generator is made, is that of the one that
+// counts as running.
+PyObject* runTurn(const ResumeState& state, BorrowedRef<> function,
+                  llvm::ArrayRef<PyObject*> arguments) {
+  Ref<> made =
+      Ref<>::steal(PyObject_Vectorcall(function, arguments.data(), arguments.size(), nullptr));
+  if (!made) return nullptr;
+  PyObject* item = nullptr;
+  if (PyIter_Send(made.get(), Py_None, &item) != PYGEN_NEXT) return item;
+  Ref<> owned = Ref<>::steal(item);
+  PyObject* generator = arguments[state.entry.generatorInput()];
+  return handOver(made, generator, state.pythonCalls) ? owned.release() : nullptr;
+}
+
 PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments) {
   ResumeState& state = *target->state;
   BreakScope scope(state.breakStatistics);
@@ -151,6 +194,7 @@ PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments
     if (!function) return nullptr;
     if (state.plainCode.classCell < 0) state.plainFunction = function;
   }
+  if (state.entry.isGenerator) return runTurn(state, function, arguments);
   auto call = [&] {
     return PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr);
   };
@@ -238,7 +282,8 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   handler.ranLast = -1;
   handler.movesInputs = false;
   handler.stackIsNull.resize(region.depth);
-  size_t kept = handler.firstLocalInput() - handler.handlesException() - handler.isShown;
+  size_t kept = handler.firstLocalInput() - handler.handlesException() - handler.isShown -
+                handler.isGenerator;
   arguments.append(inputs.begin(), inputs.begin() + kept);
   auto push = [&](PyObject* object) {
     handler.stackIsNull.push_back(false);
@@ -248,6 +293,7 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   push(exception.get());
   if (entry.handlesException()) arguments.push_back(inputs[entry.handledInput()]);
   if (entry.isShown) arguments.push_back(inputs[entry.shownInput()]);
+  if (entry.isGenerator) arguments.push_back(inputs[entry.generatorInput()]);
   arguments.append(inputs.end() - entry.locals.size(), inputs.end());
   Ref<> function = makePlainResumeFunction(handler, state.globals, state.pythonCalls);
   if (!function) return nullptr;
@@ -311,6 +357,9 @@ PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t, 
     if (!hasStackLeft()) return nullptr;
     // Either may let go of the function itself.
     Ref<> held = Ref<>::create(self);
+    bool isGenerator = !frame->continuations.empty() &&
+                       frame->continuations.front().kind == OnReturn::LeaveGenerator;
+    if (isGenerator) cpython::runGenerator(arguments[1]);
     Ref<> result =
         Ref<>::steal(runToEnd(PyObject_Vectorcall(frame->function, arguments, 1, nullptr)));
     ++arguments;

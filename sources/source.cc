@@ -125,6 +125,8 @@ Step lastStep(const Source& source) {
       return {base, "ahead(", ")[" + std::to_string(source.index()) + "].value"};
     case SourceKind::IteratorField:
       return {base, "", std::string(".<") + cpython::fieldName(fieldOf(source)) + ">"};
+    case SourceKind::GeneratorSlot:
+      return {base, "", ".<slot " + std::to_string(source.index()) + ">"};
     default:
       return {base, "", "?"};
   }

@@ -59,6 +59,7 @@ enum class SourceKind : uint8_t {
   IteratorItem,           // what base, an iterator, gives after `index` other items
   IteratorValue,          // the value of its dict that belongs to that item
   IteratorField,          // the field `index` (cpython::IteratorField) of base, an iterator
+  GeneratorSlot,          // the slot `index`, of locals and then the stack, of base, a generator
   // A path that calls the getset or member descriptor `object` of a C type (tensor.grad, slice
   // members …): runs C code of that type only. The result is a new reference.
   Descriptor,
@@ -126,7 +127,7 @@ class SourceTable {
   const Source* superAttribute(const Source* base, BorrowedRef<> name, BorrowedRef<> after);
   // Paths without operand.
   const Source* path(SourceKind kind, const Source* base);
-  // Paths with an index (DictKey, ListItem, TupleItem, IteratorItem, …).
+  // Paths with an index (DictKey, ListItem, TupleItem, IteratorItem, GeneratorSlot, …).
   const Source* item(SourceKind kind, const Source* base, int64_t index);
   // Paths with an object (DictItem, Slot, TypeAttribute, Descriptor). DictItem keys are compared by
   // identity, or by type and value where they are str or int.

@@ -1,5 +1,6 @@
 #include "variables/continuation.h"
 
+#include "variables/functions/functions.h"
 #include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -90,6 +91,8 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
       return goOnGathering(translator, operands, std::move(result), tail);
     case OnReturn::Give:
       return operands[0];
+    case OnReturn::LeaveGenerator:
+      return leaveGenerator(translator, operands[0], std::move(result));
     case OnReturn::Instead:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
@@ -123,6 +126,8 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     }
   } else if (continuation.kind == OnReturn::NextKey) {
     giveUpKeys(translator, continuation.operands);
+  } else if (continuation.kind == OnReturn::LeaveGenerator) {
+    return leaveGenerator(translator, continuation.operands[0], Value());
   } else if (continuation.kind == OnReturn::NextItem && !translator.exceptionPending()) {
     return goOnGathering(translator, continuation.operands, Value(), tail);
   } else if (catches(translator, continuation)) {

@@ -229,10 +229,15 @@ class Translator : public Observer, public Heap::Dependencies {
   virtual Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) = 0;
   // What is to be done when the frame that has just been pushed returns, after all else that is.
   virtual void onReturn(Continuation continuation) = 0;
-  // Resumes a suspended generator with a value sent (null Value: next()). As tp_iternext.
-  virtual Value resumeGenerator(GeneratorVariable* generator, const Value& sent) = 0;
-  // Resumes it by raising what generator.throw(type, value, traceback) says. As tp_iternext.
-  virtual Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) = 0;
+  // What is known of a generator that existed before the trace; null for one that is not looked
+  // into. How it stands is guarded.
+  virtual Value existingGenerator(const Source* source, BorrowedRef<> object) = 0;
+  // Resumes a suspended generator with a value sent (null Value: next()). As tp_iternext; but where
+  // its frame is pushed (`tail`), StopIteration is pending at its end.
+  virtual Value resumeGenerator(GeneratorVariable* generator, const Value& sent, bool tail) = 0;
+  // Resumes it by raising what generator.throw(type, value, traceback) says. As resumeGenerator.
+  virtual Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown,
+                          bool tail) = 0;
   // generator.close(). False with the exception pending.
   virtual bool closeGenerator(GeneratorVariable* generator) = 0;
   // The exception that the trace is handling (_PyErr_GetTopmostException); null if none is.

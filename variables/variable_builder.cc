@@ -160,6 +160,10 @@ Value VariableBuilder::buildMutableOrShared() {
   } else if (Value iterator =
                  source_ ? buildExistingIterator(translator_, source_, object) : Value()) {
     built = std::move(iterator);
+  } else if (Value generator = source_ && type == &PyGen_Type
+                                   ? translator_.existingGenerator(source_, object)
+                                   : Value()) {
+    built = std::move(generator);
   } else if (isNamedTupleType(translator_.heap, type)) {
     built = buildNamedTuple();
   } else {

@@ -72,6 +72,7 @@ constexpr std::pair<std::string_view, SourceKind> pathKinds[] = {
     {"IteratorItem", SourceKind::IteratorItem},
     {"IteratorValue", SourceKind::IteratorValue},
     {"IteratorField", SourceKind::IteratorField},
+    {"GeneratorSlot", SourceKind::GeneratorSlot},
     {"Descriptor", SourceKind::Descriptor},
 };
 
@@ -126,6 +127,7 @@ const Source* parseSource(const World& world, PyObject* description, int depth =
     case SourceKind::IteratorItem:
     case SourceKind::IteratorValue:
     case SourceKind::IteratorField:
+    case SourceKind::GeneratorSlot:
       return table.item(kind, base, position(field(2)));
     case SourceKind::DictItem:
       return table.item(kind, base, BorrowedRef<>(field(2)));

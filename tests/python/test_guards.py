@@ -1,5 +1,6 @@
 """Each type of guard and each kind of source, alone: what passes, what fails, and what is said."""
 
+import builtins
 import collections
 import gc
 import math
@@ -41,6 +42,29 @@ def has_run(function):
     return function
 
 
+def counting(first):
+    yield first
+    second = first + 1
+    yield second
+
+
+def stepped(count):
+    generator = counting(7)
+    for _ in range(count):
+        next(generator, None)
+    return generator
+
+
+# Suspended, its code, globals and builtins, its first yield, its locals, handling nothing.
+STANDING = (
+    1,
+    counting.__code__,
+    id(globals()),
+    id(builtins.__dict__),
+    stepped(1).gi_frame.f_lasti // 2,
+    bytes([1, 0]),
+    0,
+)
 NAN = float("nan")
 ENDED = iter([])
 next(ENDED, None)
@@ -103,6 +127,12 @@ GUARDS = [
     ((X, "ITERATOR_ITEM", None, 1), iter([1, 2]), [iter("abc")], [iter([1]), [1, 2], iter(())]),
     ((X, "ITERATOR_END", None, 1), iter([1]), [iter("a")], [iter([]), iter(range(2)), [1]]),
     ((X, "ITERATOR_END", None, -1), ENDED, [ENDED], [iter([]), iter([1]), []]),
+    (
+        (X, "GENERATOR_MATCH", STANDING),
+        stepped(1),
+        [stepped(1)],
+        [stepped(0), stepped(2), stepped(3), (i for i in "ab"), 1],
+    ),
     ((X, "SEQUENCE_LENGTH", None, 2), [1, 2], [(1, 2), "ab", {1: 2, 3: 4}], [[1], "abc", 2]),
     ((X, "SEQUENCE_LENGTH", None, 2), collections.deque("ab"), [], [collections.deque("abc")]),
     ((X, "SEQUENCE_LENGTH", None, 2), range(2), [b"ab", {1, 2}, bytearray(2)], [range(3), b"a"]),
@@ -281,6 +311,7 @@ SOURCES = [
     (("IteratorItem", X, 1), iter("ab"), "b", iter([])),
     (("IteratorValue", X, 0), iter({"a": 7}.items()), 7, iter([7])),
     (("IteratorField", X, 1), enumerate(ONES), ONES, zip(ONES, strict=False)),
+    (("GeneratorSlot", X, 0), stepped(1), 7, stepped(3)),
 ]
 
 

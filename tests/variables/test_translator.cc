@@ -124,10 +124,10 @@ std::string TestTranslator::guardText() const {
 Value TestTranslator::callUserFunction(UserFunctionVariable*, CallArguments&) {
   unsupported("call of a Python function");
 }
-Value TestTranslator::resumeGenerator(GeneratorVariable*, const Value&) {
+Value TestTranslator::resumeGenerator(GeneratorVariable*, const Value&, bool) {
   unsupported("generator");
 }
-Value TestTranslator::throwInto(GeneratorVariable*, llvm::ArrayRef<Value>) {
+Value TestTranslator::throwInto(GeneratorVariable*, llvm::ArrayRef<Value>, bool) {
   unsupported("generator");
 }
 bool TestTranslator::closeGenerator(GeneratorVariable*) { unsupported("generator"); }

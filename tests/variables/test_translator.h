@@ -28,8 +28,9 @@ class TestTranslator : public Translator {
 
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   void onReturn(Continuation) override { std::abort(); }
-  Value resumeGenerator(GeneratorVariable* generator, const Value& sent) override;
-  Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown) override;
+  Value existingGenerator(const Source*, BorrowedRef<>) override { return Value(); }
+  Value resumeGenerator(GeneratorVariable* generator, const Value& sent, bool tail) override;
+  Value throwInto(GeneratorVariable* generator, llvm::ArrayRef<Value> thrown, bool tail) override;
   bool closeGenerator(GeneratorVariable* generator) override;
   Value handledInTrace() const override { return Value(); }
   Value handledByCaller() override { return Value::none(); }

@@ -3,6 +3,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/indexing.h"
@@ -42,7 +43,15 @@ Value next(Translator& translator, const Value&, CallArguments& arguments) {
                 {OnReturn::Instead,
                  {Value::constant(PyExc_StopIteration), std::move(arguments.values[1])}});
   }
-  Value item = iteratorNext(translator, iterator);
+  auto* generator = trackerOf<GeneratorVariable>(translator.realized(iterator));
+  Value item = generator && arguments.tail
+                   ? translator.resumeGenerator(generator, Value(), arguments.tail)
+                   : iteratorNext(translator, iterator);
+  if (item.isFramePushed() && hasDefault) {
+    return then(translator, std::move(item),
+                {OnReturn::Instead,
+                 {Value::constant(PyExc_StopIteration), std::move(arguments.values[1])}});
+  }
   if (item) return item;
   if (!translator.exceptionPending()) {
     return hasDefault ? arguments.values[1] : raiseStopIteration(translator, iterator);

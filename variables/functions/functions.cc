@@ -9,6 +9,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -222,7 +223,7 @@ Value compareBound(Translator& translator, const Value& left, const Value& right
 // --- Generators.
 
 Value nextOfGenerator(Translator& translator, const Value& self) {
-  return translator.resumeGenerator(requireKind<GeneratorVariable>(self), Value());
+  return translator.resumeGenerator(requireKind<GeneratorVariable>(self), Value(), false);
 }
 
 // generator.send(value)
@@ -230,7 +231,8 @@ Value sendToGenerator(Translator& translator, const Value& self, CallArguments& 
   auto* generator = trackerOf<GeneratorVariable>(self);
   if (!generator) return unimplemented::unary(translator, self);
   if (!checkArgumentCount(translator, "generator.send", arguments, 1, 1)) return Value();
-  Value item = translator.resumeGenerator(generator, translator.realized(arguments.values[0]));
+  Value item = translator.resumeGenerator(generator, translator.realized(arguments.values[0]),
+                                          arguments.tail);
   return item ? item : raiseStopIteration(translator, self);
 }
 
@@ -239,7 +241,7 @@ Value throwIntoGenerator(Translator& translator, const Value& self, CallArgument
   auto* generator = trackerOf<GeneratorVariable>(self);
   if (!generator) return unimplemented::unary(translator, self);
   if (!checkArgumentCount(translator, "throw", arguments, 1, 3)) return Value();
-  Value item = translator.throwInto(generator, arguments.values);
+  Value item = translator.throwInto(generator, arguments.values, arguments.tail);
   return item ? item : raiseStopIteration(translator, self);
 }
 
@@ -251,6 +253,23 @@ Value closeGenerator(Translator& translator, const Value& self, CallArguments& a
 }
 
 }  // namespace
+
+Value leaveGenerator(Translator& translator, const Value& generator, Value result) {
+  auto* left = requireKind<GeneratorVariable>(generator);
+  if (left->state != GeneratorVariable::State::Finished) return result;
+  if (!translator.exceptionPending()) return raiseStopIteration(translator, generator);
+  auto* stopType = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
+  if (!translator.heap.isSubtype(typeOf(translator.realized(translator.exception())), stopType)) {
+    return Value();
+  }
+  Value cause = translator.takeException();
+  if (auto* stop = trackerOf<ExceptionVariable>(cause)) settleContext(translator, *stop);
+  translator.raise(PyExc_RuntimeError, "generator raised StopIteration");
+  auto* error = requireKind<ExceptionVariable>(translator.exception());
+  setContext(translator, *error, cause);
+  setCause(translator, *error, cause);
+  return Value();
+}
 
 // --- super objects.
 
@@ -332,6 +351,7 @@ void registerFunctionHandlers() {
   registerMethodHandler(&PyGen_Type, "send", sendToGenerator);
   registerMethodHandler(&PyGen_Type, "throw", throwIntoGenerator);
   registerMethodHandler(&PyGen_Type, "close", closeGenerator);
+  for (const char* name : {"send", "throw"}) registerProtocolMethod(&PyGen_Type, name);
   registerSlotWrappers(&PyGen_Type);
 }
 ARMATURE_REGISTER_HANDLERS(registerFunctionHandlers);

@@ -78,13 +78,19 @@ class SuspendedFrame {
 class GeneratorVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Generator)
-  explicit GeneratorVariable(std::unique_ptr<SuspendedFrame> frame)
-      : VariableTracker(VariableKind::Generator, &PyGen_Type), frame(std::move(frame)) {}
+  explicit GeneratorVariable(std::unique_ptr<SuspendedFrame> frame, const Source* source = nullptr,
+                             BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Generator, &PyGen_Type, source, existing),
+        frame(std::move(frame)) {}
   std::unique_ptr<SuspendedFrame> frame;
   enum class State : uint8_t { Created, Suspended, Running, Finished };
   State state = State::Created;  // trailed
-  Value returned;                // what the finished frame returned
+  Value returned;                // what the finished frame returned; trailed
 };
+
+// What __next__ gives when the frame, run by an instruction, has yielded, returned or raised: the
+// rest of gen_send_ex. Where it has returned, StopIteration is pending.
+Value leaveGenerator(Translator& translator, const Value& generator, Value result);
 
 class SuperVariable : public VariableTracker {
  public:

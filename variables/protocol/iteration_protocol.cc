@@ -52,6 +52,12 @@ Value iteratorNext(Translator& translator, const Value& iterator, bool tail) {
     if (tail && function == kMapSlots.tp_iternext) {
       return then(translator, mapNext(translator, iterator, tail), {OnReturn::EndIteration, {}});
     }
+    if (tail && function == kGeneratorSlots.tp_iternext) {
+      auto* generator = requireKind<GeneratorVariable>(iterator);
+      Value item = translator.resumeGenerator(generator, Value(), tail);
+      return item.isFramePushed() ? then(translator, std::move(item), {OnReturn::EndIteration, {}})
+                                  : item;
+    }
     return function(translator, iterator);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
