@@ -150,7 +150,7 @@ class _Description:
         kind = type(thing)
         parts = [self.refer(kind), *self.payload(thing)]
         attributes = attributes_of(thing) if not isinstance(thing, types.ModuleType) else None
-        if attributes:
+        if attributes is not None and dict.__len__(attributes):  # a program's class may say more
             parts.append(f"attributes {self.refer(attributes)}")
         for base in type.__dict__["__mro__"].__get__(kind):
             members = type.__dict__["__dict__"].__get__(base)
