@@ -1,5 +1,7 @@
 #include "cpython/iterators.h"
 
+#include <llvm/ADT/DenseSet.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
@@ -213,16 +215,24 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
 
 }  // namespace
 
+// Guards of loops ask these each turn.
 bool canLookAhead(const PyTypeObject* type) {
-  const HiddenTypes& types = hiddenTypes();
-  return isOneOf(type,
-                 {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
-                  &PyUnicodeIter_Type, &PyBytesIter_Type, &PyReversed_Type, &PySetIter_Type}) ||
-         (type && isOneOf(type, {types.asciiIterator, types.count, types.repeat, types.cycle})) ||
-         walksOverDict(type);
+  static const auto* const known = [] {
+    const HiddenTypes& types = hiddenTypes();
+    return new llvm::DenseSet<const PyTypeObject*>{
+        &PyListIter_Type,    &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
+        &PyUnicodeIter_Type, &PyBytesIter_Type,   &PyReversed_Type,  &PySetIter_Type,
+        types.asciiIterator, types.count,         types.repeat,      types.cycle};
+  }();
+  return type && (known->contains(type) || walksOverDict(type));
 }
 
-bool walksOverDict(const PyTypeObject* type) { return givesKeys(type) || givesValues(type); }
+bool walksOverDict(const PyTypeObject* type) {
+  static const auto* const known = new llvm::DenseSet<const PyTypeObject*>{
+      &PyDictIterKey_Type,    &PyDictIterValue_Type,    &PyDictIterItem_Type,
+      &PyDictRevIterKey_Type, &PyDictRevIterValue_Type, &PyDictRevIterItem_Type};
+  return known->contains(type);
+}
 
 bool givesKeys(const PyTypeObject* type) {
   return isOneOf(type, {&PyDictIterKey_Type, &PyDictIterItem_Type, &PyDictRevIterKey_Type,
