@@ -149,8 +149,11 @@ void suspendGenerator(BorrowedRef<> generator, int32_t position, std::span<PyObj
 }
 
 void runGenerator(BorrowedRef<> generator) {
-  std::vector<Ref<>> before = takeSlots(frameOf(generator));
+  _PyInterpreterFrame* frame = frameOf(generator);
+  std::vector<Ref<>> before = takeSlots(frame);
   Ref<> handledBefore = takeHandled(generator);
+  // Behind a yield, gi_yieldfrom would look for an iterator on its stack.
+  frame->prev_instr = _PyCode_CODE(frame->f_code) + frame->f_code->_co_firsttraceable - 1;
   as(generator)->gi_frame_state = FRAME_EXECUTING;
 }
 

@@ -65,6 +65,22 @@ Found Heap::annotationsOf(const Source* source, PyFunctionObject* function) {
   return {dict.get(), source ? sources_.item(SourceKind::Descriptor, source, descriptor) : nullptr};
 }
 
+bool Heap::isNamedAsItsCode(const Source* source, PyFunctionObject* function) {
+  Found name = part(source, function, SourceKind::FunctionName);
+  Found qualifiedName = part(source, function, SourceKind::FunctionQualifiedName);
+  PyCodeObject* code = cpython::codeOf(reinterpret_cast<PyObject*>(function));
+  if (PyUnicode_Compare(name.object, code->co_name) != 0 ||
+      PyUnicode_Compare(qualifiedName.object, code->co_qualname) != 0) {
+    return false;
+  }
+  if (source && isNew(source, GuardType::EQUALS_MATCH, nullptr)) {
+    for (const Found& each : {name, qualifiedName}) {
+      depend(each.source, GuardType::EQUALS_MATCH, each.object);
+    }
+  }
+  return true;
+}
+
 Found Heap::part(const Source* source, PyFunctionObject* function, SourceKind kind) {
   PyObject* object = cpython::read(reinterpret_cast<PyObject*>(function), fieldOf(kind));
   return {object ? object : Py_None, source ? sources_.path(kind, source) : nullptr};

@@ -94,6 +94,9 @@ class Heap {
   // exception set where memory ran out.
   Found annotationsOf(const Source* source, PyFunctionObject* function);
 
+  // Are the function's names those of its code?
+  bool isNamedAsItsCode(const Source* source, PyFunctionObject* function);
+
   // The path leads to this very function: more is known of it than its code.
   void identify(const Source* source, PyFunctionObject* function);
 

@@ -13,6 +13,13 @@
 namespace armature {
 
 Value InstructionTranslator::makeGenerator(Frame& frame) {
+  // One that the trace makes real is called what its code is called.
+  if (UserFunctionVariable* function = frame.back ? frame.function : nullptr) {
+    auto* existing = reinterpret_cast<PyFunctionObject*>(function->existing());
+    bool isNamed = existing ? heap.isNamedAsItsCode(function->source(), existing)
+                            : function->attributes == nullptr;
+    if (!isNamed) throw GraphBreak(GraphBreakKind::AssignmentToFunction, describe(function));
+  }
   auto suspended = std::make_unique<SuspendedGenerator>();
   suspended->frame = std::make_unique<Frame>();
   Frame& kept = *suspended->frame;

@@ -73,7 +73,7 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
   index += entry_.isShown;
   if (entry_.isGenerator) {
     PyObject* object = inputs.slots[index];
-    const Source* source = sources->local(index, Ref<>::create(staticName("___generator")));
+    const Source* source = sources->local(index, Ref<>::steal(staticName("___generator")));
     auto* generator = make<GeneratorVariable>(std::make_unique<SuspendedGenerator>(), source,
                                               BorrowedRef<>(object));
     generator->state = GeneratorVariable::State::Running;

@@ -518,3 +518,50 @@ def test_what_a_generator_lets_go_of_is_freed():
 
     gc.collect()
     check(run, X)
+
+
+def test_running_generator_is_asked_what_it_yields_from():
+    """gi_yieldfrom of one whose frame goes on elsewhere."""
+
+    def inner(box):
+        yield box[0].gi_yieldfrom
+        armature.graph_break()
+        yield box[0].gi_yieldfrom
+
+    def outer(box):
+        yield box[0].gi_yieldfrom
+        armature.graph_break()
+        yield box[0].gi_yieldfrom
+        yield from inner(box)
+
+    def f():
+        box = []
+        box.append(outer(box))
+        generator = box[0]
+        seen = []
+        for item in generator:
+            seen.append((item, type(generator.gi_yieldfrom).__name__))
+        return seen
+
+    compiled = armature.compile(f)
+    for _ in range(3):
+        assert compiled() == f()
+
+
+def test_generators_are_named_after_their_functions():
+    def numbers():
+        yield 1
+        armature.graph_break()
+        yield 2
+
+    def f(function):
+        generator = function()
+        return next(generator), generator.__name__, generator.__qualname__, list(generator)
+
+    compiled = armature.compile(f)
+    assert compiled(numbers) == f(numbers)
+    for name in ("other", "third", "numbers"):
+        numbers.__name__ = name
+        assert compiled(numbers) == f(numbers)
+        numbers.__qualname__ = f"{name}.here"
+        assert compiled(numbers) == f(numbers)

@@ -77,7 +77,8 @@ Value stateOf(Translator& translator, const Value& self) {
 
 Value functionOfCopyreg(Translator& translator, const char* function) {
   Ref<> module = checked(PyImport_ImportModule("copyreg"));
-  return getAttribute(translator, Value::constant(module), name(function));
+  Ref<> text = Ref<>::steal(name(function));
+  return getAttribute(translator, Value::constant(module), text.get());
 }
 
 // _PyObject_GetItemsIter, of what is a dict: iter(self.items()).
