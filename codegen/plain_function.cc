@@ -2,6 +2,8 @@
 // behind a prologue that puts the stack and the locals in place.
 #include "codegen/plain_function.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include "codegen/call_rewriting.h"
 #include "cpython/tracebacks.h"
 
@@ -12,7 +14,7 @@ namespace {
 // Renumbers what refers to instructions or locals for a prologue of `shift` instructions and
 // `parameters` locals in front.
 Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) {
-  // The closure's cells arrive as inputs.
+  // The prologue has done that.
   if (instruction.opcode == Opcode::COPY_FREE_VARS) return {Opcode::NOP, 0};
   switch (argumentKind(instruction.opcode)) {
     case ArgumentKind::Label:
@@ -27,18 +29,27 @@ Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) 
   return instruction;
 }
 
-// The input that holds the cell of __class__, or -1: zero-argument super() looks for it among the
-// free variables of the function that calls it.
-int32_t classCellInput(const EntryPoint& entry) {
+// The inputs that are the cells of the free variables, in their order.
+std::vector<int32_t> freeVariables(const EntryPoint& entry) {
+  std::vector<int32_t> inputs;
   auto firstLocal = static_cast<int32_t>(entry.firstLocalInput());
-  for (size_t i = 0; i < entry.locals.size(); ++i) {
-    const LocalVariable& local = entry.code->locals[entry.locals[i]];
-    if (local.kind == LocalKind::Free &&
-        PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0) {
-      return firstLocal + static_cast<int32_t>(i);
-    }
+  for (size_t local = 0; local < entry.code->locals.size(); ++local) {
+    if (entry.code->locals[local].kind != LocalKind::Free) continue;
+    auto found = llvm::find(entry.locals, static_cast<int32_t>(local));
+    bool isInput = found != entry.locals.end();
+    inputs.push_back(isInput ? firstLocal + static_cast<int32_t>(found - entry.locals.begin())
+                             : -1);
   }
-  return -1;
+  return inputs;
+}
+
+// Zero-argument super() looks for __class__ among the free variables of the function that calls it.
+bool hasClassCell(const EntryPoint& entry) {
+  return llvm::any_of(entry.locals, [&](int32_t index) {
+    const LocalVariable& local = entry.code->locals[index];
+    return local.kind == LocalKind::Free &&
+           PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0;
+  });
 }
 
 Code emptyLike(const Code& original) {
@@ -72,16 +83,17 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
   code.names = original.names;
   addInputs(code, entry);
   auto parameters = static_cast<int32_t>(code.locals.size());
-  // Cells arrive as cell objects, whatever kind of local they were.
+  // Cells arrive as cell objects. Those of free variables are the closure's again, by which CPython
+  // knows what to say of one that is not bound.
   for (const LocalVariable& local : original.locals) {
-    code.locals.push_back({local.name, LocalKind::Local});
+    bool isFree = local.kind == LocalKind::Free;
+    code.locals.push_back({local.name, isFree ? LocalKind::Free : LocalKind::Local});
   }
 
-  int32_t classCell = classCellInput(entry);
+  std::vector<int32_t> free = freeVariables(entry);
   std::vector<Instruction> prologue;
-  if (classCell >= 0) {
-    code.locals.push_back({Ref<>::steal(PyUnicode_InternFromString("__class__")), LocalKind::Free});
-    prologue.push_back({Opcode::COPY_FREE_VARS, 1});
+  if (!free.empty()) {
+    prologue.push_back({Opcode::COPY_FREE_VARS, static_cast<int32_t>(free.size())});
   }
   code.flags |= original.flags & (CO_GENERATOR | CO_ITERABLE_COROUTINE);
   if (original.isGenerator()) {
@@ -116,7 +128,12 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
   };
   auto firstLocal = static_cast<int32_t>(entry.firstLocalInput());
   for (size_t i = 0; i < entry.locals.size(); ++i) {
-    move(firstLocal + static_cast<int32_t>(i));
+    int32_t input = firstLocal + static_cast<int32_t>(i);
+    if (original.locals[entry.locals[i]].kind == LocalKind::Free) {
+      prologue.push_back({Opcode::DELETE_FAST, input});
+      continue;
+    }
+    move(input);
     prologue.push_back({Opcode::STORE_FAST, parameters + entry.locals[i]});
   }
   int32_t input = 0;
@@ -137,7 +154,7 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     prologue.push_back({Opcode::DELETE_FAST, static_cast<int32_t>(entry.handledInput())});
   }
   // super() takes the first local of its caller, which nothing else needs any more.
-  if (classCell >= 0 && entry.locals[0] == 0) {
+  if (hasClassCell(entry) && entry.locals[0] == 0) {
     prologue.push_back({entry.localIsCell[0] ? Opcode::LOAD_DEREF : Opcode::LOAD_FAST, parameters});
     prologue.push_back({Opcode::STORE_FAST, 0});
   }
@@ -157,14 +174,20 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     code.regions.push_back(region);
   }
   code.indexRegions();
-  return {lower(caller ? rewriteCalls(code, caller) : code), classCell};
+  return {lower(caller ? rewriteCalls(code, caller) : code), std::move(free)};
 }
 
 Ref<> plainFunction(const PlainCode& plain, BorrowedRef<> globals, PyObject* const* inputs) {
   Ref<> function =
       Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(plain.code.get()), globals.get()));
-  if (!function || plain.classCell < 0) return function;
-  Ref<> closure = Ref<>::steal(PyTuple_Pack(1, inputs[plain.classCell]));
+  if (!function || plain.freeVariables.empty()) return function;
+  Ref<> closure = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(plain.freeVariables.size())));
+  for (size_t i = 0; closure && i < plain.freeVariables.size(); ++i) {
+    int32_t input = plain.freeVariables[i];
+    PyObject* cell = input >= 0 ? Py_NewRef(inputs[input]) : PyCell_New(nullptr);
+    if (!cell) return nullptr;
+    PyTuple_SET_ITEM(closure.get(), static_cast<Py_ssize_t>(i), cell);
+  }
   if (!closure || PyFunction_SetClosure(function.get(), closure.get()) < 0) return nullptr;
   return function;
 }

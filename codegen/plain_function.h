@@ -1,6 +1,8 @@
 // A function that goes on in the middle of another, in plain Python.
 #pragma once
 
+#include <vector>
+
 #include "core/ref.h"
 #include "interpreter/entry_point.h"
 
@@ -12,16 +14,15 @@ struct PlainCode {
   // the one that is being handled when it is called. A generator's code gives a generator, which
   // does all that when it is asked for its first item. Null with an exception set on failure.
   Ref<PyCodeObject> code;
-  // The input that is the cell of `__class__`, then the code's only free variable, because
-  // zero-argument super() looks there for it; or -1.
-  int32_t classCell = -1;
+  // For each free variable of the code the input that is its cell; -1: nothing reads it.
+  std::vector<int32_t> freeVariables;
 };
 
 // `caller`: makes the calls of the code (see rewriteCalls); null: they are made as they are.
 PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller);
 
-// A function of the code, to be called with these inputs; with others, too, if there is no
-// classCell. Null with an exception set on failure.
+// A function of the code, to be called with these inputs; with others, too, if there are no free
+// variables. Null with an exception set on failure.
 Ref<> plainFunction(const PlainCode& plain, BorrowedRef<> globals, PyObject* const* inputs);
 
 }  // namespace armature

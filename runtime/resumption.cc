@@ -148,9 +148,7 @@ bool handOver(BorrowedRef<> from, BorrowedRef<> to, BorrowedRef<> pythonCalls) {
   if (!ofFrom || !ofTo) return false;
   size_t localCount = ofTo->locals.size(), stackStart = ofFrom->locals.size();
   llvm::SmallVector<PyObject*, kInlineSlots> slots;
-  // The cell of __class__ is the last, if it is there.
-  bool hasClassCell = ofFrom->locals.back().kind == LocalKind::Free;
-  size_t firstLocal = stackStart - hasClassCell - localCount;
+  size_t firstLocal = stackStart - localCount;
   for (size_t i = 0; i < localCount; ++i) {
     slots.push_back(cpython::generatorSlot(from, firstLocal + i));
   }
@@ -192,7 +190,7 @@ PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments
     if (!state.plainCode.code) return nullptr;
     function = plainFunction(state.plainCode, state.globals, arguments.data());
     if (!function) return nullptr;
-    if (state.plainCode.classCell < 0) state.plainFunction = function;
+    if (state.plainCode.freeVariables.empty()) state.plainFunction = function;
   }
   if (state.entry.isGenerator) return runTurn(state, function, arguments);
   auto call = [&] {

@@ -147,3 +147,52 @@ def test_items_of_what_takes_none(container, key):
         """,
         "entry()",
     )
+
+
+def test_a_free_variable_that_is_not_bound():
+    check_world(
+        """
+        LOG = []
+        def entry(which, *values):
+            def read():
+                LOG.append("read")
+                return late
+            def delete():
+                nonlocal late
+                del late
+                LOG.append("deleted")
+                del late
+            if which == "comprehension":
+                return [late for value in values]
+            if which == "read":
+                return read()
+            if which == "delete":
+                late = 1
+                return delete()
+            if which == "square":
+                return Square().area(*values)
+            late = values
+            return late, read()
+        class Base:
+            def area(self):
+                return 1
+        class Square(Base):
+            def area(self, late=False):
+                def inner():
+                    return side
+                if late:
+                    inner()
+                side = super().area() + 1
+                print(side)
+                return inner(), super().area(), __class__.__name__
+        """,
+        "entry('comprehension')",
+        "entry('comprehension', 1)",
+        "entry('read')",
+        "entry('delete')",
+        "entry('other', 2)",
+        "entry('read')",
+        "entry('square')",
+        "entry('square', True)",
+        "entry('square')",
+    )
