@@ -30,13 +30,22 @@ std::string stateOf(const Trace& trace) {
   return text;
 }
 
-// The self is the function, and whether it takes the holder of its inputs.
+struct PlainEntry {
+  PlainCode code;
+  Ref<> globals;
+  bool movesInputs;
+};
+
+// The self is a capsule of the entry.
 PyObject* callPlain(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  auto* entry = static_cast<PlainEntry*>(PyCapsule_GetPointer(self, nullptr));
+  Ref<> function = plainFunction(entry->code, entry->globals, arguments);
+  if (!function) return nullptr;
   std::vector<PyObject*> all(arguments, arguments + count);
-  if (PyTuple_GET_ITEM(self, 1) == Py_True) {
+  if (entry->movesInputs) {
     all.push_back(Py_False);  // as good as anything that can be inverted
   }
-  return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), all.data(), all.size(), nullptr);
+  return PyObject_Vectorcall(function.get(), all.data(), all.size(), nullptr);
 }
 
 PyMethodDef plainMethod = {"plain",
@@ -48,10 +57,11 @@ PyMethodDef plainMethod = {"plain",
 Ref<> PlainEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool) {
   resumed.push_back(entry);
   PlainCode plain = plainCode(entry, nullptr);
-  Ref<> function = plain.code ? plainFunction(plain, globals, nullptr) : nullptr;
-  if (!function) return nullptr;
-  Ref<> self =
-      Ref<>::steal(PyTuple_Pack(2, function.get(), entry.movesInputs ? Py_True : Py_False));
+  if (!plain.code) return nullptr;
+  auto* made = new PlainEntry{std::move(plain), Ref<>::create(globals), entry.movesInputs};
+  Ref<> self = Ref<>::steal(PyCapsule_New(made, nullptr, [](PyObject* capsule) {
+    delete static_cast<PlainEntry*>(PyCapsule_GetPointer(capsule, nullptr));
+  }));
   return self ? Ref<>::steal(PyCFunction_New(&plainMethod, self.get())) : nullptr;
 }
 

@@ -314,7 +314,7 @@ arguments = (4,)
   ASSERT_EQ(generated.resumed().size(), 1u);
   PlainCode plain = plainCode(generated.resumed()[0], nullptr);
   ASSERT_TRUE(plain.code);
-  EXPECT_EQ(plain.classCell, -1);
+  EXPECT_TRUE(plain.freeVariables.empty());
   Ref<> function = plainFunction(plain, generated.trace().globals(), nullptr);
   ASSERT_TRUE(function);
   // The first item, what the call returned, the live local, and what lets go of them.
