@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include <llvm/ADT/DenseMap.h>
@@ -12,6 +10,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/describe.h"
+#include "core/same_data.h"
 #include "core/text.h"
 #include "cpython/code_objects.h"
 #include "cpython/integers.h"
@@ -31,49 +30,18 @@ size_t hashInteger(PyObject* object) { return static_cast<size_t>(PyObject_Hash(
 
 bool sameInteger(PyObject* a, PyObject* b) { return cpython::sameInteger(a, b); }
 
-bool sameString(PyObject* a, PyObject* b) {
-  if (PyUnicode_READY(a) < 0 || PyUnicode_READY(b) < 0) {
-    PyErr_Clear();
-    return false;
-  }
-  Py_ssize_t length = PyUnicode_GET_LENGTH(a);
-  return length == PyUnicode_GET_LENGTH(b) && PyUnicode_KIND(a) == PyUnicode_KIND(b) &&
-         std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
-                     static_cast<size_t>(length) * PyUnicode_KIND(a)) == 0;
-}
-
-bool sameBytes(PyObject* a, PyObject* b) {
-  Py_ssize_t size = PyBytes_GET_SIZE(a);
-  return size == PyBytes_GET_SIZE(b) &&
-         std::memcmp(PyBytes_AS_STRING(a), PyBytes_AS_STRING(b), static_cast<size_t>(size)) == 0;
-}
-
 uint64_t bitsOf(double value) { return std::bit_cast<uint64_t>(value); }
-
-bool sameFloat(PyObject* a, PyObject* b) {
-  return bitsOf(PyFloat_AS_DOUBLE(a)) == bitsOf(PyFloat_AS_DOUBLE(b));
-}
 
 // Python hashes a nan by its identity.
 size_t hashFloat(PyObject* object) { return llvm::hash_value(bitsOf(PyFloat_AS_DOUBLE(object))); }
 
-// Within a composite, it is found by its identity, so that only itself is the same.
-bool isNan(PyObject* object) {
-  if (PyFloat_CheckExact(object)) return std::isnan(PyFloat_AS_DOUBLE(object));
-  if (!PyComplex_CheckExact(object)) return false;
-  Py_complex value = reinterpret_cast<PyComplexObject*>(object)->cval;
-  return std::isnan(value.real) || std::isnan(value.imag);
-}
-
-Py_complex complexOf(PyObject* object) { return reinterpret_cast<PyComplexObject*>(object)->cval; }
-
-bool sameComplex(PyObject* a, PyObject* b) {
-  Py_complex x = complexOf(a), y = complexOf(b);
-  return bitsOf(x.real) == bitsOf(y.real) && bitsOf(x.imag) == bitsOf(y.imag);
+// Within a composite, a nan is found by its identity, so that only itself is the same.
+bool isExactNan(PyObject* object) {
+  return (PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) && isNan(object);
 }
 
 size_t hashComplex(PyObject* object) {
-  Py_complex value = complexOf(object);
+  Py_complex value = reinterpret_cast<PyComplexObject*>(object)->cval;
   return llvm::hash_combine(bitsOf(value.real), bitsOf(value.imag));
 }
 
@@ -228,7 +196,7 @@ bool sameWithin(PyObject* a, PyObject* b, int depth, int64_t& budget) {
   if (type != Py_TYPE(b)) return false;
   if (type == &PyLong_Type) return sameInteger(a, b);
   if (type == &PyUnicode_Type) return sameString(a, b);
-  if (depth > 0 && isNan(a)) return false;
+  if (depth > 0 && isExactNan(a)) return false;
   const ConstantType* constant = find(type);
   if (!constant || !constant->same || !constant->same(a, b)) return false;
   if (!constant->forEachPart) return true;
