@@ -122,6 +122,9 @@ bool setOriginal(BorrowedRef<PyCodeObject> made, BorrowedRef<PyCodeObject> origi
 // What was said; else the code object itself.
 BorrowedRef<PyCodeObject> originalOf(BorrowedRef<PyCodeObject> code);
 
+// Was the code object made by lower()?
+bool isLowered(BorrowedRef<PyCodeObject> code);
+
 // How an instruction uses the stack: `before` entries must be there (some may only be looked at),
 // and in their place it leaves `next` entries if control goes on, `jump` if it jumps.
 struct StackUse {

@@ -74,6 +74,20 @@ Ref<> bytes(const std::string& content) {
       PyBytes_FromStringAndSize(content.data(), static_cast<Py_ssize_t>(content.size())));
 }
 
+// The index under which code objects that were made here have a mark; -1 with an exception set on
+// failure.
+Py_ssize_t markIndex() {
+  static Py_ssize_t index = -1;
+  if (index < 0 && !native::reserveExtra(&index, [](void*) {})) index = -1;
+  return index;
+}
+
+bool mark(BorrowedRef<PyCodeObject> made) {
+  static int anything;
+  Py_ssize_t index = markIndex();
+  return index >= 0 && native::setExtra(made, index, &anything);
+}
+
 class Lowerer {
  public:
   explicit Lowerer(const Code& code) : code_(code) {}
@@ -84,7 +98,8 @@ class Lowerer {
     encoding_.locationTable = bytes(locationTable());
     encoding_.exceptionTable = bytes(exceptionTable());
     if (!encoding_.code || !encoding_.locationTable || !encoding_.exceptionTable) return nullptr;
-    return native::makeCodeObject(code_, encoding_);
+    Ref<PyCodeObject> made = native::makeCodeObject(code_, encoding_);
+    return made && mark(made) ? made : nullptr;
   }
 
  private:
@@ -143,6 +158,14 @@ class Lowerer {
 };
 
 }  // namespace
+
+bool isLowered(BorrowedRef<PyCodeObject> code) {
+  Py_ssize_t index = markIndex();
+  void* found = nullptr;
+  if (index >= 0 && native::getExtra(code, index, &found)) return found != nullptr;
+  PyErr_Clear();
+  return false;
+}
 
 Ref<PyCodeObject> lower(const Code& code) {
   faultSite();

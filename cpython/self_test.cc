@@ -7,6 +7,7 @@
 #include "cpython/code_objects.h"
 #include "cpython/deque_layout.h"
 #include "cpython/dict_layout.h"
+#include "cpython/frame_evaluation.h"
 #include "cpython/function_layout.h"
 #include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
@@ -452,6 +453,8 @@ constexpr Check kChecks[] = {
     {{"lru_cache", "what functools.lru_cache makes holds the function"}, cachedFunctionsAreFound},
     {{"generator frames", "a generator keeps what it holds, and where it stands, in a frame"},
      [](const Specimens&) { return generatorFramesAreRead(); }},
+    {{"frame evaluation", "a function's arguments are bound when its frame is to be evaluated"},
+     [](const Specimens&) { return framesAreEvaluated(); }},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},
     {{"tracing", "the thread's state says whether it is traced"}, tracingIsSeen},
 };

@@ -33,24 +33,28 @@ constexpr std::string_view kCapturedOfOwn = "_error_on_graph_break.py";
 
 }  // namespace
 
-bool isSkippedCode(BorrowedRef<PyCodeObject> code) {
+SkippedCode skippedCode(BorrowedRef<PyCodeObject> code) {
   const std::string text = printable(code->co_filename);
   std::string_view file = text;
-  if (startsWith(file, "<frozen ")) return true;
+  if (startsWith(file, "<frozen ")) return SkippedCode::Frozen;
   static const std::string standardLibrary = folderOf("os");
   static const std::string own = folderOf("armature");
-  if (startsWith(file, own)) return file.substr(own.size()) != kCapturedOfOwn;
+  if (startsWith(file, own)) {
+    return file.substr(own.size()) == kCapturedOfOwn ? SkippedCode::No : SkippedCode::Own;
+  }
   bool isInstalled =
       file.find("/site-packages/") != file.npos || file.find("/dist-packages/") != file.npos;
-  if (startsWith(file, standardLibrary) && !isInstalled) return true;
+  if (startsWith(file, standardLibrary) && !isInstalled) return SkippedCode::StandardLibrary;
   for (const char* library : {"torch", "numpy", "functorch", "_pytest", "pluggy"}) {
     std::string folder = folderOf(library);
     if (!startsWith(file, folder)) continue;
     std::string_view inside = file.substr(folder.size());
-    return std::none_of(std::begin(kCapturedOfTorch), std::end(kCapturedOfTorch),
-                        [&](std::string_view captured) { return startsWith(inside, captured); });
+    bool isCaptured =
+        std::any_of(std::begin(kCapturedOfTorch), std::end(kCapturedOfTorch),
+                    [&](std::string_view captured) { return startsWith(inside, captured); });
+    return isCaptured ? SkippedCode::No : SkippedCode::Library;
   }
-  return false;
+  return SkippedCode::No;
 }
 
 }  // namespace armature

@@ -97,6 +97,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
           break;
         }
         if (!holds) continue;
+        found_ = &entry;
         if (!entry.function) {
           plainStatistics_ = entry.breakStatistics;
           return Action::Plain;
@@ -113,6 +114,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
       }
     }
     plainStatistics_ = nullptr;
+    found_ = nullptr;
     if (!walkedInPeace || givenUp_ || hasOtherBuiltins() || !mayTranslate()) return Action::Plain;
     if (compile(inputs)) return Action::Compiled;
   } catch (...) {
@@ -120,6 +122,13 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
     if (!isForUser(message)) recordInternalError(message);
   }
   return PyErr_Occurred() ? Action::Error : Action::Plain;
+}
+
+std::string CodeCache::whyNotCompiled() const {
+  if (!internalErrors_.empty()) return "Internal error: " + internalErrors_.back();
+  if (givenUp_) return "Recompile limit";
+  if (hasOtherBuiltins()) return "The function has builtins of its own";
+  return "Called while something is being compiled";
 }
 
 bool CodeCache::visitEntry(const FrameLocalsMapping& inputs,
@@ -256,7 +265,6 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
-    if (settings_->backend) trace->useForeignBackend();
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
     startGlobalState(*trace);

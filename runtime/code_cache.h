@@ -46,6 +46,10 @@ class CodeCache {
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
               size_t& captureCount, std::vector<Ref<>>& pins);
   size_t captureCapacity() const { return captureCapacity_; }
+  // After Run and Plain: the entry that was found, until other code runs; null if there is none.
+  const CacheEntry* found() const { return found_; }
+  // Why there is no entry for the inputs of a call that is Plain, for people.
+  std::string whyNotCompiled() const;
   // After Plain: of the break because of which the call is plain (break_statistics.h), borrowed;
   // null if it is not measured.
   BorrowedRef<> plainStatistics() const { return plainStatistics_; }
@@ -147,6 +151,7 @@ class CodeCache {
   uint64_t changes_ = 0;
   size_t captureCapacity_ = 0;
   Ref<> plainStatistics_;
+  const CacheEntry* found_ = nullptr;
   // All of them count towards the limit: those whose entry has died, and those that failed.
   int32_t compilations_ = 0;
   bool givenUp_ = false;

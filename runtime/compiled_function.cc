@@ -12,6 +12,7 @@
 #include "runtime/codegen_environment.h"
 #include "runtime/compiled_callable.h"
 #include "runtime/failure.h"
+#include "runtime/frame_hook/frame_hook.h"
 #include "runtime/python_calls.h"
 #include "runtime/resumption.h"
 #include "runtime/thread_state.h"
@@ -92,6 +93,7 @@ PyObject* callDisabled(PyObject* self, PyObject* const* arguments, size_t flags,
                        PyObject* keywordNames) {
   std::optional<PlainScope> plain;
   if (compiled(self)->isRecursive) plain.emplace();
+  LeftAloneScope alone(compiled(self)->function);
   return PyObject_Vectorcall(compiled(self)->function, arguments, flags, keywordNames);
 }
 
@@ -436,7 +438,7 @@ int addCompiledFunctionTypes(PyObject* module) {
       addCompiledCallableType(module) < 0)
     return -1;
   return PyModule_AddType(module, &CompiledFunctionType) < 0 ||
-                 PyModule_AddType(module, &DisabledFunctionType) < 0
+                 PyModule_AddType(module, &DisabledFunctionType) < 0 || addFrameHookType(module) < 0
              ? -1
              : 0;
 }

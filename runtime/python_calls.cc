@@ -14,6 +14,7 @@
 #include "runtime/compiled_callable.h"
 #include "runtime/compiled_function.h"
 #include "runtime/failure.h"
+#include "runtime/frame_hook/frame_hook.h"
 #include "runtime/resumption.h"
 #include "runtime/thread_state.h"
 
@@ -280,7 +281,8 @@ PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t fla
     Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (count < 1) return PyErr_Format(PyExc_TypeError, "a call needs a callable");
     State& state = *reinterpret_cast<Caller*>(self)->state;
-    if (runsPlain() || isWatched(*state.settings->engine)) {
+    bool isPlain = runsPlain() || isWatched(*state.settings->engine);
+    if (isPlain || capturesFrames(*state.settings)) {
       return PyObject_Vectorcall(arguments[0], arguments + 1, count - 1, keywordNames);
     }
     return call(state, self, arguments[0], arguments + 1, count - 1, keywordNames);

@@ -210,7 +210,7 @@ void restore(const Ref<>& exception) {
 // One translation: what it returns, or where it resumes. `failed`: it was not run, because of the
 // exception that is set.
 PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
-                  llvm::function_ref<PyObject*()> plain, bool& failed) {
+                  llvm::function_ref<PyObject*()> plain, bool& failed, ChosenEntry chosen = {}) {
   size_t count = arguments.size();
   size_t inputCount = count - cache.entry().movesInputs;
   for (;;) {
@@ -221,6 +221,7 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
     std::vector<Ref<>> pins;
     switch (cache.find(inputs, arguments.data() + count, function, captureCount, pins)) {
       case CodeCache::Action::Run: {
+        if (chosen) chosen(cache.found());
         // The inputs may have been let go when this returns; not so if it returns the marker, since
         // the graph is called first.
         PyObject* result =
@@ -239,6 +240,7 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
         return plain();
       }
       case CodeCache::Action::Plain: {
+        if (chosen) chosen(cache.found());
         BreakScope scope(cache.plainStatistics());
         return plain();
       }
@@ -428,9 +430,9 @@ Ref<> makeFunction(std::shared_ptr<CodeCache> cache, const EntryPoint& entry, Re
 }  // namespace
 
 PyObject* runFrame(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
-                   llvm::function_ref<PyObject*()> plain) {
+                   llvm::function_ref<PyObject*()> plain, ChosenEntry chosen) {
   bool failed = false;
-  return runToEnd(runOnce(cache, arguments, plain, failed));
+  return runToEnd(runOnce(cache, arguments, plain, failed, chosen));
 }
 
 Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls) {

@@ -23,9 +23,11 @@ constexpr size_t kInlineSlots = 24;
 
 // Finds or makes the translation for the inputs, runs it, and follows where it resumes, to the end
 // of the frame. `arguments` has the entry's arguments (EntryPoint::argumentCount), borrowed;
-// `plain` runs the function as it is. Null with an exception set.
+// `plain` runs the function as it is. `chosen` hears first which entry runs, or because of which
+// `plain` does (null: there is none). Null with an exception set.
+using ChosenEntry = llvm::function_ref<void(const CacheEntry*)>;
 PyObject* runFrame(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
-                   llvm::function_ref<PyObject*()> plain);
+                   llvm::function_ref<PyObject*()> plain, ChosenEntry chosen = {});
 
 // A callable of an entry point's inputs, which returns a Resumption there. Null with an exception
 // set. Where it runs plain Python, that makes its calls by `pythonCalls`.

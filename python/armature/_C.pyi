@@ -117,6 +117,25 @@ class DisabledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: object, owner: type | None = ..., /) -> Any: ...
 
+class FrameHook:
+    """Captures the Python frames of a thread."""
+
+    def __init__(
+        self,
+        backend: Callable[[Any, list[Any]], Callable[..., Any]] | None = ...,
+        recompile_limit: int = ...,
+        sharing_key: object = ...,
+        standard_library: bool = ...,
+    ) -> None: ...
+    def start(self) -> None:
+        """Captures the frames that begin in this thread, from here on."""
+    def stop(self) -> None:
+        """Ends it."""
+    def counts(self) -> dict[str, Any]:
+        """What became of the frames: whole, broken, excluded (by reason), break_reasons."""
+    def reset(self) -> None:
+        """Drops its translations."""
+
 def graph_break_kinds() -> list[tuple[str, str, str, list[str]]]:
     """The identifier, gb_type, explanation and hints of each kind of graph break."""
 

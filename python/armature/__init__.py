@@ -11,7 +11,7 @@ from armature import _abi
 if find_spec("armature._C") is None:
     raise ImportError(_abi.why_no_engine())
 
-from armature import _C, _compile, _config, _explain, backends, logging
+from armature import _C, _compile, _config, _explain, _frames, backends, logging
 from armature._C import graph_break, is_compiling, skip_frame
 from armature._compile import compile, disable, guard_check, reset
 from armature._config import config
@@ -25,16 +25,18 @@ from armature._explain import (
     explain,
     graph_break_kinds,
 )
+from armature._frames import FrameCounts, capture_frames
 from armature.backends import list_backends
 from armature.exc import InternalError, InvalidBackend, Unsupported
 from armature.logging import set_logs
 
 # What a program compiles, explains or sets inside of a compiled function, Python does.
-_C.skip_always([_compile, _config, _explain, backends, logging])
+_C.skip_always([_compile, _config, _explain, _frames, backends, logging])
 
 __all__ = [
     "BreakReason",
     "Explanation",
+    "FrameCounts",
     "FrameLine",
     "GraphBreakKind",
     "InternalError",
@@ -42,6 +44,7 @@ __all__ = [
     "Translation",
     "Unsupported",
     "backends",
+    "capture_frames",
     "compile",
     "config",
     "disable",

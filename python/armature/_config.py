@@ -116,6 +116,7 @@ def _boolean(name: str, value: bool) -> bool:
 
 # All compiled functions that are alive.
 compiled_functions: weakref.WeakSet[_C.CompiledFunction] = weakref.WeakSet()
+frame_hooks: weakref.WeakSet[_C.FrameHook] = weakref.WeakSet()
 
 
 def forget_translations() -> None:
@@ -123,6 +124,8 @@ def forget_translations() -> None:
     _C.forget_unused(True)
     for compiled in list(compiled_functions):
         _C.reset(compiled)
+    for hook in list(frame_hooks):
+        hook.reset()
 
 
 gc.callbacks.append(_C.on_collection)
