@@ -112,6 +112,7 @@ class InstructionTranslator : public Translator {
   ProgramLocation location() const override;
   DictVariable* runningGlobals() override { return frame_->globals; }
   bool errorsAreObserved() const override;
+  bool failureCanGoOn() const override { return frame_->callersResumable; }
 
  private:
   // Where a break would take the trace back to.

@@ -265,6 +265,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
+    if (settings_->backend) trace->useForeignBackend();
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
     startGlobalState(*trace);

@@ -90,6 +90,7 @@ Value Translator::callInSubgraph(const Library& library, const HigherOrderOperat
   Graph::Subgraph subgraph = graph->outline(firstNode, results.nodes());
   graphRecordedIn_ = 0;  // it has shrunk
   recordGraphGrowth();
+  if (withoutChange_ > firstNode) assignTrailed(trail, withoutChange_, firstNode);
   auto add = [&](Node* node) {
     node->library = library.kind();
     node->mode = modeBefore;
@@ -106,6 +107,7 @@ Value Translator::callInSubgraph(const Library& library, const HigherOrderOperat
   Node* node = add(graph->addCall(NodeOperation::CallFunction, operation.target, std::move(inputs),
                                   std::move(keywords), location()));
   node->eagerTarget = operation.eagerTarget;
+  if (failureIsHandled_ && isForeign_) checkChange(library, node);
 
   llvm::DenseMap<Node*, Node*> items;
   for (size_t i = 0; i < results.nodes().size(); ++i) {

@@ -463,8 +463,11 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
       graph->addCall(operation, target, std::move(positional), std::move(keywords), location());
   node->library = library.kind();
   node->mode = mode(library);
+  if (failureIsHandled_ && isForeign_) checkChange(library, node);
+  bool failureIsPythons = errorsAreObserved() ||
+                          (!failureCanGoOn() && !effects.empty() && firstChange());
   Value result;
-  if (rule.returnsOneArray && !library.eager() && !errorsAreObserved()) {
+  if (rule.returnsOneArray && !library.eager() && !failureIsPythons) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
     auto size = static_cast<size_t>(node->index);
@@ -473,7 +476,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
       graph->truncate(size);  // The operation raised, so it is not one of the graph's.
       return result;
     }
-    if (errorsAreObserved()) checkBeforeHandler(library, node);
+    if (failureIsPythons) checkFailure(library, node);
   }
 
   // An operation that mutates makes its node the present value of the object that it mutated, and
@@ -493,29 +496,40 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   return target_;
 }
 
-// Whether a handler of the program runs must be known now. What the operation does on the shapes at
-// hand was heard when it was evaluated; so everything about the inputs is guarded. Where it may
-// fail on data, the failing graph has to leave the handler to Python (codegen/graph_failure.h), by
-// running all of it again: so it must have changed nothing that it has not made itself, and that
-// cannot be put back.
-void Translator::checkBeforeHandler(const Library& library, Node* node) {
+const Node* Translator::firstChange() {
+  for (size_t i = withoutChange_; i < graph->size(); ++i) {
+    const Node& node = *graph->nodes()[i];
+    bool isCall = node.operation == NodeOperation::CallFunction ||
+                  node.operation == NodeOperation::CallMethod;
+    NodeEffect effect = isCall ? findLibrary(node.library)->effectOf(node) : NodeEffect::None;
+    if (effect == NodeEffect::Random && !restoresRandomNumbers_) {
+      assignTrailed(trail, restoresRandomNumbers_, true);
+    }
+    if (effect != NodeEffect::Other) continue;
+    if (i > withoutChange_) assignTrailed(trail, withoutChange_, i);
+    return &node;
+  }
+  if (graph->size() > withoutChange_) assignTrailed(trail, withoutChange_, graph->size());
+  return nullptr;
+}
+
+// In a handler, whether it runs must be known now; behind effects that a failure would lose, that
+// they happen. What the operation does on the shapes at hand was heard when it was evaluated; so
+// everything about the inputs is guarded. Where it may fail on data, the failing graph is forgotten
+// and Python runs all of it again: so it must have changed nothing that it has not made itself, and
+// that cannot be put back.
+void Translator::checkFailure(const Library& library, Node* node) {
+  bool isHandled = errorsAreObserved();
   if (library.mayFailOnData(*node)) {
     auto refuse = [&](const std::string& detail) {
-      throw GraphBreak(GraphBreakKind::OperationInHandler, targetName(node->target) + detail);
+      GraphBreakKind kind = isHandled ? GraphBreakKind::OperationInHandler
+                                      : GraphBreakKind::OperationBehindEffects;
+      throw GraphBreak(kind, targetName(node->target) + detail);
     };
     if (library.eager()) refuse("");  // NumPy's operations may warn, too.
-    for (size_t i = withoutEffects_; i < graph->size(); ++i) {
-      const Node& earlier = *graph->nodes()[i];
-      bool isCall = earlier.operation == NodeOperation::CallFunction ||
-                    earlier.operation == NodeOperation::CallMethod;
-      NodeEffect effect =
-          isCall ? findLibrary(earlier.library)->effectOf(earlier) : NodeEffect::None;
-      if (effect == NodeEffect::Other) refuse(" after " + targetName(earlier.target));
-      if (effect == NodeEffect::Random && !restoresRandomNumbers_) {
-        assignTrailed(trail, restoresRandomNumbers_, true);
-      }
-    }
-    assignTrailed(trail, withoutEffects_, graph->size());
+    const Node* change = firstChange();
+    if (change) refuse(" after " + targetName(change->target));
+    if (isHandled) assignTrailed(trail, failureIsHandled_, true);
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {
@@ -525,6 +539,11 @@ void Translator::checkBeforeHandler(const Library& library, Node* node) {
       library.metadata(input, *this);
     }
   });
+}
+
+void Translator::checkChange(const Library& library, Node* node) {
+  if (library.effectOf(*node) != NodeEffect::Other) return;
+  throw GraphBreak(GraphBreakKind::ChangeBehindHandler, targetName(node->target));
 }
 
 void Translator::setErrorOnGraphBreak(bool isError) {

@@ -212,6 +212,8 @@ class Translator : public Observer, public Heap::Dependencies {
     return modes_[static_cast<size_t>(library.kind())];
   }
   // Must the state of the libraries' random numbers be put back where the graph raises? Trailed.
+  // The graph will be run by a backend that does not say which of its operations has failed.
+  void useForeignBackend() { isForeign_ = true; }
   bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
   // True once any array was looked at or computed: then the trace depends on the libraries' state,
   // even if no operation stays in the graph.
@@ -257,6 +259,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }
+  // False where a graph that fails after it has changed something cannot be gone on with behind its
+  // operations (codegen/graph_failure.h), as the running code cannot be resumed by itself.
+  virtual bool failureCanGoOn() const { return true; }
 
  protected:
   Translator();
@@ -271,7 +276,8 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<const Source*, Value> wrapped_;
   llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;
-  size_t withoutEffects_ = 0;  // so many nodes change nothing but what they have made themselves
+  size_t withoutChange_ = 0;  // so many nodes change nothing but what they have made themselves
+  bool failureIsHandled_ = false;  // a node that may fail on data is inside of a handler
   uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0;  // Trail::recordGrowth
   size_t mostGuards_ = kMostGuards;                      // with those of the present instruction
   // The globals of the function being compiled.
@@ -282,7 +288,15 @@ class Translator : public Observer, public Heap::Dependencies {
   void recordGraphGrowth();
   void realizeLazy(Value& value);
   void specializeNumber(Value& value);
-  void checkBeforeHandler(const Library& library, Node* node);
+  // The first node that changes more than what the graph has made itself, and cannot be put back;
+  // null if none does.
+  const Node* firstChange();
+  // Where a failure of the new node has to be left to Python as a whole: breaks if it may fail on
+  // data after a change.
+  void checkFailure(const Library& library, Node* node);
+  // A change behind an operation in a handler, in a graph that cannot say which of its operations
+  // has failed, breaks.
+  void checkChange(const Library& library, Node* node);
 
   Value exception_;
   std::vector<std::pair<PyObject*, const Source*>> walked_;
@@ -292,6 +306,7 @@ class Translator : public Observer, public Heap::Dependencies {
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   bool usedLibraries_ = false;
   bool restoresRandomNumbers_ = false;
+  bool isForeign_ = false;
   bool errorOnGraphBreak_ = false;
   bool errorOnGraphBreakBefore_ = false;
   bool observedErrorOnGraphBreak_ = false;

@@ -596,6 +596,66 @@ def test_effects_before_a_failing_operation_happen(backend):
         assert len(lines) == 1 and lines[0].endswith("# raises here")
 
 
+def reads_its_frame(x, index):
+    if x is None:
+        return locals()
+    x.mul_(2)
+    LOG.append("before")
+    y = x[index]
+    LOG.append("after")
+    return y
+
+
+def inlined_reader(x, index):
+    LOG.append("outside")
+    y = reads_its_frame(x + 1, index)
+    reads_its_frame(x, index)
+    return y
+
+
+class Looked:
+    def __init__(self, x):
+        self.x = x
+
+    def __divmod__(self, index):
+        self.x.mul_(2)
+        LOG.append("before")
+        return self.x[index]
+
+
+def run_from_c(x, index):
+    LOG.append("outside")
+    y = divmod(Looked(x), index)
+    LOG.append("after")
+    return y
+
+
+def random_in_a_reader(x, index):
+    if x is None:
+        return locals()
+    y = torch.rand(3)
+    LOG.append("before")
+    return x[index] + y, torch.rand(3)
+
+
+@pytest.mark.parametrize("f", [reads_its_frame, inlined_reader, run_from_c, random_in_a_reader])
+def test_effects_before_a_failing_operation_where_no_code_can_be_resumed(f):
+    compiled = armature.compile(f)
+    for number in (1, 7, 2, 7):
+        outcomes = []
+        for call in (f, compiled):
+            LOG.clear()
+            torch.manual_seed(1)
+            x, index = torch.arange(3.0), torch.tensor([number])
+            try:
+                result = call(x, index)
+            except IndexError as error:
+                lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)]
+                result = str(error), lines[1:]
+            outcomes.append(repr((result, x, LOG, torch.rand(1))))
+        assert outcomes[0] == outcomes[1]
+
+
 def test_grad_mode_survives_a_failing_graph():
     @armature.compile
     def f(index, weight):

@@ -24,6 +24,7 @@ from torch.utils.checkpoint import checkpoint
 
 # Kinds that no program breaks for when all is well, and the tests that see to them.
 SPECIAL = {
+    "ChangeBehindHandler": "test_operations_in_handlers.py::test_a_change_behind_a_handler",
     "FailedOperation": "test_effect_log.py::test_effects_before_a_failing_operation_happen",
     "InjectedFault": "test_fault_injection.py::test_a_fault_happens_once_at_its_site",
     "InternalError": "test_failure_policy.py::test_fullgraph_raises",
@@ -564,6 +565,18 @@ def handles(a):
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         return a
+
+
+NOTED: list[str] = []
+
+
+@example("OperationBehindEffects", torch.zeros(3), torch.tensor([1]))
+def reads_its_frame(x, i):
+    if x is None:
+        locals()
+    x.add_(1)
+    NOTED.append("changed")
+    return x[i]
 
 
 class Nested:

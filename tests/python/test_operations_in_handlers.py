@@ -119,7 +119,7 @@ def compare(function: Callable[..., Any], compiled: Callable[..., Any]) -> None:
             log: list[Any] = []
             try:
                 result: Any = run(x, torch.tensor([number]), log)
-            except RuntimeError as error:
+            except (RuntimeError, IndexError) as error:
                 result = str(error)
             outcomes.append(repr((result, x, log, torch.rand(1))))
         assert outcomes[0] == outcomes[1]
@@ -188,6 +188,7 @@ def drawn_from_another(x: torch.Tensor, index: torch.Tensor) -> Any:
         (drawn, "eager"),
         (drawn, foreign),
         (drawn_and_changed, "eager"),
+        (drawn_and_changed, foreign),
         (drawn_from_another, "eager"),
         (drawn_from_another, foreign),
     ],
@@ -209,3 +210,29 @@ def test_random_numbers_before_an_operation_that_fails(function: Any, backend: A
 
 def test_random_numbers_do_not_break() -> None:
     assert not armature.explain(drawn)(torch.ones(3, 3), torch.tensor([0])).break_reasons
+
+
+def changed_behind(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        y = x.view(-1)[index]
+    except IndexError:
+        log.append("failed")
+        y = x.view(-1)[:1]
+    x.mul_(2)
+    log.append("changed")
+    return y + x.view(-1)[index]
+
+
+@pytest.mark.parametrize("backend", ["eager", foreign])
+def test_a_failure_before_a_change_is_caught(backend: Any) -> None:
+    compare(changed_behind, armature.compile(changed_behind, backend=backend))
+
+
+def test_a_change_behind_a_handler() -> None:
+    for backend, kinds in [
+        ("eager", []),
+        (foreign, ["Change behind an operation in an exception handler"]),
+    ]:
+        compiled = armature.compile(changed_behind, backend=backend)
+        compiled(torch.arange(4.0), torch.tensor([1]), [])
+        assert [reason["gb_type"] for reason in break_reasons(compiled)] == kinds
