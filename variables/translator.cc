@@ -464,8 +464,8 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   node->library = library.kind();
   node->mode = mode(library);
   if (failureIsHandled_ && isForeign_) checkChange(library, node);
-  bool failureIsPythons = errorsAreObserved() ||
-                          (!failureCanGoOn() && !effects.empty() && firstChange());
+  bool failureIsPythons =
+      errorsAreObserved() || (!failureCanGoOn() && !effects.empty() && firstChange());
   Value result;
   if (rule.returnsOneArray && !library.eager() && !failureIsPythons) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
@@ -522,8 +522,8 @@ void Translator::checkFailure(const Library& library, Node* node) {
   bool isHandled = errorsAreObserved();
   if (library.mayFailOnData(*node)) {
     auto refuse = [&](const std::string& detail) {
-      GraphBreakKind kind = isHandled ? GraphBreakKind::OperationInHandler
-                                      : GraphBreakKind::OperationBehindEffects;
+      GraphBreakKind kind =
+          isHandled ? GraphBreakKind::OperationInHandler : GraphBreakKind::OperationBehindEffects;
       throw GraphBreak(kind, targetName(node->target) + detail);
     };
     if (library.eager()) refuse("");  // NumPy's operations may warn, too.
