@@ -23,6 +23,32 @@ class TorchDynamo:
     def reset(self):
         self._dynamo.reset()
 
+    def explain(self, fn, run):
+        """Graphs, operations and reasons of breaks of `run(compiled)`, and how much its third run
+        compiled."""
+        graphs = []
+
+        def count(module, _):
+            operations = [n for n in module.graph.nodes if n.op not in ("placeholder", "output")]
+            graphs.append(len(operations))
+            return module.forward
+
+        self.reset()
+        self._dynamo.utils.counters.clear()
+        compiled = self._torch.compile(fn, backend=count)
+        run(compiled)
+        breaks = dict(self._dynamo.utils.counters["graph_break"])
+        first, operations = len(graphs), sum(graphs)
+        run(compiled)
+        second = len(graphs)
+        run(compiled)
+        return {
+            "graphs": first,
+            "operations": operations,
+            "breaks": [reason.splitlines()[0] for reason in breaks],
+            "recompiles": len(graphs) - second,
+        }
+
     def guard_check(self, compiled, code_owner, frame_locals) -> Callable[[], bool]:
         """What checks the newest entry's guards, and does nothing else."""
         from torch._dynamo.eval_frame import _debug_get_cache_entry_list
@@ -54,6 +80,34 @@ class Armature:
 
     def reset(self):
         self._armature.reset()
+
+    def explain(self, fn, run):
+        """As TorchDynamo's; what failed inside of the engine is a reason, too."""
+        explained = self._armature.explain(fn)
+        found = []
+
+        def call(**inputs):
+            found.append(explained(**inputs))
+            return found[-1].result
+
+        run(call)
+        self.reset()
+        compiled = self._armature.compile(fn)
+        translations = []
+        for _ in range(3):
+            run(compiled)
+            translations.append(len(self._entries(compiled)))
+        reasons = [f"{r.gb_type}: {r.context}" for r in found[0].break_reasons]
+        return {
+            "graphs": found[0].graph_count,
+            "operations": found[0].op_count,
+            "breaks": reasons + [f"internal error: {e}" for e in found[0].internal_errors],
+            "recompiles": translations[2] - translations[1],
+        }
+
+    def _entries(self, compiled):
+        function, _, _ = self._armature._compile._functions(compiled)
+        return self._armature._C.entries(function)
 
     def guard_check(self, compiled, code_owner, frame_locals) -> Callable[[], bool] | None:
         """As TorchDynamo's; None while Armature offers no way to check guards alone."""
