@@ -67,6 +67,33 @@ class BodyResults {
 
 }  // namespace
 
+Graph::Subgraph Translator::outline(size_t firstNode, std::vector<Node*> outputs) {
+  Graph::Subgraph subgraph = graph->outline(firstNode, std::move(outputs));
+  graphRecordedIn_ = 0;  // it has shrunk
+  recordGraphGrowth();
+  if (withoutChange_ > firstNode) assignTrailed(trail, withoutChange_, firstNode);
+  return subgraph;
+}
+
+Node* Translator::addBodyCall(const Library& library, const Graph::Subgraph& body,
+                              BorrowedRef<> bodyName, BorrowedRef<> target,
+                              llvm::ArrayRef<Node*> inputs,
+                              std::vector<std::pair<Ref<>, Argument>> keywords) {
+  auto own = [&](Node* node) {
+    node->library = library.kind();
+    node->mode = mode(library);
+    return node;
+  };
+  recordGraphGrowth();
+  std::vector<Argument> arguments;
+  arguments.push_back(Argument(own(graph->addSubgraph(body.graph, bodyName, location()))));
+  for (Node* input : inputs) arguments.push_back(Argument(input));
+  Node* node = own(graph->addCall(NodeOperation::CallFunction, target, std::move(arguments),
+                                  std::move(keywords), location()));
+  if (failureIsHandled_ && isForeign_) checkChange(library, node);
+  return node;
+}
+
 Value Translator::callInSubgraph(const Library& library, const HigherOrderOperation& operation,
                                  const Value& callable, CallArguments& arguments) {
   size_t firstNode = graph->size(), firstSerial = arena.trackers().size();
@@ -87,27 +114,14 @@ Value Translator::callInSubgraph(const Library& library, const HigherOrderOperat
   });
   if (isEmpty) return result;
 
-  Graph::Subgraph subgraph = graph->outline(firstNode, results.nodes());
-  graphRecordedIn_ = 0;  // it has shrunk
-  recordGraphGrowth();
-  if (withoutChange_ > firstNode) assignTrailed(trail, withoutChange_, firstNode);
-  auto add = [&](Node* node) {
-    node->library = library.kind();
-    node->mode = modeBefore;
-    return node;
-  };
-  std::vector<Argument> inputs;
-  inputs.push_back(
-      Argument(add(graph->addSubgraph(subgraph.graph, operation.bodyName, location()))));
-  for (Node* input : subgraph.inputs) inputs.push_back(Argument(input));
+  Graph::Subgraph subgraph = outline(firstNode, results.nodes());
   std::vector<std::pair<Ref<>, Argument>> keywords;
   for (const auto& [name, constant] : operation.keywords) {
     keywords.emplace_back(name, Argument::constant(constant));
   }
-  Node* node = add(graph->addCall(NodeOperation::CallFunction, operation.target, std::move(inputs),
-                                  std::move(keywords), location()));
+  Node* node = addBodyCall(library, subgraph, operation.bodyName, operation.target, subgraph.inputs,
+                           std::move(keywords));
   node->eagerTarget = operation.eagerTarget;
-  if (failureIsHandled_ && isForeign_) checkChange(library, node);
 
   llvm::DenseMap<Node*, Node*> items;
   for (size_t i = 0; i < results.nodes().size(); ++i) {

@@ -206,6 +206,12 @@ class Translator : public Observer, public Heap::Dependencies {
   // returned. Breaks where the body cannot be run again and again as the program would run it.
   Value callInSubgraph(const Library& library, const HigherOrderOperation& operation,
                        const Value& callable, CallArguments& arguments);
+  // Moves the operations from `firstNode` on into a graph of their own: see Graph::outline.
+  Graph::Subgraph outline(size_t firstNode, std::vector<Node*> outputs);
+  // Adds a call that is given such a graph and `inputs`, which begin with the graph's.
+  Node* addBodyCall(const Library& library, const Graph::Subgraph& body, BorrowedRef<> bodyName,
+                    BorrowedRef<> target, llvm::ArrayRef<Node*> inputs,
+                    std::vector<std::pair<Ref<>, Argument>> keywords);
   // The mode in which the program runs the library's operations, by the library's own number: what
   // the graph has set so far, not what is set while tracing. See Node::mode.
   uint32_t mode(const Library& library) const {
@@ -214,6 +220,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // Must the state of the libraries' random numbers be put back where the graph raises? Trailed.
   // The graph will be run by a backend that does not say which of its operations has failed.
   void useForeignBackend() { isForeign_ = true; }
+  bool usesForeignBackend() const { return isForeign_; }
   bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
   // True once any array was looked at or computed: then the trace depends on the libraries' state,
   // even if no operation stays in the graph.

@@ -1,8 +1,13 @@
 #include "libraries/torch/autograd_function.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
+
 #include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
+#include "libraries/torch/autograd_call.h"
+#include "libraries/torch/dtypes.h"
 #include "libraries/torch/imported_attribute.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -10,6 +15,7 @@
 #include "variables/functions/library_calls.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
 #include "variables/tensors/tensor_attributes.h"
 
@@ -161,33 +167,243 @@ Value callForward(Translator& translator, const Value& cls, const Value& context
   return call(translator, setup, {context, inputs, result}) ? result : Value();
 }
 
+// A call whose gradients backward() computes: an operation of the graph, with what forward() did as
+// a graph inside of it.
+class DifferentiableCall {
+ public:
+  // `firstNode`: where forward() began.
+  DifferentiableCall(Translator& translator, size_t firstNode)
+      : translator_(translator), firstNode_(firstNode) {}
+
+  Value finish(const Value& cls, const Value& context, const Value& result,
+               llvm::ArrayRef<Value> given) {
+    for (const Value& argument : given) {
+      auto* tensor = trackerOf<TensorVariable>(translator_.realized(argument));
+      if (tensor) addPassed(tensor->node);
+      arguments_.push_back(tensor ? tensor->node : nullptr);
+    }
+    collect(context);
+    return collectResults(result) ? addNode(cls) : Value();
+  }
+
+ private:
+  // An attribute of the context, as far as the program has set it.
+  struct Attribute {
+    Ref<> name;
+    Value value;
+  };
+
+  bool isComputed(Node* node) const {
+    return node->operation != NodeOperation::Placeholder &&
+           static_cast<size_t>(node->index) >= firstNode_;
+  }
+  void addPassed(Node* node) {
+    if (isComputed(node)) {
+      if (!llvm::is_contained(computed_, node)) computed_.push_back(node);
+    } else if (!llvm::is_contained(passed_, node)) {
+      passed_.push_back(node);
+    }
+  }
+
+  void collect(const Value& context) {
+    static PyObject* const dictName = staticName("__dict__");
+    static PyObject* const needsName = staticName("needs_input_grad");
+    static PyObject* const markedName = staticName("non_differentiable");
+    auto* attributes =
+        trackerOf<DictVariable>(translator_.realized(getAttribute(translator_, context, dictName)));
+    if (!attributes) refuse("its context has no attributes");
+    attributes->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
+      PyObject* name = entry.key.objectOrNull();
+      if (!name || !PyUnicode_CheckExact(name)) refuse("its context has attributes without names");
+      if (PyUnicode_Compare(name, needsName) == 0) return;
+      addNodes(entry.value);
+      if (PyUnicode_Compare(name, markedName) == 0) marked_ = entry.value;
+      attributes_.push_back({Ref<>::create(name), entry.value});
+    });
+  }
+
+  void addNodes(const Value& given) {
+    Value value = translator_.realized(given);
+    if (auto* tensor = trackerOf<TensorVariable>(value)) return addPassed(tensor->node);
+    if (typeOf(value) == &PyTuple_Type) {
+      ValueVector items;
+      if (!iterateInto(translator_, value, items)) throw PendingPythonException();
+      for (const Value& item : items) addNodes(item);
+    } else if (!value.objectOrNull()) {
+      refuse("forward() leaves objects in its context");
+    }
+  }
+
+  // False with an exception pending.
+  bool collectResults(const Value& result) {
+    Value whole = translator_.realized(result);
+    isTuple_ = typeOf(whole) == &PyTuple_Type;
+    if (!isTuple_) {
+      results_.push_back(whole);
+    } else if (!iterateInto(translator_, whole, results_)) {
+      return false;
+    }
+    for (Value& each : results_) {
+      translator_.realize(each);
+      auto* tensor = trackerOf<TensorVariable>(each);
+      if (!tensor && !each.objectOrNull()) refuse("forward() returns objects");
+      if (!tensor) continue;
+      bool isArgument = llvm::is_contained(arguments_, tensor->node);
+      if (!isArgument && !isComputed(tensor->node)) refuse("forward() returns a tensor of others");
+      if (llvm::is_contained(outputs_, tensor->node)) refuse("forward() returns a tensor twice");
+      addPassed(tensor->node);
+      outputs_.push_back(tensor->node);
+    }
+    if (outputs_.empty()) refuse("forward() returns no tensor");
+    return true;
+  }
+
+  // What the results are outside: without what autograd adds, that of the nodes inside.
+  std::shared_ptr<const TensorMetadata> metadataOf(Node* node) {
+    const TensorMetadata* inside = torchLibrary().metadata(node, translator_);
+    if (!inside) throw PendingPythonException();
+    auto metadata = std::make_shared<TensorMetadata>(*inside);
+    metadata->requiresGrad = isDifferentiable(*inside) && !isMarked(node);
+    metadata->isLeaf = !metadata->requiresGrad;
+    if (!isComputed(node)) metadata->mayBeView = true;
+    metadata->dispatchKeys = 0;
+    return metadata;
+  }
+  static bool isDifferentiable(const TensorMetadata& metadata) {
+    return isFloating(metadata.dtype) || isComplex(metadata.dtype);
+  }
+  bool isMarked(Node* node) {
+    if (!marked_) return false;
+    ValueVector items;
+    if (!iterateInto(translator_, marked_, items)) throw PendingPythonException();
+    return llvm::any_of(items, [&](const Value& item) {
+      auto* tensor = trackerOf<TensorVariable>(translator_.realized(item));
+      return tensor && tensor->node == node;
+    });
+  }
+
+  size_t numberOf(Node* node) const {
+    auto* passed = llvm::find(passed_, node);
+    if (passed != passed_.end()) return static_cast<size_t>(passed - passed_.begin());
+    return passed_.size() + static_cast<size_t>(llvm::find(computed_, node) - computed_.begin());
+  }
+
+  Ref<> partOf(const Value& given) {
+    Value value = translator_.realized(given);
+    if (auto* tensor = trackerOf<TensorVariable>(value)) return valuePart(numberOf(tensor->node));
+    if (PyObject* constant = value.objectOrNull()) return constantPart(constant);
+    ValueVector items;
+    if (!iterateInto(translator_, value, items)) return nullptr;
+    Ref<> parts = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i) {
+      PyTuple_SET_ITEM(parts.get(), i, checkedPart(items[i]).release());
+    }
+    return tuplePart(parts);
+  }
+  Ref<> checkedPart(const Value& value) {
+    Ref<> part = partOf(value);
+    if (!part) throw PendingPythonException();
+    return part;
+  }
+
+  template <class Items, class Make>
+  static Ref<> tupleOf(const Items& items, Make make) {
+    Ref<> result = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i) {
+      PyTuple_SET_ITEM(result.get(), i, make(items[i]).release());
+    }
+    return result;
+  }
+
+  Value addNode(const Value& cls) {
+    llvm::SmallVector<std::shared_ptr<const TensorMetadata>, 2> metadata;
+    for (Node* output : outputs_) metadata.push_back(metadataOf(output));
+    Graph::Subgraph body = translator_.outline(firstNode_, {computed_.begin(), computed_.end()});
+    // The graph's own inputs come first.
+    llvm::SmallVector<Node*, 8> passed(body.inputs.begin(), body.inputs.end());
+    for (Node* node : passed_) {
+      if (!llvm::is_contained(passed, node)) passed.push_back(node);
+    }
+    passed_ = std::move(passed);
+
+    auto number = [&](Node* node) {
+      return node ? checked(PyLong_FromSize_t(numberOf(node))) : Ref<>::create(Py_None);
+    };
+    AutogradCall call;
+    call.functionClass =
+        Ref<>::create(reinterpret_cast<PyObject*>(requireKind<UserClassVariable>(cls)->value()));
+    call.arguments = tupleOf(arguments_, number);
+    call.graphInputs = body.inputs.size();
+    call.outputs = tupleOf(results_, [&](const Value& result) { return checkedPart(result); });
+    call.attributes = tupleOf(attributes_, [&](const Attribute& attribute) {
+      Ref<> part = checkedPart(attribute.value);
+      return checked(PyTuple_Pack(2, attribute.name.get(), part.get()));
+    });
+    Ref<> target = makeAutogradCall(call);
+    if (!target) throw PendingPythonException();
+
+    static PyObject* const bodyName = staticName("fwd_body");
+    Node* node = translator_.addBodyCall(torchLibrary(), body, bodyName, target, passed_, {});
+    auto* next = metadata.begin();
+    for (size_t i = 0; i < results_.size(); ++i) {
+      if (!trackerOf<TensorVariable>(results_[i])) continue;
+      Node* item = addItemNode(translator_, torchLibrary(), node, i);
+      item->mode = node->mode;
+      item->metadata = *next++;
+      results_[i] =
+          translator_.make<TensorVariable>(torchLibrary().arrayType(), item, &torchLibrary());
+    }
+    return isTuple_ ? makeTuple(translator_, std::move(results_)) : results_[0];
+  }
+
+  Translator& translator_;
+  size_t firstNode_;
+  llvm::SmallVector<Node*, 4> arguments_;          // null: no tensor
+  llvm::SmallVector<Node*, 8> passed_, computed_;  // from outside of forward(), and by it
+  llvm::SmallVector<Node*, 2> outputs_;
+  llvm::SmallVector<Attribute, 4> attributes_;
+  Value marked_;  // as not differentiable
+  ValueVector results_;
+  bool isTuple_ = false;
+};
+
+bool anyRequiresGrad(Translator& translator, llvm::ArrayRef<Value> arguments) {
+  if (translator.mode(torchLibrary()) == 0) return false;
+  bool any = false;
+  for (const Value& argument : arguments) {
+    auto* tensor = trackerOf<TensorVariable>(translator.realized(argument));
+    any |= tensor && requiresGrad(translator, tensor->node);
+  }
+  return any;
+}
+
 Value callApply(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount() || arguments.values.empty()) refuse("it is called by keywords");
   Value cls = translator.realized(arguments.values[0]);
   if (!trackerOf<UserClassVariable>(cls)) refuse("its class is not known");
   ValueVector given(arguments.values.begin() + 1, arguments.values.end());
-  for (const Value& argument : given) {
-    auto* tensor = trackerOf<TensorVariable>(translator.realized(argument));
-    bool isOn = translator.mode(torchLibrary()) != 0;
-    if (tensor && isOn && requiresGrad(translator, tensor->node)) {
-      refuse("an argument requires gradients, which its own backward() computes");
-    }
+  bool isDifferentiable = anyRequiresGrad(translator, given);
+  if (isDifferentiable && translator.usesForeignBackend()) {
+    refuse("the backend would run its backward() once and for all");
   }
   size_t firstNode = translator.graph->size();
-  Value result;
+  Value result, context;
   {
     SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
     WithoutGradients mode(translator);
-    Value context = makeContext(translator, given);
+    context = makeContext(translator, given);
     if (!context) return context;
     result = callForward(translator, cls, context, given);
     if (!result || translator.mode(torchLibrary()) != 0) refuse("forward() does not just return");
     if (hasAttribute(translator, context, "dirty_tensors"))
       refuse("forward() marks arguments dirty");
-    result = outputs(translator, result, given);
-    if (!mode.wasOff()) requireNoGradients(translator, firstNode);
+    if (!isDifferentiable) {
+      result = outputs(translator, result, given);
+      if (!mode.wasOff()) requireNoGradients(translator, firstNode);
+    }
   }
-  return result;
+  if (!isDifferentiable) return result;
+  return DifferentiableCall(translator, firstNode).finish(cls, context, result, given);
 }
 
 // The function that torch.autograd.Function has as its class method `apply`; null if torch is not

@@ -1,5 +1,6 @@
-// torch.autograd.Function.apply, where no gradient will be asked for: what forward() does is then
-// all that a call does, and is in the graph like any other code.
+// torch.autograd.Function.apply. Where no gradient will be asked for, what forward() does is all
+// that a call does, and is in the graph like any other code; else the call is an operation of the
+// graph (autograd_call.h).
 #pragma once
 
 #include "variables/library.h"
