@@ -7,20 +7,13 @@
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/functions/functions.h"
+#include "variables/lazy.h"
 #include "variables/objects/traceback.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
 
 namespace {
-
-// The object behind a value, if the trace has made it and it may refer to others.
-VariableTracker* newObject(const Value& value) {
-  if (!value.isTracker()) return nullptr;
-  VariableTracker* tracker = value.tracker();
-  bool isNew = !tracker->source() && !tracker->existing() && !llvm::isa<TensorVariable>(tracker);
-  return isNew ? tracker : nullptr;
-}
 
 const Frame& frameOf(const GeneratorVariable* generator) {
   return *static_cast<const SuspendedGenerator*>(generator->frame.get())->frame;
@@ -53,6 +46,14 @@ PathToObject ReachedObjects::pathTo(VariableTracker* tracker) const {
   return path;
 }
 
+VariableTracker* InstructionTranslator::newObject(const Value& value) const {
+  if (!value.isTracker()) return nullptr;
+  VariableTracker* tracker = value.tracker();
+  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker)) return newObject(lazy->realized);
+  bool isNew = !tracker->source() && !tracker->existing() && !llvm::isa<TensorVariable>(tracker);
+  return isNew || owned_.count(tracker) ? tracker : nullptr;
+}
+
 void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* leaving,
                                        PartVisitor visit) {
   using State = GeneratorVariable::State;
@@ -63,6 +64,10 @@ void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* le
     for (int32_t i = 0; i < frame.localCount + frame.depth; ++i) visit(frame.slots[i]);
     visit(frame.handled);
     visit(Value(frame.function));
+    return;
+  }
+  if (auto owned = owned_.find(tracker); owned != owned_.end()) {
+    for (const Value& part : owned->second) visit(part);
     return;
   }
   // Where a traceback shows it, its variables outlive it.
@@ -183,6 +188,7 @@ void InstructionTranslator::leaveEndToPython(GeneratorVariable* generator) {
                      "generator " + printable(frameOf(generator).code->qualifiedName));
   }
   llvm::erase_value(cleanUps_, generator);
+  if (owned_.count(generator)) generators_.push_back(generator);
 }
 
 void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, const Value& result) {
