@@ -178,12 +178,17 @@ GeneratorVariable* InstructionTranslator::firstToEnd(llvm::ArrayRef<GeneratorVar
   return first;
 }
 
+// Is the frame still there to which a break takes the trace back?
+bool InstructionTranslator::isMarkRunning() const {
+  const Frame* frame = frame_;
+  while (frame && frame != mark_.frame) frame = frame->back;
+  return frame;
+}
+
 // The instruction that drops the generator is Python's. Where the trace cannot go back to before
 // it, no code is made of the trace: see leavesCleanUp.
 void InstructionTranslator::leaveEndToPython(GeneratorVariable* generator) {
-  bool isRunning = false;
-  for (const Frame* frame = frame_; frame; frame = frame->back) isRunning |= frame == mark_.frame;
-  if (isRunning && (mark_.hasSlots || frame_ != mark_.frame)) {
+  if (isMarkRunning() && (mark_.hasSlots || frame_ != mark_.frame)) {
     throw GraphBreak(GraphBreakKind::EndOfObject,
                      "generator " + printable(frameOf(generator).code->qualifiedName));
   }
@@ -214,8 +219,9 @@ void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, co
     }
     if (lost.empty()) return;
     GeneratorVariable* first = firstToEnd(lost, reached, leaving);
-    // Of code that ran within the instruction nobody knows when it dropped what.
-    if (!first || ranCode || hasClosed) return leaveEndToPython(lost.front());
+    // Of code that ran within the instruction nobody knows when it dropped what; and what closes a
+    // generator may break.
+    if (!first || ranCode || hasClosed || !isMarkRunning()) return leaveEndToPython(lost.front());
     if (!closeGenerator(first)) {
       takeException();  // which Python prints
       return leaveEndToPython(first);

@@ -251,6 +251,7 @@ class InstructionTranslator : public Translator {
   bool stands(const PathToObject& path, const Frame* leaving);
   GeneratorVariable* firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,
                                 const ReachedObjects& reached, const Frame* leaving);
+  bool isMarkRunning() const;
   void leaveEndToPython(GeneratorVariable* generator);
   // Closes what the program does not reach any more. `ranCode`: the last instruction ran code of
   // the program from C++. `leaving`: the running frame, which is about to end with `result`; null:

@@ -356,7 +356,6 @@ def dropped_by_a_variable(x):
     return y - 1, log, generator
 
 
-@case(ops=4, breaks=2)
 def kept_by_a_list(x):
     log, kept = [], []
     generator = cleaning(x, log)
@@ -423,6 +422,26 @@ def frame_outlives_it(x):
     print("break")
     generator = None
     log.append(sorted(frame.f_locals))
+    return x + 1, log
+
+
+def dropped_by_a_special_method(x):
+    class Dropping:
+        def __setattr__(self, name, log):
+            def loud():
+                try:
+                    yield
+                finally:
+                    print("end")
+                    log.append("end")
+
+            generator = loud()
+            next(generator)
+            return generator
+
+    log = []
+    Dropping().attribute = log
+    log.append("after")
     return x + 1, log
 
 
@@ -728,6 +747,8 @@ def endless_recursion(x):
         closed_in_a_handler,
         watched,
         frame_outlives_it,
+        dropped_by_a_special_method,
+        kept_by_a_list,
         raised_past_a_loop,
         exceptions,
         handled_outside,
