@@ -43,6 +43,7 @@ bool InstructionTranslator::isSkipped(const UserFunctionVariable& function) cons
 Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   Outcome outcome;
   outcome.reason = describeBreak(reason);
+  outcome.isException = reason.kind() == GraphBreakKind::ObservedException;
   outcome.breakIsError = errorOnGraphBreak();
   // A frame in which no break can be is run by C code, whose caller's instruction breaks.
   if (reason.kind() == GraphBreakKind::SkipFrameCall && frame_ == mark_.frame) {

@@ -61,6 +61,8 @@ struct Outcome {
   // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
   // the trace can go back: trace again, with this code among those that are skipped.
   CodePtr skipped;
+  // The trace ended where the function raises.
+  bool isException = false;
   // The program has asked that a break be an error where this trace ended.
   bool breakIsError = false;
   std::optional<BreakReason> reason;

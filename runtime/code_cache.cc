@@ -262,10 +262,12 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   skipped.modules = &settings_->engine->skippedModules;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
+  bool isAsPython = false, isAgain = false;
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
     if (settings_->backend) trace->useForeignBackend();
+    if (isAsPython) trace->answerAsPython();
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
     startGlobalState(*trace);
@@ -274,11 +276,14 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     } catch (const SignalRaised&) {
       throw RaisedForUser();
     }
-    if (breaksAreErrors(outcome) && outcome.kind != Outcome::Kind::Return) {
+    // A branch for compilers may be for others than this one.
+    isAgain = !isAsPython && trace->asksWhetherCompiling() && outcome.isException;
+    isAsPython |= isAgain;
+    if (!isAgain && breaksAreErrors(outcome) && outcome.kind != Outcome::Kind::Return) {
       raiseUnsupported(hooks(), *outcome.reason);
     }
     if (outcome.skipped) skipped.codes.push_back(outcome.skipped);
-  } while (outcome.skipped);
+  } while (outcome.skipped || isAgain);
   InstructionTranslator& translator = *trace;
   if (settings_->backend) observeEverything(translator);
 

@@ -18,7 +18,7 @@ namespace {
 
 Value isCompilingHandler(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "is_compiling", arguments, 0, 0)) return Value();
-  return Value::boolean(true);
+  return translator.isCompiling();
 }
 
 // What the program says with a call that ends the graph; "" if it says nothing.

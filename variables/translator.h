@@ -218,6 +218,13 @@ class Translator : public Observer, public Heap::Dependencies {
     return modes_[static_cast<size_t>(library.kind())];
   }
   // Must the state of the libraries' random numbers be put back where the graph raises? Trailed.
+  // What is_compiling() says here: true, but where the program would raise because of it.
+  Value isCompiling() {
+    asksWhetherCompiling_ = true;
+    return Value::boolean(!answersAsPython_);
+  }
+  bool asksWhetherCompiling() const { return asksWhetherCompiling_; }
+  void answerAsPython() { answersAsPython_ = true; }
   // The graph will be run by a backend that does not say which of its operations has failed.
   void useForeignBackend() { isForeign_ = true; }
   bool usesForeignBackend() const { return isForeign_; }
@@ -314,6 +321,8 @@ class Translator : public Observer, public Heap::Dependencies {
   bool usedLibraries_ = false;
   bool restoresRandomNumbers_ = false;
   bool isForeign_ = false;
+  bool asksWhetherCompiling_ = false;
+  bool answersAsPython_ = false;
   bool errorOnGraphBreak_ = false;
   bool errorOnGraphBreakBefore_ = false;
   bool observedErrorOnGraphBreak_ = false;

@@ -72,8 +72,11 @@ PyObject* forward(PyObject* parts, PyObject* const* given, Py_ssize_t count) {
   }
   Ref<> computed =
       Ref<>::steal(PyObject_Vectorcall(graph, call->values, static_cast<size_t>(inputs), nullptr));
-  computed = computed ? Ref<>::steal(PySequence_Tuple(computed.get())) : nullptr;
   if (!computed) return nullptr;
+  if (!PyTuple_CheckExact(computed.get())) {
+    PyErr_SetString(PyExc_TypeError, "autograd_function_apply: its graph returns no tuple");
+    return nullptr;
+  }
   Values values;
   for (Py_ssize_t i = 0; i < call->count; ++i) values.push_back(Ref<>::create(call->values[i]));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(computed.get()); ++i) {

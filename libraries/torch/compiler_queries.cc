@@ -4,12 +4,15 @@
 
 #include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/translator.h"
 
 namespace armature {
 
 namespace {
 
-Value answerYes(Translator&, const Value&, CallArguments&) { return Value::boolean(true); }
+Value isCompiling(Translator& translator, const Value&, CallArguments&) {
+  return translator.isCompiling();
+}
 Value answerNo(Translator&, const Value&, CallArguments&) { return Value::boolean(false); }
 
 void registerAnswer(const char* module, const char* name, BuiltinHandler handler) {
@@ -21,9 +24,9 @@ void registerAnswer(const char* module, const char* name, BuiltinHandler handler
 
 void registerCompilerQueries() {
   // As under TorchDynamo: inside a trace a program is being compiled.
-  registerAnswer("torch.compiler", "is_compiling", answerYes);
-  registerAnswer("torch.compiler", "is_dynamo_compiling", answerYes);
-  registerAnswer("torch._utils", "is_compiling", answerYes);
+  registerAnswer("torch.compiler", "is_compiling", isCompiling);
+  registerAnswer("torch.compiler", "is_dynamo_compiling", isCompiling);
+  registerAnswer("torch._utils", "is_compiling", isCompiling);
   // A trace is not the time at which a device's stream is captured.
   for (const char* module : {"torch.cuda", "torch.cuda.graphs", "torch.xpu", "torch.xpu.graphs"}) {
     registerAnswer(module, "is_current_stream_capturing", answerNo);

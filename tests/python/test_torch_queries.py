@@ -164,3 +164,46 @@ def test_a_setting_that_nobody_asked_for_is_not_guarded():
     with CHANGES["math_sdp"]():
         compiled(torch.ones(2))
     assert len(_C.entries(compiled)) == 1
+
+
+# --- Branches for compilers that are for another one.
+
+
+def checks_unless_compiling(x, mask=None):
+    if mask is None and not torch.compiler.is_compiling():
+        mask = torch.ones(x.shape)
+    return x * mask.sum() + 1
+
+
+def raises_and_catches(x):
+    try:
+        checks_unless_compiling(x)
+    except AttributeError:
+        return x - 1
+    return x
+
+
+def breaks_and_checks(x):
+    y = x + 1
+    print("between")
+    return y, checks_unless_compiling(y), armature.is_compiling()
+
+
+def raises_anyway(x):
+    if torch.compiler.is_compiling():
+        raise ValueError("compiling")
+    raise KeyError("plain")
+
+
+def test_an_exception_of_a_branch_for_compilers_is_not_the_program_s(capsys):
+    x = torch.ones(2)
+    for function in (checks_unless_compiling, breaks_and_checks):
+        compiled = armature.compile(function)
+        for _ in range(3):
+            assert repr(compiled(x)) == repr(function(x))
+    assert not armature.explain(checks_unless_compiling)(x).break_reasons
+    assert armature.explain(checks_unless_compiling)(x).op_count > 2
+    # What the program catches, it has seen.
+    assert torch.equal(armature.compile(raises_and_catches)(x), x - 1)
+    with pytest.raises(KeyError):
+        armature.compile(raises_anyway)(x)
