@@ -167,8 +167,9 @@ void CheckFunctionManager::giveUpIdentities() {
     Guard& guard = guards_[i];
     guard.after = nullptr;
     // The program knows the keys.
-    if (guard.type == GuardType::DICT_KEYS_MATCH && !isConstantList(guard.operand))
-      guard.operand = nullptr;
+    bool isOrder =
+        guard.type == GuardType::DICT_KEYS_MATCH || guard.type == GuardType::SET_ITEMS_MATCH;
+    if (isOrder && !isConstantList(guard.operand)) guard.operand = nullptr;
     if (!isIdentity(guard)) continue;
     identities_[i] = guard.operand.get();
     guard.operand = nullptr;

@@ -101,6 +101,8 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       return operand + " not in " + name;
     case GuardType::DICT_KEYS_MATCH:
       return "list(dict.keys(" + name + ")) == " + operand;
+    case GuardType::SET_ITEMS_MATCH:
+      return "list(set.__iter__(" + name + ")) == " + operand;
     case GuardType::HASATTR:
       if (guard.after) name = "super(" + describe(guard.after) + ", " + name + ")";
       return (guard.number ? "hasattr(" : "not hasattr(") + name + ", " + operand + ")";

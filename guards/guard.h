@@ -42,8 +42,8 @@ struct Guard {
   // class that the class at `source` has in its MRO (`number` is 1) or has not (0).
   // GENERATOR_MATCH: cpython::describeGenerator() of it. ENDS_SILENTLY, for LettingGo::Owned:
   // describePaths() of its generators.
-  // DICT_KEYS_MATCH: a list of the keys in order (by identity or, for constants, by value). Lambda:
-  // a callable of one argument. Others: null.
+  // DICT_KEYS_MATCH, SET_ITEMS_MATCH: a list of the keys in order (by identity or, for constants,
+  // by value). Lambda: a callable of one argument. Others: null.
   Ref<> operand;
   // HASATTR of a class: the search in its MRO begins behind this class, as super()'s does.
   Ref<> after;

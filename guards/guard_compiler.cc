@@ -427,6 +427,9 @@ class Compiler {
       case GuardType::DICT_KEYS_MATCH:
         check(Operation::CheckDictKeys).keys = keyList(guard.operand);
         break;
+      case GuardType::SET_ITEMS_MATCH:
+        check(Operation::CheckSetItems).keys = keyList(guard.operand);
+        break;
       case GuardType::HASATTR: {
         bool inClass = isAboutTypeContent(guard, *node);
         Operation operation = !inClass      ? Operation::CheckAttribute

@@ -355,6 +355,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckDictKeys:
         holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys);
         break;
+      case Operation::CheckSetItems:
+        holds = PyAnySet_Check(input) && hasItems(as<PySetObject>(input), *instruction.keys);
+        break;
       case Operation::CheckAttribute:
         holds = hasAttribute(input, instruction.object) != instruction.negated;
         break;
@@ -457,7 +460,7 @@ std::string GuardProgram::text() const {
     bool isDistinct =
         operation == Operation::EnterUnlessDistinct || operation == Operation::CheckDistinct;
     bool isComparison = operation == Operation::CheckComparison;
-    bool hasKeys = operation == Operation::CheckDictKeys;
+    bool hasKeys = operation == Operation::CheckDictKeys || operation == Operation::CheckSetItems;
     bool hasObject = operation != Operation::CheckTensor && !hasKeys &&
                      operation != Operation::CheckGlobalState && !isDistinct && !isComparison;
     if (hasKeys && identities.valid()) {

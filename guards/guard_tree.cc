@@ -25,6 +25,7 @@ uint32_t costOf(const Guard& guard) {
     case GuardType::HASATTR:
       return 10;
     case GuardType::DICT_KEYS_MATCH:
+    case GuardType::SET_ITEMS_MATCH:
       return 20;
     case GuardType::GLOBAL_STATE:
       return 60;
@@ -119,6 +120,7 @@ void validate(const Guard& guard) {
       require(static_cast<bool>(guard.operand), guard, "needs an operand");
       break;
     case GuardType::DICT_KEYS_MATCH:
+    case GuardType::SET_ITEMS_MATCH:
       require(guard.operand && PyList_Check(guard.operand.get()), guard, "needs a list of keys");
       break;
     case GuardType::HASATTR:

@@ -50,6 +50,16 @@ bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys) {
       dict, [&](PyObject* key) { return count < keys.size() && sameConstant(keys[count++], key); });
 }
 
+bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items) {
+  BorrowedRef<> object = reinterpret_cast<PyObject*>(set);
+  if (static_cast<size_t>(PySet_GET_SIZE(object.get())) != items.size()) return false;
+  size_t count = 0;
+  for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
+    if (count == items.size() || !sameConstant(items[count++], entry.element)) return false;
+  }
+  return count == items.size();
+}
+
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash) {
   return cpython::contains(reinterpret_cast<PyObject*>(set), key, hash, equalKeys);
 }

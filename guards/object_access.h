@@ -20,6 +20,8 @@ cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash);
 PyObject* keyAt(PyDictObject* dict, int64_t index);
 // Are these the dict's keys, in this order? By identity, or equal as constants.
 bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys);
+// Are these the set's items, in this order?
+bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items);
 // set.__contains__(set, key), likewise.
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
 

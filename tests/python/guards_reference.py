@@ -245,6 +245,11 @@ CHECKS = {
         and len(value) == len(operand)
         and all(map(same, dict.keys(value), operand))
     ),
+    "SET_ITEMS_MATCH": lambda value, operand, number, other: (
+        isinstance(value, (set, frozenset))
+        and len(value) == len(operand)
+        and all(map(same, value, operand))
+    ),
     "HASATTR": lambda value, operand, number, other: hasattr(value, operand) == bool(number),
     "DUPLICATE_INPUT": lambda value, operand, number, other: (value is other) == bool(number),
 }

@@ -633,3 +633,58 @@ def loop_over_large(n):
 
 def test_loops():
     check(loop_over_large, 1000)
+
+
+# --- The order of sets from outside.
+
+NAMES = {"query", "key", "value", "out"}
+COLLIDING = {8, 0, 16}
+
+
+def items_in_order(given):
+    return [item for item in given], list(given), repr(given)
+
+
+def joined(x):
+    total = x
+    for i, name in enumerate(NAMES):
+        total = total * (i + len(name))
+    return total, "-".join(NAMES)
+
+
+def changed_then_iterated(given):
+    given.add(99)
+    return list(given)
+
+
+def iterated_then_changed(given):
+    order = list(given)
+    given.discard(8)
+    return order, len(given), sorted(given)
+
+
+def changed_amid(given):
+    try:
+        for item in given:
+            given.add(item + 1000)
+    except RuntimeError as error:
+        return str(error), len(given)
+
+
+def test_sets_from_outside_are_iterated_in_their_order():
+    check_calls(items_in_order, {8, 0}, more=(({0, 8},), ({8, 0, 16},), ({16, 0, 8},)), breaks=0)
+    check_calls(lambda s: list(s), frozenset(["a", "b", "c"]), breaks=0)
+    check_calls(lambda s: [c.__name__ for c in s], {int, str, float}, breaks=0)
+    check_calls(joined, 3, breaks=0)
+    check_calls(iterated_then_changed, {8, 0}, more=(({0, 8},), ({8, 1, 0},)))
+    check_calls(changed_then_iterated, {8, 0}, more=(({0, 8},), ({8, 1, 0},)))
+    check_calls(changed_amid, {8, 0}, more=(({0, 8},),))
+
+
+def test_the_order_of_a_global_set_is_guarded():
+    compiled = armature.compile(lambda: (list(COLLIDING), max(COLLIDING)))
+    for items in ([8, 0, 16], [16, 8, 0], [0, 16, 8], [0, 8, 3], [8]):
+        COLLIDING.clear()
+        COLLIDING.update(items)
+        for _ in range(2):
+            assert compiled() == (list(COLLIDING), max(COLLIDING))

@@ -156,6 +156,8 @@ GUARDS = [
     ((X, "SET_CONTAINS", "a"), {"a"}, [{"a", 1}, frozenset(["a"])], [{"b"}, ["a"]]),
     ((X, "SET_NOT_CONTAINS", "a"), {"b"}, [set()], [{"a", "b"}]),
     ((X, "SET_CONTAINS", (1, 2)), {(1, 2)}, [{(1, 2), 3}], [{(1, 3)}]),
+    ((X, "SET_ITEMS_MATCH", [8, 0]), {8, 0}, [frozenset([8, 0])], [{0, 8}, {8}, {8, 0, 1}, [8, 0]]),
+    ((X, "SET_ITEMS_MATCH", [Point]), {Point}, [], [{SubPoint}, set()]),
     ((X, "HASATTR", "x", 1), Point(1), [SubPoint(2)], [1, Point]),
     ((X, "HASATTR", "label", 1), Point(1), [Point], [1]),
     ((X, "HASATTR", "x", 0), 1, [Point], [Point(1)]),

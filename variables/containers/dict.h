@@ -125,6 +125,8 @@ class SetVariable : public VariableTracker {
   void makeBy(const char* name, Ref<> self, Ref<> arguments, llvm::function_ref<void()> fill);
   // A fresh real set with equal items in the same order; null where that is not known.
   Ref<> real() const;
+  // The object that existed before the trace, if nothing was done to it since; else null.
+  BorrowedRef<> untouched(Translator& translator) const;
   // The item of the set that is equal to one of those.
   Value itemLike(BorrowedRef<> data) const;
 

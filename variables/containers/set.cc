@@ -142,6 +142,12 @@ Value SetVariable::pop(Translator& translator) {
   return item;
 }
 
+BorrowedRef<> SetVariable::untouched(Translator& translator) const {
+  if (!existing() || !source() || translator.effects.last(this) >= 0) return nullptr;
+  auto count = static_cast<size_t>(PySet_GET_SIZE(existing()));
+  return live_ == count && static_cast<size_t>(map_.entryCount()) == count ? existing() : nullptr;
+}
+
 Value SetVariable::itemLike(BorrowedRef<> data) const {
   Value key = Value::constant(data);
   int32_t index = map_.find(key, hashKey(key).hash);

@@ -127,6 +127,13 @@ Value iterate(Translator& translator, const Value& self) {
     }
   } else if (set->size() <= 1) {
     set->forEach([&](const Value& item) { order.push_back(item); });
+  } else if (BorrowedRef<> existing = set->untouched(translator)) {
+    Ref<> items = checked(PyList_New(0));
+    for (cpython::SetEntry entry; cpython::nextEntry(existing, entry);) {
+      order.push_back(set->itemLike(entry.element));
+      checked(PyList_Append(items.get(), entry.element));
+    }
+    translator.addGuard(set->source(), GuardType::SET_ITEMS_MATCH, items);
   } else {
     throw GraphBreak(GraphBreakKind::SetOrder, describe(self));
   }

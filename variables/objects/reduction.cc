@@ -90,8 +90,9 @@ Value itemsOf(Translator& translator, const Value& self) {
 
 // reduce_newobj, for an object whose class says nothing of arguments for its __new__.
 Value reduceByNew(Translator& translator, const Value& self) {
-  for (const char* method : {"__getnewargs_ex__", "__getnewargs__"}) {
-    if (getOptionalAttribute(translator, self, name(method))) refuse(self);
+  static PyObject* const methods[] = {name("__getnewargs_ex__"), name("__getnewargs__")};
+  for (PyObject* method : methods) {
+    if (getOptionalAttribute(translator, self, method)) refuse(self);
     if (translator.exceptionPending()) return Value();
   }
   Value function = functionOfCopyreg(translator, "__newobj__");
