@@ -1,5 +1,6 @@
 // Facts about types.
 #include "core/checked.h"
+#include "core/graph_break.h"
 #include "cpython/type_lookup.h"
 #include "heap/heap.h"
 
@@ -49,6 +50,12 @@ bool Heap::isNew(const void* subject, GuardType type, const void* operand) {
 }
 
 const Source* Heap::classSource(PyTypeObject* type) {
+  // Its metaclass is at work on it, or has failed: it has no facts yet.
+  if (!cpython::mro(type)) {
+    throw GraphBreak(
+        GraphBreakKind::UnsupportedOperation,
+        std::string("facts about a class that is being made: ") + cpython::nameOf(type));
+  }
   return sources_.constant(reinterpret_cast<PyObject*>(type));
 }
 

@@ -284,7 +284,114 @@ def attributes_past_the_class(s):
     )
 
 
+class Count:
+    def __init__(self, number):
+        self.number = number
+
+    def __index__(self):
+        return self.number
+
+
+SEQUENCES = [b"ab", "ab", (1,), [1], bytearray(b"x")]
+
+
+def repetition_by_index(s):
+    found = []
+    for sequence in SEQUENCES:
+        for count in (Count(2), Count(-1), Count(10**30), s, None, 1.5, Silent()):
+            try:
+                found.append((sequence * count, count * sequence))
+            except Exception as error:
+                found.append(f"{type(error).__name__}: {error}")
+    return found
+
+
+class BasesByProperty:
+    @property
+    def __bases__(self):
+        return (int,)
+
+
+class NoBases:
+    pass
+
+
+def subclasses_of_what_has_bases(s):
+    return (
+        texts(lambda: issubclass(BasesByProperty(), int)),
+        texts(lambda: issubclass(BasesByProperty(), str)),
+        texts(lambda: issubclass(NoBases(), int)),
+        texts(lambda: issubclass(s, int)),
+    )
+
+
+class WithUnion(type):
+    def __or__(cls, other):
+        return "union", other
+
+
+class United(metaclass=WithUnion):
+    pass
+
+
+def unions_of_classes(s):
+    found = []
+    for left, right in [
+        (int, str),
+        (int, None),
+        (None, int),
+        (int, int),
+        (int | str, float),
+        (float, int | str),
+        (United, int),
+        (int, United),
+        (int, NoBases),
+        (int, 3),
+        (int, s),
+        (int, list[int]),
+    ]:
+        try:
+            found.append(left | right)
+        except TypeError as error:
+            found.append(str(error))
+    return found, issubclass(int, int | float), isinstance(s, int | str)
+
+
+def attributes_of_ordered_dict(s):
+    d = collections.OrderedDict(a=1)
+    found = texts(lambda: d.x)
+    try:
+        d.x = [s]
+    except AttributeError as error:
+        return "refused", error
+    try:
+        return found, d.x, vars(d), hasattr(d, "y"), d
+    except AttributeError as error:
+        return "lost", error
+
+
+def recursion_in_handlers(s):
+    depth = 0
+
+    def recurse():
+        nonlocal depth
+        depth += 1
+        if depth > 3:
+            raise RecursionError
+        try:
+            recurse()
+        except RecursionError:
+            recurse()
+
+    return texts(recurse), depth
+
+
 PROGRAMS = [
+    repetition_by_index,
+    subclasses_of_what_has_bases,
+    unions_of_classes,
+    attributes_of_ordered_dict,
+    recursion_in_handlers,
     named_tuples_for_keys,
     texts_of_objects,
     attributes_past_the_class,
@@ -331,3 +438,39 @@ def test_a_module_that_is_imported_by_from(tmp_path, monkeypatch) -> None:
         for name in ["package_of_ours", "package_of_ours.inside"]:
             sys.modules.pop(name, None)
     assert package_of_ours
+
+
+def classes_in_the_making():
+    """What can be told of classes whose metaclass is at work on them."""
+    found = []
+
+    class Meta(type):
+        def mro(cls):
+            found.append(cls.__mro__)
+            if cls.__mro__ is None and cls.__name__ != "Derived":
+                try:
+
+                    class Derived(cls):
+                        pass
+
+                except TypeError as error:
+                    found.append(str(error))
+                try:
+                    assert super(cls, cls).missing
+                except AttributeError as error:
+                    found.append(str(error))
+                found.append((isinstance(cls, Meta), hasattr(cls, "missing")))
+            return type.mro(cls)
+
+    class Made(metaclass=Meta):
+        pass
+
+    return found, Made.__name__
+
+
+def test_unfinished_classes() -> None:
+    expected = repr(classes_in_the_making())
+    with armature.capture_frames() as frames:
+        assert repr(classes_in_the_making()) == expected
+        assert repr(classes_in_the_making()) == expected
+    assert any("class that is being made" in reason for reason in frames.counts.break_reasons)

@@ -177,6 +177,39 @@ Value classSubscript(Translator& translator, const Value& self, const Value& key
 
 namespace {
 
+// A class that nothing can change, or None: what a union may hold for good.
+PyObject* lastingMember(const Value& value) {
+  if (value.is(Py_None)) return Py_None;
+  auto* known = trackerOf<UserClassVariable>(value);
+  PyTypeObject* type = known ? known->value() : nullptr;
+  if (!type) {
+    PyObject* object = value.objectOrNull();
+    bool isClass = object && PyType_Check(object);
+    type = isClass ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
+  }
+  return type && cpython::isImmutable(type) ? reinterpret_cast<PyObject*>(type) : nullptr;
+}
+
+// type_or of typeobject.c: `int | str`.
+Value classUnion(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+  static PyObject* const plain = name("__or__");
+  static PyObject* const reflected = name("__ror__");
+  static const TypeSlots object = makeObjectSlots();
+  for (const Value* operand : {&left, &right}) {
+    PyTypeObject* metaclass = typeOf(*operand);
+    if (!trackerOf<UserClassVariable>(*operand) || metaclass == &PyType_Type) continue;
+    bool isTypes = translator.heap.inherits(metaclass, &PyType_Type, plain) &&
+                   translator.heap.inherits(metaclass, &PyType_Type, reflected);
+    if (!isTypes) return object.nb[slot](translator, slot, left, right);
+  }
+  PyObject *first = lastingMember(left), *second = lastingMember(right);
+  bool isKnown = (first || (left.isConstant() && typeOf(left) == unionType())) &&
+                 (second || (right.isConstant() && typeOf(right) == unionType()));
+  if (!isKnown) return unimplemented::binary(translator, slot, left, right);
+  return translator.fromPython(
+      PyNumber_Or(first ? first : left.object(), second ? second : right.object()));
+}
+
 // A class is an instance of its metaclass.
 TypeSlots makeClassSlots() {
   TypeSlots slots = makeObjectSlots();
@@ -191,6 +224,7 @@ TypeSlots makeClassSlots() {
   slots.mp_subscript = [](Translator& translator, const Value& self, const Value& key) {
     return classSubscript(translator, self, key, false);
   };
+  slots.nb[nb_or] = classUnion;
   slots.instanceDict = TypeSlots().instanceDict;
   return slots;
 }

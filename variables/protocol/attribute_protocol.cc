@@ -138,6 +138,13 @@ DictVariable* instanceDictOf(Translator& translator, const Value& object) {
   return function ? function(translator, object) : nullptr;
 }
 
+// What cannot be told where the object has attributes that nobody looks at.
+void requireKnownDict(const Value& object, PyObject* name) {
+  bool isKnown = slotsOf(object).instanceDict || !cpython::hasInstanceDict(typeOf(object));
+  if (isKnown) return;
+  throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(object) + "." + printable(name));
+}
+
 // cm_descr_get: binds what is wrapped to the class, which is a call where that is a property.
 Value boundClassMethod(Translator& translator, const Found& found, const Value& owner,
                        PyObject* name) {
@@ -292,6 +299,7 @@ Value findAttribute(Translator& translator, const Value& object, PyObject* name,
     if (Value value = dict->get(translator, name)) return value;
   }
   if (found) return bindTypeAttribute(translator, found, object, type, name, tail);
+  requireKnownDict(object, name);
   requireOwnErrors(object, name);
   return Value();
 }
@@ -484,6 +492,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
     }
     return false;
   }
+  requireKnownDict(object, name);
   if (found.object) {
     translator.raise(PyExc_AttributeError, "'%.100s' object attribute '%U' is read-only",
                      nameOf(translator, type), name);

@@ -181,6 +181,10 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
   }
   if (translator.exceptionPending()) return -1;
   if (!type) {
+    // What has bases counts as a class.
+    static PyObject* const bases = staticName("__bases__");
+    if (getOptionalAttribute(translator, derived, bases)) notAClass(derived);
+    if (translator.exceptionPending()) return -1;
     translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
     return -1;
   }

@@ -84,6 +84,23 @@ Value tryBinary(Translator& translator, NumberSlot slot, const Value& left, cons
   return Value::constant(Py_NotImplemented);
 }
 
+// sq_repeat of str, bytes and tuple, by what has an __index__. (Of numbers the operator knows.)
+Value repeatConstant(Translator& translator, NumberSlot slot, const Value& self,
+                     const Value& count) {
+  if (!hasIndex(translator, count)) {
+    return translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
+                            nameOf(translator, typeOf(count)));
+  }
+  int64_t times;
+  if (!readSize(translator, count, PyExc_OverflowError, times)) return Value();
+  return binaryOperation(translator, plainSlot(slot), self, Value::integer(times));
+}
+
+BinaryFunction repetitionOf(const Value& operand) {
+  bool isSequence = operand.isConstant() && PySequence_Check(operand.object());
+  return isSequence ? repeatConstant : slotsOf(operand).sq_repeat;
+}
+
 // sq_concat and sq_repeat, which the number protocol falls back to.
 Value trySequence(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   NumberSlot plain = plainSlot(slot);
@@ -92,10 +109,10 @@ Value trySequence(Translator& translator, NumberSlot slot, const Value& left, co
       return concat(translator, slot, left, right);
     }
   } else if (plain == nb_multiply) {
-    if (BinaryFunction repeat = slotsOf(left).sq_repeat) {
+    if (BinaryFunction repeat = repetitionOf(left)) {
       return repeat(translator, slot, left, right);
     }
-    if (BinaryFunction repeat = slotsOf(right).sq_repeat) {
+    if (BinaryFunction repeat = repetitionOf(right)) {
       return repeat(translator, plain, right, left);
     }
   }
