@@ -525,7 +525,7 @@ Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> 
 }
 
 Value callMethod(Translator& translator, Value object, const char* name,
-                 llvm::ArrayRef<Value> arguments, bool tail) {
+                 llvm::ArrayRef<Value> arguments) {
   Ref<> interned = checked(PyUnicode_InternFromString(name));
   Value function;
   bool isMethod = loadMethod(translator, object, interned.get(), function);
@@ -533,7 +533,6 @@ Value callMethod(Translator& translator, Value object, const char* name,
   CallArguments all;
   if (isMethod) all.values.push_back(object);
   all.values.append(arguments.begin(), arguments.end());
-  all.tail = tail;
   return call(translator, function, all);
 }
 
