@@ -15,62 +15,52 @@ import json
 import math
 import os
 import queue
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
 import architectures
+from worker_process import Worker
 
 HERE = Path(__file__).resolve().parent
 OURS, THEIRS = "armature", "torchdynamo"
 UNRUNNABLE = ("build", "eager")  # nobody's fault
+IMPORT_SECONDS = 120
 
 
-class Worker:
-    """A process that forks one for each model. One that dies is replaced."""
-
-    def __init__(self, engine, verbose):
-        self.engine, self.verbose, self.process = engine, verbose, None
-
-    def run(self, request):
-        if self.process is None:
-            self.process = subprocess.Popen(
-                [sys.executable, HERE / "models_worker.py", self.engine],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=None if self.verbose else subprocess.DEVNULL,
-                text=True,
-            )
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if answer:
-            return json.loads(answer)
-        status, self.process = self.process.wait(), None
-        return {"failed": "crash", "error": f"the worker ended with status {status}"}
+def ask(worker, request):
+    answer = worker.ask(request)
+    if "error" in answer and "failed" not in answer:
+        answer["failed"] = "crash"  # of the worker itself; a model's crash is its own
+    return answer
 
 
-def run_all(requests, engines, jobs, verbose, report):
+def run_all(requests, engines, jobs, limit, verbose, report):
     waiting = queue.SimpleQueue()
     for request in requests:
         waiting.put(request)
     lock = threading.Lock()
 
     def work():
-        workers = {engine: Worker(engine, verbose) for engine in engines}
+        # The worker sees to the time that a model takes, but for the libraries' imports.
+        workers = {
+            engine: Worker("models_worker.py", engine, IMPORT_SECONDS + limit, verbose)
+            for engine in engines
+        }
         while True:
             try:
                 request = waiting.get_nowait()
             except queue.Empty:
-                return
+                break
             answers = {}
             for engine, worker in workers.items():
-                answers[engine] = worker.run(request)
+                answers[engine] = ask(worker, request)
                 if answers[engine].get("failed") in UNRUNNABLE:
                     break
             with lock:
                 report(request, answers)
+        for worker in workers.values():
+            worker.close()
 
     threads = [threading.Thread(target=work) for _ in range(jobs)]
     for thread in threads:
@@ -183,7 +173,7 @@ def main(arguments):
         for engine, answer in answers.items():
             print(f"  {engine:12} {describe(answer)}", flush=True)
 
-    run_all(requests_of(options), engines, options.jobs, options.verbose, report)
+    run_all(requests_of(options), engines, options.jobs, options.limit, options.verbose, report)
     summarize(results, engines)
     if options.json:
         options.json.write_text(json.dumps(results, indent=1))

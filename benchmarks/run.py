@@ -8,71 +8,22 @@ import argparse
 import json
 import os
 import platform
-import signal
 import statistics
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 from cases import CASES
+from worker_process import Worker
 
 HERE = Path(__file__).resolve().parent
 OURS, THEIRS = "armature", "torchdynamo"
 TIME_UNITS = {"ns": 1e9, "µs": 1e6, "ms": 1e3, "s": 1}
 
 
-class Worker:
-    """A process that runs cases in one engine. One that dies or hangs is replaced."""
-
-    def __init__(self, engine, timeout, verbose):
-        self.engine = engine
-        self.timeout = timeout
-        self.verbose = verbose
-        self.process = None
-
-    def _start(self):
-        self.process = subprocess.Popen(
-            [sys.executable, HERE / "worker.py", self.engine],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if self.verbose else subprocess.DEVNULL,
-            text=True,
-        )
-
-    def run(self, case):
-        if self.process is None:
-            self._start()
-        process = self.process
-        watchdog = threading.Timer(self.timeout, process.kill)
-        start = time.monotonic()
-        watchdog.start()
-        try:
-            print(json.dumps({"case": case}), file=process.stdin, flush=True)
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        finally:
-            watchdog.cancel()
-        if answer:
-            return json.loads(answer)
-        self.process = None
-        status = process.wait()
-        if time.monotonic() - start > self.timeout:
-            return {"error": f"took longer than {self.timeout:g} s"}
-        cause = signal.Signals(-status).name if status < 0 else f"exit status {status}"
-        return {"error": f"the process died: {cause}"}
-
-    def close(self):
-        if self.process is not None:
-            self.process.stdin.close()
-            self.process.wait()
-
-
 def measure(names, rounds, show, **worker_options):
     """{case: {engine: {"rounds": [measures of a round, ...]} or {"error": text}}}"""
-    workers = {engine: Worker(engine, **worker_options) for engine in (OURS, THEIRS)}
+    workers = {engine: Worker("worker.py", engine, **worker_options) for engine in (OURS, THEIRS)}
     results = {name: {engine: {"rounds": []} for engine in workers} for name in names}
     for turn in range(rounds):
         for name in names:
@@ -81,7 +32,7 @@ def measure(names, rounds, show, **worker_options):
                 if "error" in result:
                     continue
                 show(f"round {turn + 1} of {rounds}: {name}, {engine}")
-                answer = worker.run(name)
+                answer = worker.ask({"case": name})
                 if "error" in answer:
                     results[name][engine] = {"error": answer["error"]}
                 else:

@@ -317,19 +317,19 @@ Ref<PyCodeObject> makeCodeObject(const Code& code, const Encoding& encoding) {
   return result;
 }
 
-bool reserveExtra(Py_ssize_t* index, void (*release)(void*)) {
-  *index = _PyEval_RequestCodeExtraIndex(release);
-  if (*index >= 0) return true;
+bool CodeExtra::reserve() {
+  if (index_ < 0) index_ = _PyEval_RequestCodeExtraIndex(release_);
+  if (index_ >= 0) return true;
   PyErr_SetString(PyExc_RuntimeError, "CPython has no room left for another user of code objects");
   return false;
 }
 
-bool getExtra(BorrowedRef<PyCodeObject> code, Py_ssize_t index, void** extra) {
-  return _PyCode_GetExtra(reinterpret_cast<PyObject*>(code.get()), index, extra) == 0;
+bool CodeExtra::get(BorrowedRef<PyCodeObject> code, void** extra) {
+  return reserve() && _PyCode_GetExtra(reinterpret_cast<PyObject*>(code.get()), index_, extra) == 0;
 }
 
-bool setExtra(BorrowedRef<PyCodeObject> code, Py_ssize_t index, void* extra) {
-  return _PyCode_SetExtra(reinterpret_cast<PyObject*>(code.get()), index, extra) == 0;
+bool CodeExtra::set(BorrowedRef<PyCodeObject> code, void* extra) {
+  return reserve() && _PyCode_SetExtra(reinterpret_cast<PyObject*>(code.get()), index_, extra) == 0;
 }
 
 }  // namespace armature::native

@@ -146,14 +146,8 @@ class Lifter {
   std::vector<int32_t> origin_;  // for each canonical instruction, its native one
 };
 
-void release(void* code) { delete static_cast<Code*>(code); }
-
-// The index under which code objects own their lifted form; -1 with an exception set on failure.
-Py_ssize_t extraIndex() {
-  static Py_ssize_t index = -1;
-  if (index < 0 && !native::reserveExtra(&index, release)) index = -1;
-  return index;
-}
+// Code objects own their lifted form.
+native::CodeExtra lifted([](void* code) { delete static_cast<Code*>(code); });
 
 }  // namespace
 
@@ -175,15 +169,13 @@ bool callsReaderOfFrame(const Code& code) {
 
 CodePtr lift(BorrowedRef<PyCodeObject> from) {
   faultSite();
-  const Py_ssize_t index = extraIndex();
-  if (index < 0) return nullptr;
   void* extra = nullptr;
-  if (!native::getExtra(from, index, &extra)) return nullptr;
+  if (!lifted.get(from, &extra)) return nullptr;
   if (extra == nullptr) {
     auto code = std::make_unique<Code>();
     if (!Lifter(from, *code).run()) return nullptr;
     code->readsOwnFrame = callsReaderOfFrame(*code);
-    if (!native::setExtra(from, index, code.get())) return nullptr;
+    if (!lifted.set(from, code.get())) return nullptr;
     extra = code.release();
   }
   // The code object owns the Code, and whoever holds the Code holds the code object.

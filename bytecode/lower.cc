@@ -74,18 +74,12 @@ Ref<> bytes(const std::string& content) {
       PyBytes_FromStringAndSize(content.data(), static_cast<Py_ssize_t>(content.size())));
 }
 
-// The index under which code objects that were made here have a mark; -1 with an exception set on
-// failure.
-Py_ssize_t markIndex() {
-  static Py_ssize_t index = -1;
-  if (index < 0 && !native::reserveExtra(&index, [](void*) {})) index = -1;
-  return index;
-}
+// Code objects that were made here have a mark.
+native::CodeExtra marks([](void*) {});
 
 bool mark(BorrowedRef<PyCodeObject> made) {
   static int anything;
-  Py_ssize_t index = markIndex();
-  return index >= 0 && native::setExtra(made, index, &anything);
+  return marks.set(made, &anything);
 }
 
 class Lowerer {
@@ -160,9 +154,8 @@ class Lowerer {
 }  // namespace
 
 bool isLowered(BorrowedRef<PyCodeObject> code) {
-  Py_ssize_t index = markIndex();
   void* found = nullptr;
-  if (index >= 0 && native::getExtra(code, index, &found)) return found != nullptr;
+  if (marks.get(code, &found)) return found != nullptr;
   PyErr_Clear();
   return false;
 }

@@ -53,9 +53,20 @@ struct Encoding {
 // Expects locals in CPython's order (arguments, plain locals, cells, free variables).
 Ref<PyCodeObject> makeCodeObject(const Code& code, const Encoding& encoding);
 
-// Memory that a code object owns: `release` is called with it when the code object dies.
-bool reserveExtra(Py_ssize_t* index, void (*release)(void*));
-bool getExtra(BorrowedRef<PyCodeObject> code, Py_ssize_t index, void** extra);
-bool setExtra(BorrowedRef<PyCodeObject> code, Py_ssize_t index, void* extra);
+// What code objects own for one user of theirs: `release` is called with it when a code object
+// dies, with null for one that has nothing. Lives as long as the process.
+class CodeExtra {
+ public:
+  explicit constexpr CodeExtra(void (*release)(void*)) : release_(release) {}
+  // Null where nothing was set. Both: false with an exception set on failure.
+  bool get(BorrowedRef<PyCodeObject> code, void** extra);
+  bool set(BorrowedRef<PyCodeObject> code, void* extra);
+
+ private:
+  bool reserve();
+
+  void (*release_)(void*);
+  Py_ssize_t index_ = -1;  // CPython's, from the first use on
+};
 
 }  // namespace armature::native

@@ -2,13 +2,13 @@
 // those that come before the failing operation have not happened yet.
 //
 // If the graph itself had changed nothing but arrays of its own before, the call is forgotten and
-// the function run plainly; inside of a handler of the program's, random numbers that were drawn
-// are drawn again then (Translator::restoresRandomNumbers). If it had (an operation in place, a
-// random number), the eager graph's frame has the values of what was computed: the runtime traces
-// the call again up to the operation that raised, breaks there, and gives that trace's graph the
-// values instead of running it (runtime/failed_graph.cc). Either way Python runs the operation, and
-// the exception is its own. A graph that a foreign backend runs cannot be looked into; its
-// exception leaves as it is.
+// the function run plainly; inside of a handler of the program's, and where no code can be resumed,
+// random numbers that were drawn are drawn again then (Translator::restoresRandomNumbers). If it
+// had (an operation in place, a random number), the eager graph's frame has the values of what was
+// computed: the runtime traces the call again up to the operation that raised, breaks there, and
+// gives that trace's graph the values instead of running it (runtime/failed_graph.cc). Either way
+// Python runs the operation, and the exception is its own. A graph that a foreign backend runs
+// cannot be looked into; its exception leaves as it is.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

@@ -1,5 +1,6 @@
 #include "libraries/torch/autograd_call.h"
 
+#include <utility>
 #include <vector>
 
 #include "cpython/c_functions.h"

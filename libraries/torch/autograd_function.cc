@@ -294,11 +294,7 @@ class DifferentiableCall {
     if (PyObject* constant = value.objectOrNull()) return constantPart(constant);
     ValueVector items;
     if (!iterateInto(translator_, value, items)) return nullptr;
-    Ref<> parts = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-    for (size_t i = 0; i < items.size(); ++i) {
-      PyTuple_SET_ITEM(parts.get(), i, checkedPart(items[i]).release());
-    }
-    return tuplePart(parts);
+    return tuplePart(tupleOf(items, [&](const Value& item) { return checkedPart(item); }));
   }
   Ref<> checkedPart(const Value& value) {
     Ref<> part = partOf(value);

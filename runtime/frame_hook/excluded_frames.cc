@@ -57,20 +57,14 @@ struct Found {
   static constexpr uintptr_t kIsFound = 1;
 };
 
-// The index under which code objects keep it; -1 with an exception set.
-Py_ssize_t extraIndex() {
-  static Py_ssize_t index = -1;
-  if (index < 0 && !native::reserveExtra(&index, [](void*) {})) index = -1;
-  return index;
-}
+native::CodeExtra findings([](void*) {});
 
 Found find(BorrowedRef<PyCodeObject> code) {
-  Py_ssize_t index = extraIndex();
   void* known = nullptr;
-  if (index < 0 || !native::getExtra(code, index, &known)) throw PendingPythonException();
+  if (!findings.get(code, &known)) throw PendingPythonException();
   if (known) return Found::from(known);
   Found found{findExclusion(code), skippedCode(code) == SkippedCode::StandardLibrary};
-  if (!native::setExtra(code, index, found.packed())) throw PendingPythonException();
+  if (!findings.set(code, found.packed())) throw PendingPythonException();
   return found;
 }
 

@@ -1,4 +1,4 @@
-"""A tenth of what `./dev models` runs: results and gradients are plain PyTorch's."""
+"""A tenth of what `./dev models transformers` runs: results and gradients are plain PyTorch's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ sys.path.append(str(BENCHMARKS))
 
 
 @pytest.mark.parametrize(
-    ("mode", "fewest"), [(["--every=12"], 25), (["--every=24", "--train"], 12)]
+    ("mode", "fewest"), [(["--every=10"], 25), (["--every=20", "--train"], 12)]
 )
 def test_transformers(mode: list[str], fewest: int) -> None:
     import models
@@ -22,7 +22,12 @@ def test_transformers(mode: list[str], fewest: int) -> None:
     options = models.parse(["transformers", "--limit=100", *mode])
     requests = models.requests_of(options)
     models.run_all(
-        requests, [models.OURS], 1, False, lambda r, a: results.append((r["name"], a[models.OURS]))
+        requests,
+        [models.OURS],
+        1,
+        options.limit,
+        False,
+        lambda r, a: results.append((r["name"], a[models.OURS])),
     )
     ran = {name: a for name, a in results if a.get("failed") not in models.UNRUNNABLE}
     assert len(results) == len(requests) and len(ran) >= fewest
