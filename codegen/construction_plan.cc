@@ -42,8 +42,8 @@ const ConstructionPlan::Part* ConstructionPlan::find(VariableTracker* tracker) c
 // The part that stands for a value, counted as referred to once more; null for what exists already
 // and for results of the graph.
 ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
-  if (!value.isTracker()) return nullptr;
-  VariableTracker* tracker = value.tracker();
+  VariableTracker* tracker = codegen_.trackerFor(value);
+  if (!tracker) return nullptr;
   if (tracker->kind() == VariableKind::Lazy) return nullptr;
   if (tracker->source() || tracker->existing()) return nullptr;
   if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {

@@ -80,6 +80,9 @@ class PyCodegen {
   Assembler& assembler() { return assembler_; }
   InstructionTranslator& translator() { return translator_; }
   CodegenEnvironment& environment() { return environment_; }
+  // What reconstructs the value, a constant that the trace has made included; null for what is
+  // loaded as it is.
+  VariableTracker* trackerFor(const Value& value);
   // Each leaves one object on the stack.
   void load(const Value& value);
   void loadSource(const Source* source);
@@ -130,6 +133,8 @@ class PyCodegen {
   Assembler assembler_;
   std::vector<const Source*> captures_;
   llvm::DenseMap<const Source*, int32_t> captureLocals_;
+  // By the constant, which the outcome holds.
+  llvm::DenseMap<PyObject*, VariableTracker*> madeConstants_;
   int32_t inputCount_ = 0;
   // Inputs that are cells which the trace writes.
   llvm::DenseSet<int64_t> writtenCells_;

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/sequence.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -55,13 +56,33 @@ void PyCodegen::loadSource(const Source* source) {
   assembler_.emit(Opcode::LOAD_FAST, found->second);
 }
 
+VariableTracker* PyCodegen::trackerFor(const Value& value) {
+  if (value.isTracker()) return value.tracker();
+  PyObject* object = value.objectOrNull();
+  if (!object || !translator_.isMadeHere(object)) return nullptr;
+  VariableTracker*& tracker = madeConstants_[object];
+  if (tracker) return tracker;
+  if (PySlice_Check(object)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    tracker = translator_.make<SliceVariable>(
+        Value::constant(slice->start), Value::constant(slice->stop), Value::constant(slice->step));
+    return tracker;
+  }
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+    items.push_back(Value::constant(PyTuple_GET_ITEM(object, i)));
+  }
+  return tracker = translator_.make<TupleVariable>(std::move(items));
+}
+
 void PyCodegen::load(const Value& value) {
   faultSite();
   if (value.isNull()) {
     assembler_.emit(Opcode::PUSH_NULL);
     return;
   }
-  if (value.isConstant()) {
+  VariableTracker* tracker = trackerFor(value);
+  if (!tracker) {
     PyObject* object = value.object();
     llvm::ArrayRef<const Source*> sources;
     if (isComposite(object)) sources = translator_.constantSources(object);
@@ -69,7 +90,6 @@ void PyCodegen::load(const Value& value) {
     assembler_.emitLoadConst(object);
     return;
   }
-  VariableTracker* tracker = value.tracker();
   if (tracker->source()) {
     loadSource(tracker->source());
     return;

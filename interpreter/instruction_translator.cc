@@ -6,6 +6,7 @@
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/exception.h"
@@ -305,7 +306,7 @@ void nameNode(const Value& value, const Ref<>& name) {
 
 // Nearly half of all instructions only move values between the slots of their frame: they cannot
 // break, raise or call anything. False for all others.
-inline bool moveValue(Frame& frame) {
+inline bool moveValue(Translator& translator, Frame& frame) {
   const Instruction& instruction = frame.instruction();
   switch (instruction.opcode) {
     case Opcode::LOAD_FAST: {
@@ -320,6 +321,7 @@ inline bool moveValue(Frame& frame) {
       break;
     case Opcode::LOAD_CONST:
       frame.push(Value::constant(frame.code->constants[instruction.argument]));
+      if (isComposite(frame.peek(1).object())) translator.rememberExisting(frame.peek(1).object());
       break;
     case Opcode::PUSH_NULL:
       frame.push(Value());
@@ -353,7 +355,7 @@ Value InstructionTranslator::run(Frame* entry) {
       endGenerators(runs_ != runsBefore, nullptr, Value());
     Frame& frame = *frame_;
     ++instructionCount_;
-    if (cleanUps_.empty() && !fault_injection::armed && moveValue(frame)) continue;
+    if (cleanUps_.empty() && !fault_injection::armed && moveValue(*this, frame)) continue;
     const Instruction& instruction = frame.instruction();
     markInstruction(frame, instruction.opcode);
     allowGuards();
@@ -378,10 +380,10 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::PUSH_NULL:
       case Opcode::LOAD_CONST:
       case Opcode::STORE_FAST:
-        moveValue(frame);
+        moveValue(*this, frame);
         continue;
       case Opcode::LOAD_FAST:
-        if (moveValue(frame)) continue;
+        if (moveValue(*this, frame)) continue;
         raiseUnbound(frame, instruction);
         ok = false;
         break;

@@ -139,10 +139,29 @@ void Translator::specializeNumber(Value& value) {
 }
 
 void Translator::rememberConstant(PyObject* object, const Source* source) {
+  rememberExisting(object);
   llvm::SmallVector<const Source*, 1>& sources = constantSources_[object];
   if (llvm::is_contained(sources, source)) return;
   sources.push_back(source);
   recordUndo(trail, [this, object] { constantSources_[object].pop_back(); });
+}
+
+void Translator::rememberExisting(PyObject* constant) {
+  // Constants are nested to a small depth only.
+  if (PyTuple_Check(constant)) {
+    if (PyTuple_GET_SIZE(constant) == 0 || !existingConstants_.insert(constant).second) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
+      rememberExisting(PyTuple_GET_ITEM(constant, i));
+    }
+  } else if (PySlice_Check(constant)) {
+    existingConstants_.insert(constant);
+  }
+}
+
+bool Translator::isMadeHere(PyObject* constant) const {
+  bool isMade = PyTuple_CheckExact(constant) ? PyTuple_GET_SIZE(constant) > 0
+                                             : static_cast<bool>(PySlice_Check(constant));
+  return isMade && !existingConstants_.contains(constant);
 }
 
 void Translator::remember(PyObject* object, Value variable) {

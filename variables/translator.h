@@ -9,6 +9,7 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SmallVector.h>
 
@@ -176,6 +177,12 @@ class Translator : public Observer, public Heap::Dependencies {
     return found == constantSources_.end() ? llvm::ArrayRef<const Source*>() : found->second;
   }
   void rememberConstant(PyObject* object, const Source* source);
+  // The constant is there before the call: a part of code, of an input, of what C code keeps. So
+  // are its parts, and to the program it stays the object that it is.
+  void rememberExisting(PyObject* constant);
+  // A tuple or slice of constants that the trace has made: each call makes a new one. (Nothing
+  // makes another frozenset in the order of a given one.)
+  bool isMadeHere(PyObject* constant) const;
 
   // --- Is a graph break an error here? What the traced call begins with, and what the program
   // makes of it (error_on_graph_break). Trailed. `setter` is a C function that takes a bool.
@@ -317,6 +324,7 @@ class Translator : public Observer, public Heap::Dependencies {
   const Profile* profile_ = nullptr;
   // The objects are kept alive by the lazy variables that they were.
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
+  llvm::DenseSet<PyObject*> existingConstants_;
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   bool usedLibraries_ = false;
   bool restoresRandomNumbers_ = false;

@@ -182,3 +182,32 @@ def test_a_captured_function_whose_code_holds_what_is_no_constant():
     constants = tuple(held if c == "thing" else c for c in f.__code__.co_consts)
     f.__code__ = f.__code__.replace(co_consts=constants)
     assert armature.compile(f)(1)[1] is held
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "t = (n, 3); return t, t, [t], {t: t}",
+        "return next(zip([2])), next(enumerate([2]))",
+        "t = tuple([n]); return t, (t, t), (t, (t,))",
+        "return (1, 2), (n, (1, 2))",
+        "return divmod(7, 2), 'a b'.partition(' '), {1: 2}.popitem(), list({1: 2}.items())",
+        "s = slice(1, n); return s, (s,), [s]",
+        "t = ((1, 2), 3); return t, t[0], [t[0]]",
+        "return entry.__code__.co_varnames, int.__bases__, TUPLE, TUPLE[0], [TUPLE[0]]",
+        "t = (n, 2); print(t); return t, (t,)",
+        "t = (n, 2); LOG.append(t); LOG.append((t, TUPLE)); return max(t, (0,)), max(TUPLE, TUPLE)",
+    ],
+)
+def test_tuples_of_constants_are_made_by_each_call(body):
+    check_world(
+        f"""
+TUPLE = (('a', 1), 2)
+LOG = []
+def work(n):
+    {body}
+def entry(n):
+    LOG.append(work(n))
+""",
+        *["entry(2)"] * 3,
+    )

@@ -387,6 +387,7 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
   // Attributes of static types and of immutable objects are what they are.
   Value result = translator.fromPython(Heap::attributeOfData(object, name).release());
   if (!result) return result;
+  if (Py_REFCNT(result.object()) > 1) translator.rememberExisting(result.object());
   if (PyType_Check(object) && PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 &&
       Py_TYPE(result.object()) == &PyDictProxy_Type) {
     return classDict(translator, reinterpret_cast<PyTypeObject*>(object));
@@ -428,7 +429,13 @@ Value callWithData(Translator& translator, PyObject* callable, const CallArgumen
   for (const Value& value : arguments.values) objects.push_back(value.object());
   Value result = translator.fromPython(PyObject_Vectorcall(
       callable, objects.data(), arguments.positionalCount(), arguments.keywordNames));
-  if (!result || isConstantObject(result.object())) return result;
+  if (!result) return result;
+  if (isConstantObject(result.object())) {
+    // What C code has not made just now.
+    bool isOld = Py_REFCNT(result.object()) > 1 && !llvm::is_contained(objects, result.object());
+    if (isOld) translator.rememberExisting(result.object());
+    return result;
+  }
   // A fresh list of data (str.split) is a new list of the trace.
   PyObject* object = result.object();
   if (PyList_CheckExact(object)) {
