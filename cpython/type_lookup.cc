@@ -72,6 +72,8 @@ unsigned long flags(const PyTypeObject* type) { return type->tp_flags; }
 bool isHeapType(const PyTypeObject* type) { return flags(type) & Py_TPFLAGS_HEAPTYPE; }
 bool isImmutable(const PyTypeObject* type) { return flags(type) & Py_TPFLAGS_IMMUTABLETYPE; }
 
+bool isMatchedWhole(const PyTypeObject* type) { return flags(type) & _Py_TPFLAGS_MATCH_SELF; }
+
 PyTypeObject* staticBase(PyTypeObject* type) {
   while (type && isHeapType(type)) type = base(type);
   return type;

@@ -47,6 +47,8 @@ unsigned long flags(const PyTypeObject* type);
 bool isHeapType(const PyTypeObject* type);
 // Can no Python code set attributes of the type?
 bool isImmutable(const PyTypeObject* type);
+// Does `case Type(x):` bind the instance itself? Inherited when the class is made.
+bool isMatchedWhole(const PyTypeObject* type);
 // The type itself, if it is static, else the nearest static one that its layout comes from.
 PyTypeObject* staticBase(PyTypeObject* type);
 

@@ -58,14 +58,33 @@ bool isInnocent(PyTypeObject* type, int depth) {
 
 }  // namespace
 
+void Heap::dependOnRegistrations() {
+  if (!isNew(nullptr, GuardType::ABC_CACHE_TOKEN, nullptr)) return;
+  depend(nullptr, GuardType::ABC_CACHE_TOKEN, nullptr, cpython::abcCacheToken());
+}
+
 Heap::Answer Heap::isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type) {
   if (!isInnocent(type, 0)) return Answer::RunsCode;
   int answer = cpython::isAbstractSubclass(derived, type);
   // Only a negative answer is forgotten when another class is registered.
-  if (answer == 0 && isNew(nullptr, GuardType::ABC_CACHE_TOKEN, nullptr)) {
-    depend(nullptr, GuardType::ABC_CACHE_TOKEN, nullptr, cpython::abcCacheToken());
-  }
+  if (answer == 0) dependOnRegistrations();
   return static_cast<Answer>(answer);
 }
+
+// Of a class that is made, its bases decide; after that, only a registration changes it.
+bool Heap::hasCollectionFlag(PyTypeObject* type, unsigned long flag) {
+  if (!cpython::isImmutable(type)) dependOnRegistrations();
+  return cpython::flags(type) & flag;
+}
+
+bool Heap::isMatchedAsSequence(PyTypeObject* type) {
+  return hasCollectionFlag(type, Py_TPFLAGS_SEQUENCE);
+}
+
+bool Heap::isMatchedAsMapping(PyTypeObject* type) {
+  return hasCollectionFlag(type, Py_TPFLAGS_MAPPING);
+}
+
+bool Heap::isMatchedWhole(PyTypeObject* type) { return cpython::isMatchedWhole(type); }
 
 }  // namespace armature

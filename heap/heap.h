@@ -65,6 +65,13 @@ class Heap {
   PyTypeObject* metaclassOf(PyTypeObject* type);
   // Does the class have abstract methods left?
   bool isAbstract(PyTypeObject* type);
+  // Do the patterns of sequences and of mappings look into instances of the type? abc's register()
+  // may say so of a class.
+  bool isMatchedAsSequence(PyTypeObject* type);
+  bool isMatchedAsMapping(PyTypeObject* type);
+  // Is the instance itself what the one positional pattern of a class without __match_args__ is
+  // for?
+  bool isMatchedWhole(PyTypeObject* type);
   // type.__name__ and type.__qualname__, str; for a static type the name has no path.
   Found nameOf(PyTypeObject* type);
   Found qualifiedNameOf(PyTypeObject* type);
@@ -142,6 +149,9 @@ class Heap {
               int64_t number = 0, BorrowedRef<> after = nullptr);
   // True the first time; then the caller requests the guard. Trailed.
   bool isNew(const void* subject, GuardType type, const void* operand);
+  // The guard that no class was registered with an abstract base class since.
+  void dependOnRegistrations();
+  bool hasCollectionFlag(PyTypeObject* type, unsigned long flag);
 
   Trail& trail_;
   SourceTable& sources_;

@@ -560,6 +560,12 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::LOAD_ASSERTION_ERROR:
         ok = exceptionInstruction(frame, instruction);
         break;
+      case Opcode::MATCH_CLASS:
+      case Opcode::MATCH_MAPPING:
+      case Opcode::MATCH_SEQUENCE:
+      case Opcode::MATCH_KEYS:
+        ok = matchInstruction(frame, instruction);
+        break;
       case Opcode::IMPORT_NAME:
       case Opcode::IMPORT_FROM:
         ok = importInstruction(frame, instruction);
