@@ -52,7 +52,8 @@ struct Frame {
 
   Value* locals() { return slots.data(); }
   Value* stack() { return slots.data() + localCount; }
-  void push(Value value) { slots[localCount + depth++] = std::move(value); }
+  // What is above the top is null.
+  void push(Value value) { std::construct_at(&slots[localCount + depth++], std::move(value)); }
   Value pop() { return std::move(slots[localCount + --depth]); }
   // peek(1) is the top.
   Value& peek(int32_t n) { return slots[localCount + depth - n]; }

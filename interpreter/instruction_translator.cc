@@ -6,7 +6,6 @@
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
-#include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/exception.h"
@@ -319,10 +318,13 @@ inline bool moveValue(Translator& translator, Frame& frame) {
       nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
       frame.locals()[instruction.argument] = frame.pop();
       break;
-    case Opcode::LOAD_CONST:
-      frame.push(Value::constant(frame.code->constants[instruction.argument]));
-      if (isComposite(frame.peek(1).object())) translator.rememberExisting(frame.peek(1).object());
+    case Opcode::LOAD_CONST: {
+      const Ref<>& constant = frame.code->constants[instruction.argument];
+      if (PyTuple_CheckExact(constant.get())) [[unlikely]]
+        translator.rememberExisting(constant.get());
+      frame.push(Value::constant(constant));
       break;
+    }
     case Opcode::PUSH_NULL:
       frame.push(Value());
       break;
@@ -332,6 +334,50 @@ inline bool moveValue(Translator& translator, Frame& frame) {
     case Opcode::SWAP:
       std::swap(frame.peek(1), frame.peek(instruction.argument));
       break;
+    default:
+      return false;
+  }
+  ++frame.pc;
+  return true;
+}
+
+// Sums, differences and comparisons of integers, and branches on truth values: what they do is
+// CPython's alone, and they cannot break or raise. False for all others, and for jumps back, behind
+// which a loop is looked at.
+inline bool computePlainly(Frame& frame) {
+  const Instruction& instruction = frame.instruction();
+  switch (instruction.opcode) {
+    case Opcode::BINARY_OP:
+    case Opcode::COMPARE_OP: {
+      PyObject *left = frame.peek(2).objectOrNull(), *right = frame.peek(1).objectOrNull();
+      if (!left || !right || !PyLong_CheckExact(left) || !PyLong_CheckExact(right)) return false;
+      Ref<> result;
+      if (instruction.opcode == Opcode::COMPARE_OP) {
+        result = checked(PyObject_RichCompare(left, right, instruction.argument));
+      } else if (auto slot = static_cast<NumberSlot>(instruction.argument);
+                 slot == nb_add || slot == nb_inplace_add) {
+        result = checked(PyNumber_Add(left, right));
+      } else if (slot == nb_subtract || slot == nb_inplace_subtract) {
+        result = checked(PyNumber_Subtract(left, right));
+      } else {
+        return false;
+      }
+      frame.drop(1);
+      frame.peek(1) = Value::steal(result.release());
+      break;
+    }
+    case Opcode::POP_JUMP_IF_TRUE:
+    case Opcode::POP_JUMP_IF_FALSE: {
+      const Value& condition = frame.peek(1);
+      bool isTrue = condition.is(Py_True);
+      if (!isTrue && !condition.is(Py_False)) return false;
+      if (isTrue == (instruction.opcode == Opcode::POP_JUMP_IF_TRUE)) {
+        if (instruction.argument <= frame.pc) return false;
+        frame.pc = instruction.argument - 1;
+      }
+      frame.drop(1);
+      break;
+    }
     default:
       return false;
   }
@@ -355,7 +401,9 @@ Value InstructionTranslator::run(Frame* entry) {
       endGenerators(runs_ != runsBefore, nullptr, Value());
     Frame& frame = *frame_;
     ++instructionCount_;
-    if (cleanUps_.empty() && !fault_injection::armed && moveValue(*this, frame)) continue;
+    if (cleanUps_.empty() && !fault_injection::armed) [[likely]] {
+      if (moveValue(*this, frame) || computePlainly(frame)) continue;
+    }
     const Instruction& instruction = frame.instruction();
     markInstruction(frame, instruction.opcode);
     allowGuards();
