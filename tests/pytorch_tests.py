@@ -48,19 +48,31 @@ DID_NOT_LOAD = "did not load"
 
 
 class Absent:
-    """A decorator, or a maker of decorators, that later versions do not have any more. False."""
+    """A decorator, a maker of decorators, or a list that later versions do not have any more."""
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         if len(arguments) == 1 and callable(arguments[0]) and not keywords:
             return arguments[0]
         return self
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __radd__(self, other: Any) -> Any:
+        return other
+
     def __bool__(self) -> bool:
         return False
 
 
-def provide_older_modules() -> None:
-    """What tests of older versions import and later versions do not have any more."""
+def provide_older_names() -> None:
+    """What tests of older versions import, and later versions have elsewhere or no more."""
+    import torch
+    import torch.nn.utils.stateless
+
+    sys.modules["torch.nn.utils._stateless"] = torch.nn.utils.stateless
+    if not hasattr(torch._C, "has_mkldnn"):
+        torch._C.has_mkldnn = torch.backends.mkldnn.is_available()  # type: ignore[attr-defined]
     six = sys.modules["torch._six"] = types.ModuleType("torch._six")
     vars(six).update(inf=math.inf, nan=math.nan, string_classes=(str, bytes))
     if importlib.util.find_spec("expecttest") is None:
@@ -69,7 +81,9 @@ def provide_older_modules() -> None:
 
 
 def load(path: Path) -> types.ModuleType:
-    provide_older_modules()
+    provide_older_names()
+    from torch.testing._internal import common_dtype
+
     specification = importlib.util.spec_from_file_location(path.stem, path)
     assert specification and specification.loader
     while True:
@@ -79,9 +93,10 @@ def load(path: Path) -> types.ModuleType:
             return module
         except ImportError as error:
             missing = re.match(r"cannot import name '(\w+)'", str(error))
-            if not missing or not (error.name or "").startswith("torch.testing._internal."):
+            if not missing or not (error.name or "").startswith("torch.testing"):
                 raise
-            setattr(sys.modules[error.name], missing[1], Absent())
+            found = getattr(common_dtype, missing[1], Absent())
+            setattr(sys.modules[error.name or ""], missing[1], found)
 
 
 def tests_of(suite: Any) -> Iterator[unittest.TestCase]:
