@@ -46,6 +46,7 @@ ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
   if (!tracker) return nullptr;
   if (tracker->kind() == VariableKind::Lazy) return nullptr;
   if (tracker->source() || tracker->existing()) return nullptr;
+  if (tracker->instance) return partOf(tracker->instance);
   if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
     outputs_.insert(tensor->node);
     return nullptr;

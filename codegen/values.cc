@@ -99,6 +99,7 @@ void PyCodegen::load(const Value& value) {
     assembler_.emitLoadConst(tracker->existing());
     return;
   }
+  if (tracker->instance) return load(tracker->instance);
   if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
     assembler_.emit(Opcode::LOAD_FAST, outputs_.lookup(tensor->node));
     return;

@@ -11,4 +11,6 @@ bool anyWeakReferenceCallback(BorrowedRef<> object, bool (*visit)(BorrowedRef<> 
   return false;
 }
 
+PyTypeObject* weakReferenceType() { return &_PyWeakref_RefType; }
+
 }  // namespace armature::cpython

@@ -9,4 +9,7 @@ namespace armature::cpython {
 // returns true; whether it did. Runs no code of the program.
 bool anyWeakReferenceCallback(BorrowedRef<> object, bool (*visit)(BorrowedRef<> callback));
 
+// weakref.ref.
+PyTypeObject* weakReferenceType();
+
 }  // namespace armature::cpython

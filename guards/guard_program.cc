@@ -210,6 +210,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::LoadProxiedMapping:
         loaded = cpython::isMappingProxy(input) ? cpython::proxiedMapping(input) : nullptr;
         goto load;
+      case Operation::LoadWeakReferent:
+        loaded = PyWeakref_CheckRef(input) ? PyWeakref_GET_OBJECT(input) : nullptr;
+        goto load;
       case Operation::LoadCellContents:
         loaded = PyCell_Check(input) ? PyCell_GET(input) : nullptr;
         goto load;

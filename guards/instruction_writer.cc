@@ -225,6 +225,9 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::ProxiedMapping:
       loadAs(node, Operation::LoadProxiedMapping);
       break;
+    case SourceKind::WeakReferent:
+      loadAs(node, Operation::LoadWeakReferent);
+      break;
     case SourceKind::IteratorItem:
     case SourceKind::IteratorValue: {
       Instruction& instruction = loadAs(node, Operation::LoadIteratorItem);

@@ -445,6 +445,9 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::LOAD_GLOBAL:
         ok = loadGlobal(frame, frame.code->names[instruction.argument].get(), true);
         break;
+      case Opcode::LOAD_BUILD_CLASS:
+        ok = loadBuildClass(frame);
+        break;
       case Opcode::STORE_GLOBAL:
       case Opcode::DELETE_GLOBAL:
       case Opcode::LOAD_NAME:

@@ -113,6 +113,10 @@ class InstructionTranslator : public Translator {
   NewCellVariable* runningClassCell() override;
   ProgramLocation location() const override;
   DictVariable* runningGlobals() override { return frame_->globals; }
+  // What a call is given is its caller's; what a frame had is its own.
+  bool keepsExisting() const override {
+    return Translator::keepsExisting() && entry_.isFunctionStart() && !entry_.movesInputs;
+  }
   bool errorsAreObserved() const override;
   bool failureCanGoOn() const override { return frame_->callersResumable; }
 
@@ -188,6 +192,9 @@ class InstructionTranslator : public Translator {
   // their frame in frame_ and do not advance pc.
   bool loadName(Frame& frame, const Instruction& instruction);
   bool loadGlobal(Frame& frame, PyObject* name, bool push);
+  // From the builtins of the frame; null if there is none of that name.
+  Value builtin(Frame& frame, PyObject* name);
+  bool loadBuildClass(Frame& frame);
   bool storeName(Frame& frame, const Instruction& instruction);
   bool cellOperation(Frame& frame, const Instruction& instruction);
   // Those that may push the frame of a special method. They advance pc.

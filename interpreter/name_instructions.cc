@@ -35,19 +35,32 @@ void raiseNameError(Translator& translator, const char* format, PyObject* name) 
 
 }  // namespace
 
+Value InstructionTranslator::builtin(Frame& frame, PyObject* name) {
+  PyObject* builtins = builtinsOf(*this, frame);
+  if (!builtins || !PyDict_CheckExact(builtins)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
+  }
+  return moduleDict(builtins)->get(*this, name);
+}
+
+bool InstructionTranslator::loadBuildClass(Frame& frame) {
+  static PyObject* const name = staticName("__build_class__");
+  Value function = builtin(frame, name);
+  if (!function) {
+    raise(PyExc_NameError, "__build_class__ not found");
+    return false;
+  }
+  frame.push(std::move(function));
+  return true;
+}
+
 bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) {
   // Python asks a subclass of dict by its __getitem__.
   if (frame.globals->type() != &PyDict_Type) {
     throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value(frame.globals)));
   }
   Value value = frame.globals->get(*this, name);
-  if (!value) {
-    PyObject* builtins = builtinsOf(*this, frame);
-    if (!builtins || !PyDict_CheckExact(builtins)) {
-      throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
-    }
-    value = moduleDict(builtins)->get(*this, name);
-  }
+  if (!value) value = builtin(frame, name);
   if (!value) {
     raiseNameError(*this, "name '%U' is not defined", name);
     return false;

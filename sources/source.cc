@@ -119,6 +119,8 @@ Step lastStep(const Source& source) {
       return {base, "", ".__dict__"};
     case SourceKind::ProxiedMapping:
       return {base, "", ".<mapping>"};
+    case SourceKind::WeakReferent:
+      return {base, "", "()"};
     case SourceKind::IteratorItem:
       return {base, "ahead(", ")[" + std::to_string(source.index()) + "]"};
     case SourceKind::IteratorValue:

@@ -56,6 +56,7 @@ enum class SourceKind : uint8_t {
   TypeMro,                // base.__mro__
   TypeDict,               // the dict of base, a type, of which base.__dict__ is a proxy
   ProxiedMapping,         // the mapping of base, a types.MappingProxyType
+  WeakReferent,           // what base, a weak reference, refers to (None where that is gone)
   IteratorItem,           // what base, an iterator, gives after `index` other items
   IteratorValue,          // the value of its dict that belongs to that item
   IteratorField,          // the field `index` (cpython::IteratorField) of base, an iterator

@@ -184,9 +184,7 @@ void Translator::rememberWalked(const Source* source, BorrowedRef<> container) {
 
 DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
   if (Value value = known(dict)) {
-    if (auto* variable = trackerOf<DictVariable>(value)) return variable;
-    auto* user = trackerOf<UserObjectVariable>(value);
-    if (user && user->container) return user->container;
+    if (auto* variable = partOf<DictVariable>(value)) return variable;
     throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(value));
   }
   auto* variable = make<DictVariable>(sources->globalsDict(dict, dict == rootGlobals_), dict);

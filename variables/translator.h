@@ -277,6 +277,8 @@ class Translator : public Observer, public Heap::Dependencies {
   virtual NewCellVariable* runningClassCell() = 0;
   virtual ProgramLocation location() const = 0;
   virtual DictVariable* runningGlobals() = 0;
+  // Is all that existed before the trace alive still: has the program had no way to let go of it?
+  virtual bool keepsExisting() const { return effects.written().empty(); }
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }

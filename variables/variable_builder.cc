@@ -36,13 +36,6 @@ PyTypeObject* staticBase(PyTypeObject* type) {
   return type;
 }
 
-bool isNamedTupleType(Heap& heap, PyTypeObject* type) {
-  if (cpython::base(type) != &PyTuple_Type || !cpython::isHeapType(type)) return false;
-  static PyObject* const name = staticName("_fields");
-  Found fields = heap.lookup(type, name);
-  return fields && PyTuple_CheckExact(fields.object);
-}
-
 // The descriptor by which a builtin type gave the C function `bound`; null if none of the bases has
 // it. Not by lookup: a subclass may have overridden the name.
 PyObject* findMethod(PyTypeObject* type, BorrowedRef<> bound, PyTypeObject* descriptorType) {
@@ -75,6 +68,13 @@ PyObject* classMethodOf(PyObject* object) {
 }
 
 }  // namespace
+
+bool isNamedTupleType(Heap& heap, PyTypeObject* type) {
+  if (cpython::base(type) != &PyTuple_Type || !cpython::isHeapType(type)) return false;
+  static PyObject* const name = staticName("_fields");
+  Found fields = heap.lookup(type, name);
+  return fields && PyTuple_CheckExact(fields.object);
+}
 
 const Source* VariableBuilder::path(SourceKind kind) const {
   return source_ ? translator_.sources->path(kind, source_) : nullptr;
@@ -191,14 +191,19 @@ Value VariableBuilder::buildTuple() {
 
 Value VariableBuilder::buildNamedTuple() {
   guardType();
+  return translator_.make<NamedTupleVariable>(Py_TYPE(object_.get()), tupleItems(), source_,
+                                              object_);
+}
+
+ValueVector VariableBuilder::tupleItems() {
   ValueVector items;
+  if (source_) translator_.checkItemCount(source_, PyTuple_GET_SIZE(object_.get()));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object_.get()); ++i) {
     items.push_back(
         translator_.wrap(item(SourceKind::TupleItem, i), PyTuple_GET_ITEM(object_.get(), i)));
   }
   guard(GuardType::SEQUENCE_LENGTH, nullptr, items.size());
-  return translator_.make<NamedTupleVariable>(Py_TYPE(object_.get()), std::move(items), source_,
-                                              object_);
+  return items;
 }
 
 Value VariableBuilder::buildList() {
@@ -212,13 +217,18 @@ Value VariableBuilder::buildDict() {
 }
 
 Value VariableBuilder::buildSet() {
+  SetVariable* set = makeSet();
+  return set ? set : buildOpaque();
+}
+
+SetVariable* VariableBuilder::makeSet() {
   // A guard holds each element. And only sets of constants and classes: other elements have no path
   // by which they could be found again.
-  if (PySet_GET_SIZE(object_.get()) > kMostSetElements) return buildOpaque();
+  if (PySet_GET_SIZE(object_.get()) > kMostSetElements) return nullptr;
   for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
     bool isKey =
         isConstant(each.element) || (PyType_Check(each.element) && hashWithoutCode(each.element));
-    if (!isKey) return buildOpaque();
+    if (!isKey) return nullptr;
   }
   guardType();
   guard(GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(object_.get()));
@@ -308,13 +318,17 @@ Value VariableBuilder::buildBuiltinMethod() {
 
 Value VariableBuilder::buildPartial() {
   guardType();
+  return makePartial();
+}
+
+PartialVariable* VariableBuilder::makePartial() {
   auto part = [&](const char* name) {
     PyObject* member = cpython::ownAttribute(partialType(), name);
     const Source* source =
         source_ ? translator_.sources->item(SourceKind::Slot, source_, member) : nullptr;
     return translator_.wrap(source, cpython::memberValue(object_, member));
   };
-  return translator_.make<PartialVariable>(partialType(), part("func"), part("args"),
+  return translator_.make<PartialVariable>(Py_TYPE(object_.get()), part("func"), part("args"),
                                            part("keywords"), source_, object_);
 }
 
@@ -354,26 +368,39 @@ Value VariableBuilder::buildInstance() {
   PyTypeObject* layout = staticBase(type);
   bool isModule = layout == &PyModule_Type;
   bool isError = source_ && PyExceptionClass_Check(reinterpret_cast<PyObject*>(layout));
-  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool hasItems = layout == &PyDict_Type || layout == &PyODict_Type || layout == &PyList_Type ||
+                  layout == &PyTuple_Type || layout == &PySet_Type || layout == &PyFrozenSet_Type;
+  hasItems = hasItems || (partialType() && PyType_IsSubtype(type, partialType()));
   bool plainLayout =
-      layout == &PyBaseObject_Type || isDict || isModule || dataLayout(type) == layout;
+      layout == &PyBaseObject_Type || hasItems || isModule || dataLayout(type) == layout;
   static PyObject* const getattribute = staticName("__getattribute__");
   Found access = translator_.heap.lookup(type, getattribute);
-  bool knownAccess = (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
-                     (access.object == translator_.heap.lookup(layout, getattribute).object ||
-                      PyFunction_Check(access.object));
+  bool knownAccess =
+      (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
+      (translator_.heap.inherits(type, layout, getattribute) || PyFunction_Check(access.object));
   bool isPlain = plainLayout && (type->tp_flags & Py_TPFLAGS_HEAPTYPE);
   if (!knownAccess || !(isPlain || isError)) return buildOpaque();
   guardType();
   if (isError) {
     return translator_.make<ExceptionVariable>(source_, object_, translator_.knownClass(type));
   }
+  VariableTracker* items = hasItems ? makeItems(layout) : nullptr;
+  if (hasItems && !items) return buildOpaque();
   auto* object = translator_.make<UserObjectVariable>(source_, object_);
-  if (isDict) {
-    object->container = translator_.make<DictVariable>(source_, object_);
-    object->container->instance = object;
-  }
+  object->container = items;
+  if (items) items->instance = object;
   return object;
+}
+
+// The builtin part of an instance of a subclass of a container; null where the trace can't know it.
+VariableTracker* VariableBuilder::makeItems(PyTypeObject* layout) {
+  if (layout == &PyList_Type) return translator_.make<ListVariable>(translator_, source_, object_);
+  if (layout == &PyTuple_Type) {
+    return translator_.make<TupleVariable>(tupleItems(), source_, object_, Py_TYPE(object_.get()));
+  }
+  if (layout == &PySet_Type || layout == &PyFrozenSet_Type) return makeSet();
+  if (layout == &PyBaseObject_Type) return makePartial();
+  return translator_.make<DictVariable>(source_, object_);
 }
 
 Value VariableBuilder::buildOpaque() {

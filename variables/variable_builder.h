@@ -5,10 +5,14 @@
 // builtin types' own functions.
 #pragma once
 
+#include "variables/containers/sequence.h"
 #include "variables/translator.h"
 #include "variables/value.h"
 
 namespace armature {
+
+class PartialVariable;
+class SetVariable;
 
 class VariableBuilder {
  public:
@@ -22,17 +26,22 @@ class VariableBuilder {
   Value buildMutableOrShared();
   Value buildTuple();
   Value buildNamedTuple();
+  ValueVector tupleItems();
   Value buildList();
   Value buildSet();
+  // Null where the trace can't know all elements.
+  SetVariable* makeSet();
   Value buildDict();
   Value buildFunction();
   Value buildMethod();
   Value buildBuiltinMethod();
   Value buildClass();
   Value buildPartial();
+  PartialVariable* makePartial();
   Value buildMappingProxy();
   Value buildArray(const Library& library);
   Value buildInstance();
+  VariableTracker* makeItems(PyTypeObject* layout);
   Value buildCell();
   Value buildOpaque();
 

@@ -42,6 +42,9 @@ class VariableTracker {
   // The real object, for one that existed before the trace (kept alive by the trace); else null.
   PyObject* existing() const { return existing_.get(); }
   const TypeSlots& slots() const;
+  // The instance of a subclass of a builtin type whose builtin part this is: what the type's own
+  // functions work on, which has the instance's source. Null for what stands for itself.
+  VariableTracker* instance = nullptr;
   // How many trackers of its trace are older.
   uint32_t serial() const { return serial_; }
 

@@ -14,11 +14,6 @@ namespace {
 
 DictVariable* dictOf(VariableTracker* tracker) { return llvm::cast<DictVariable>(tracker); }
 
-// The new object whose __dict__ this is, or whose items these are; null for other dicts.
-VariableTracker* partOf(DictVariable* dict) {
-  return dict->owner() ? dict->owner() : dict->instance;
-}
-
 // dict[key] = value, by the builtin type's own function.
 void setItem(PyCodegen& codegen, DictVariable* dict, const Value& key, const Value& value) {
   if (cpython::isHeapType(dict->type())) {
@@ -39,19 +34,19 @@ class DictReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker* tracker) const override {
     DictVariable* dict = dictOf(tracker);
-    if (partOf(dict)) return Steps::One;
+    if (dict->owner()) return Steps::One;
     return dict->type() == &PyDict_Type ? Steps::OneOrTwo : Steps::Two;
   }
 
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     DictVariable* dict = dictOf(tracker);
-    if (VariableTracker* whole = partOf(dict)) visit(whole);
+    if (dict->owner()) visit(dict->owner());
     visit(dict->defaultFactory);
   }
 
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     DictVariable* dict = dictOf(tracker);
-    if (partOf(dict)) return;  // Which fills it.
+    if (dict->owner()) return;  // Which fills it.
     dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
       visit(entry.key);
       visit(entry.value);
@@ -61,7 +56,6 @@ class DictReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     DictVariable* dict = dictOf(tracker);
     if (dict->owner()) return codegen.loadInstanceDict(dict->owner());
-    if (dict->instance) return codegen.load(dict->instance);
     int32_t size = 0;
     dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
       codegen.load(entry.key);

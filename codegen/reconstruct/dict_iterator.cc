@@ -59,8 +59,8 @@ class DictIteratorReconstructor : public Reconstructor {
       return;
     }
     if (llvm::isa<SetVariable>(iterator->container)) {
-      codegen.load(iterator->container);
-      assembler.emit(Opcode::GET_ITER);
+      prepareMethodCall(codegen, iterator->container, "__iter__");
+      codegen.call(1);
       if (iterator->position > 0) advanceTop(codegen, iterator->position);
       return;
     }

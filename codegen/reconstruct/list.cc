@@ -18,6 +18,25 @@ void buildItems(PyCodegen& codegen, VariableTracker* tracker) {
   codegen.assembler().emit(Opcode::BUILD_LIST, static_cast<int32_t>(items.size()));
 }
 
+// Of an instance of a subclass, the builtin type's own functions.
+bool isOfSubclass(VariableTracker* list) { return list->type() != &PyList_Type; }
+
+void setItem(PyCodegen& codegen, VariableTracker* list, const Value& key,
+             llvm::function_ref<void()> loadValue) {
+  if (!isOfSubclass(list)) {
+    loadValue();
+    codegen.load(list);
+    codegen.load(key);
+    codegen.assembler().emit(Opcode::STORE_SUBSCR);
+    return;
+  }
+  prepareMethodCall(codegen, list, "__setitem__");
+  codegen.load(key);
+  loadValue();
+  codegen.call(3);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
 class ListReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::OneOrTwo; }
@@ -57,10 +76,7 @@ class ListReconstructor : public Reconstructor {
         assembler.emit(Opcode::POP_TOP);
         return;
       case EffectKind::ListSetItem:
-        codegen.load(effect.value);
-        codegen.load(effect.target);
-        codegen.load(index);
-        assembler.emit(Opcode::STORE_SUBSCR);
+        setItem(codegen, effect.target, index, [&] { codegen.load(effect.value); });
         return;
       case EffectKind::ListInsert:
         prepareMethodCall(codegen, effect.target, "insert");
@@ -70,15 +86,21 @@ class ListReconstructor : public Reconstructor {
         assembler.emit(Opcode::POP_TOP);
         return;
       case EffectKind::ListDelete:
+        if (isOfSubclass(effect.target)) {
+          prepareMethodCall(codegen, effect.target, "__delitem__");
+          codegen.load(index);
+          codegen.call(2);
+          assembler.emit(Opcode::POP_TOP);
+          return;
+        }
         codegen.load(effect.target);
         codegen.load(index);
         assembler.emit(Opcode::DELETE_SUBSCR);
         return;
       case EffectKind::ListRewrite:
-        buildItems(codegen, effect.target);
-        codegen.load(effect.target);
-        codegen.loadConstant(checked(PySlice_New(nullptr, nullptr, nullptr)));
-        assembler.emit(Opcode::STORE_SUBSCR);
+        setItem(codegen, effect.target,
+                Value::steal(checked(PySlice_New(nullptr, nullptr, nullptr)).release()),
+                [&] { buildItems(codegen, effect.target); });
         return;
       default:
         Reconstructor::replay(codegen, effect);

@@ -37,6 +37,7 @@ class ReconstructedParts : public Parts {
  public:
   void ofObject(Translator& translator, VariableTracker* tracker,
                 PartVisitor visit) const override {
+    if (tracker->instance) return visit(tracker->instance);
     const Reconstructor& reconstructor = reconstructorOf(tracker->kind());
     reconstructor.needs(translator, tracker, visit);
     reconstructor.holds(translator, tracker, visit);

@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
@@ -23,6 +24,8 @@ bool isBeyondList(SequenceIteratorVariable* iterator) {
   return iterator->step < 0 ? iterator->index >= size : iterator->index > size;
 }
 
+bool isBuiltinPart(const Value& value) { return value.isTracker() && value.tracker()->instance; }
+
 class SequenceIteratorReconstructor : public Reconstructor {
  public:
   // A position is set when the sequence has its items: CPython bounds it by their number.
@@ -42,6 +45,13 @@ class SequenceIteratorReconstructor : public Reconstructor {
     if (trackerOf<TensorVariable>(iterator->sequence) || iterator->type() == &PySetIter_Type ||
         isBeyondList(iterator)) {
       throw UnsupportedReconstruction(describe(tracker));
+    }
+    // Of an instance of a subclass, by the builtin type's own method.
+    if (iterator->sequence && isBuiltinPart(iterator->sequence)) {
+      prepareMethodCall(codegen, iterator->sequence.tracker(),
+                        iterator->step < 0 ? "__reversed__" : "__iter__");
+      codegen.call(1);
+      return;
     }
     if (iterator->sequence && iterator->step < 0) {
       codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));

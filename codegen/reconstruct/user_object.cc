@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_part.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/objects/user_defined.h"
@@ -12,10 +13,12 @@ class UserObjectReconstructor : public Reconstructor {
   Steps steps(VariableTracker*) const override { return Steps::Two; }
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(objectOf(tracker)->classVariable);
+    if (VariableTracker* part = objectOf(tracker)->container) visitNeeded(part, visit);
   }
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserObjectVariable* object = objectOf(tracker);
-    for (DictVariable* dict : {object->container, object->dict, object->memberValues}) {
+    if (object->container) visitHeld(translator, object->container, visit);
+    for (DictVariable* dict : {object->dict, object->memberValues}) {
       if (!dict) continue;
       dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
         visit(entry.key);
@@ -27,24 +30,20 @@ class UserObjectReconstructor : public Reconstructor {
   // By __new__ without __init__, which has been traced.
   void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
     UserObjectVariable* object = objectOf(tracker);
-    codegen.prepareCall(builtinAttribute(object->type(), "__new__"));
-    codegen.load(object->classVariable);
-    if (object->data) codegen.load(object->data);
-    codegen.call(object->data ? 2 : 1);
+    if (object->container) {
+      makeInstance(codegen, object->container, [&] { codegen.load(object->classVariable); });
+    } else {
+      codegen.prepareCall(builtinAttribute(object->type(), "__new__"));
+      codegen.load(object->classVariable);
+      if (object->data) codegen.load(object->data);
+      codegen.call(object->data ? 2 : 1);
+    }
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
 
   void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
     UserObjectVariable* object = objectOf(tracker);
-    if (object->container) {
-      object->container->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
-        prepareMethodCall(codegen, object, "__setitem__");
-        codegen.load(entry.key);
-        codegen.load(entry.value);
-        codegen.call(3);
-        codegen.assembler().emit(Opcode::POP_TOP);
-      });
-    }
+    if (object->container) fillPart(codegen, object->container);
     if (object->dict) fillInstanceDict(codegen, object, object->dict);
     if (object->memberValues) {
       object->memberValues->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {

@@ -69,6 +69,7 @@ constexpr std::pair<std::string_view, SourceKind> pathKinds[] = {
     {"TypeMro", SourceKind::TypeMro},
     {"TypeDict", SourceKind::TypeDict},
     {"ProxiedMapping", SourceKind::ProxiedMapping},
+    {"WeakReferent", SourceKind::WeakReferent},
     {"IteratorItem", SourceKind::IteratorItem},
     {"IteratorValue", SourceKind::IteratorValue},
     {"IteratorField", SourceKind::IteratorField},

@@ -171,7 +171,7 @@ class OfCallMeta(metaclass=CallMeta):
 example("MetaclassCall")(lambda: OfCallMeta([]))
 
 
-class WithNew(set):
+class WithNew(collections.deque):
     pass
 
 
@@ -297,12 +297,9 @@ def asks_the_base(x):
     return base.requires_grad
 
 
-@example("UnsupportedInstruction")
-def class_statement():
-    class Inner:
-        y = 1
-
-    return Inner.y
+# What the interactive interpreter does with a value.
+SHOWS_VALUE = compile("None", "shown", "single").replace(co_flags=(lambda: None).__code__.co_flags)
+example("UnsupportedInstruction")(types.FunctionType(SHOWS_VALUE, {}))
 
 
 example("UnknownCFunction")(lambda: isinstance(time.time(), float))
@@ -472,11 +469,13 @@ example("UnknownHash")(lambda: len({ComparedByProgram(): 1}))
 example("FromkeysOfSubclass")(lambda: SubclassOfDict.fromkeys([1]))
 
 
-class SubclassOfList(list):
+class SubclassOfSet(set):
     pass
 
 
-example("MethodOfContainerSubclass", SubclassOfList([1]))(lambda items: list.append(items, 2))
+example("MethodOfContainerSubclass", SubclassOfSet([Node()]))(
+    lambda items: set.add(items, 2) or len(items)
+)
 example("TextOfDictSubclass")(lambda: repr(collections.defaultdict(int)))
 example("TupleNew")(lambda: tuple.__new__(Node))
 

@@ -1,6 +1,7 @@
 """functools.partial objects in traced code: made there, found there, called, looked at."""
 
 import functools
+import inspect
 
 import armature
 import pytest
@@ -75,8 +76,135 @@ def not_callable(x):
         return str(error)
 
 
+def looked_at(x):
+    partial = functools.partial(add, x, 2, z=2)
+    partial.keywords["more"] = 1
+    partial.note = [partial.args]
+    return partial, partial.args, partial.keywords, partial.note, partial.func, partial(0)
+
+
+def with_attributes_but_none(x):
+    partial = functools.partial(add, x)
+    return vars(partial), partial.__dict__ is vars(partial), partial, hasattr(partial, "note")
+
+
+def of_a_partial(x):
+    inner = functools.partial(add, x, z=1)
+    outer = functools.partial(inner, 2, z=5, a=3)
+    seen = functools.partial(add, x)
+    seen.note = 1
+    kept = functools.partial(seen, 4)
+    return (
+        outer.func is add,
+        outer.args,
+        outer.keywords,
+        outer(),
+        inner.keywords,
+        kept.func is seen,
+        kept.args,
+        kept(),
+        outer,
+        kept,
+    )
+
+
+class Logging(functools.partial):
+    def __call__(self, *args):
+        self.calls = getattr(self, "calls", 0) + 1
+        return super().__call__(*args), self.calls
+
+
+class Plain(functools.partial):
+    pass
+
+
+def of_a_subclass(x):
+    logging = Logging(add, x, z=1)
+    first = logging(2)
+    plain = Plain(add, 1, b=2)
+    merged = functools.partial(plain, 3)
+    return (
+        first,
+        logging(3),
+        logging,
+        logging.func is add,
+        logging.args,
+        logging.keywords,
+        logging.calls,
+        plain(4),
+        plain,
+        merged.func is add,
+        merged.args,
+        isinstance(plain, functools.partial),
+        type(plain) is Plain,
+        callable(plain),
+    )
+
+
+EXISTING_OF_SUBCLASS = Logging(add, 1, z=2)
+
+
+def existing_of_a_subclass(x):
+    del EXISTING_OF_SUBCLASS.calls
+    result = EXISTING_OF_SUBCLASS(x)
+    return result, EXISTING_OF_SUBCLASS.args, EXISTING_OF_SUBCLASS.keywords["z"]
+
+
+class Methods:
+    def __init__(self, base):
+        self.base = base
+
+    def scaled(self, factor, *, shift=0):
+        return self.base * factor + shift
+
+    double = functools.partialmethod(scaled, 2)
+    shifted = functools.partialmethod(scaled, shift=10)
+    again = functools.partialmethod(double, shift=1)
+
+
+def partial_methods(x):
+    methods = Methods(x)
+    bound = methods.double
+    return (
+        methods.double(),
+        methods.shifted(3),
+        bound(shift=1),
+        methods.again(),
+        Methods.double(methods),
+    )
+
+
+def texts(x):
+    partial = functools.partial(max, 1, [2], default=3)
+    return repr(partial), str(Plain(max, "a")), repr(functools.partial(max)), f"{partial}"
+
+
+def wrong_attributes(x):
+    partial = functools.partial(add)
+    found = []
+    for name in ("nothing", "__wrapped__"):
+        try:
+            getattr(partial, name)
+        except AttributeError as error:
+            found.append(str(error))
+    return found
+
+
+def in_itself(x):
+    partial = functools.partial(add, [])
+    partial.args[0].append(partial)
+    partial.keywords["self"] = partial
+    return partial
+
+
 PROGRAMS = [
     existing,
+    looked_at,
+    with_attributes_but_none,
+    of_a_partial,
+    of_a_subclass,
+    texts,
+    wrong_attributes,
     overridden,
     operations,
     of_a_class,
@@ -93,6 +221,51 @@ PROGRAMS = [
 def test_partials_are_captured(program):
     x = torch.tensor([1.0, -2.0])
     check(program, x, breaks=0)
+
+
+def test_an_existing_partial_of_a_subclass():
+    def restore():
+        vars(EXISTING_OF_SUBCLASS)["calls"] = 5
+
+    check(
+        existing_of_a_subclass,
+        torch.ones(2),
+        watch=vars(EXISTING_OF_SUBCLASS),
+        restore=restore,
+        breaks=0,
+    )
+
+
+def test_partial_methods():
+    check(partial_methods, torch.ones(2))
+
+
+def test_a_partial_in_itself():
+    partial = armature.compile(in_itself)(1)
+    assert partial.args[0][0] is partial
+    assert partial.keywords["self"] is partial
+
+
+def test_a_partial_across_breaks():
+    def program(x):
+        partial = functools.partial(add, x, z=2)
+        armature.graph_break()
+        partial.keywords["z"] = 3
+        partial.note = x
+        other = functools.partial(partial, 1)
+        armature.graph_break()
+        return partial(1), other(), partial.note, partial.keywords, other.func is partial
+
+    check(program, torch.ones(2))
+
+
+def test_signatures():
+    def program(x):
+        partial = functools.partial(add, 1, z=2)
+        signature = inspect.signature(partial)
+        return [str(name) for name in signature.parameters], x + 1
+
+    check(program, torch.ones(2))
 
 
 def test_a_partial_that_leaves_the_trace():

@@ -145,9 +145,9 @@ Value constantConcat(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
   // A constant tuple and a traced one: the same as two traced ones. Where all items turn out to be
   // constants, CPython knows what the sum of the two types is.
-  if (left.isConstant() && PyTuple_Check(left.object()) && trackerOf<TupleVariable>(right)) {
-    ValueVector added;
-    iterateInto(translator, right, added);
+  auto* other = partOf<TupleVariable>(right);
+  if (left.isConstant() && PyTuple_Check(left.object()) && other) {
+    ValueVector added = other->items();
     for (Value& item : added) translator.realize(item);
     Value sum = makeTuple(translator, added);
     if (sum.isConstant()) {
@@ -219,7 +219,7 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
     }
   }
   // A constant tuple compares with a traced one item by item.
-  if (left.isConstant() && PyTuple_CheckExact(left.object()) && trackerOf<TupleVariable>(right)) {
+  if (left.isConstant() && PyTuple_CheckExact(left.object()) && partOf<TupleVariable>(right)) {
     return compareSequences(translator, left, right, op);
   }
   return Value::constant(Py_NotImplemented);
@@ -576,7 +576,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     if (isInheritedClassMethod(object)) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
     }
-    return handler(translator, self, arguments);
+    // A method that gives what it works on (`+=` of a list) gives the object.
+    return wholeOf(handler(translator, self, arguments));
   }
   if (isPure(object) && makeData(translator, arguments)) {
     return callWithData(translator, object, arguments);

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/sequence.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -20,7 +21,8 @@ class PercentFormatter {
       : translator_(translator), format_(format), argument_(argument) {
     bool tuple = PyType_IsSubtype(typeOf(argument), &PyTuple_Type);
     if (tuple) {
-      iterateInto(translator, argument, arguments_);
+      auto* part = partOf<TupleVariable>(argument);
+      iterateInto(translator, part ? Value(part) : argument, arguments_);
     } else {
       arguments_.push_back(argument);
       isMapping_ = translator.heap.hasSpecial(typeOf(argument), cpython::SpecialSlot::Subscript);

@@ -60,8 +60,6 @@ class DictVariable : public VariableTracker {
   bool keysChanged() const { return keysChanged_; }
   // The object whose __dict__ this is, or null.
   VariableTracker* owner() const { return owner_; }
-  // The instance of a subclass whose items these are; null for other dicts.
-  VariableTracker* instance = nullptr;
   // The value of a key that the trace has written; null where it was removed again.
   Value written(const Value& key) const;
   // collections.defaultdict's default_factory; null for other types, and for an existing dict whose

@@ -212,9 +212,8 @@ void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, Va
 
 DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
   if (auto* dict = trackerOf<DictVariable>(mapping)) return dict;
-  auto* object = trackerOf<UserObjectVariable>(mapping);
-  bool isDict = object && object->container && !object->container->isOrdered();
-  if (isDict && hasDictIteration(translator, object->container)) return object->container;
+  auto* part = partOf<DictVariable>(mapping);
+  if (part && !part->isOrdered() && hasDictIteration(translator, part)) return part;
   static PyObject* const name = staticName("keys");
   Value keys = optionalMethod(translator, mapping, name);
   if (!keys) return nullptr;

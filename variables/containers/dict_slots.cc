@@ -1,5 +1,6 @@
 // The slots of dict, OrderedDict and defaultdict.
 #include "core/checked.h"
+#include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/containers/iterators.h"
 #include "variables/functions/builtin_handlers.h"
@@ -76,15 +77,9 @@ Value equal(Translator& translator, DictVariable* a, DictVariable* b) {
   return Value::boolean(true);
 }
 
-// The dict that a value is, or is an instance of a subclass of; null for anything else.
-DictVariable* dictIn(const Value& value) {
-  auto* object = trackerOf<UserObjectVariable>(value);
-  return object ? object->container : trackerOf<DictVariable>(value);
-}
-
 Value compare(Translator& translator, const Value& left, const Value& right, int op) {
   DictVariable* a = dictOf(left);
-  DictVariable* b = dictIn(right);
+  DictVariable* b = partOf<DictVariable>(right);
   if ((op != Py_EQ && op != Py_NE) || !b) return Value::constant(Py_NotImplemented);
   Value result = a == b ? Value::boolean(true) : equal(translator, a, b);
   if (!result || op == Py_EQ) return result;
@@ -100,7 +95,7 @@ bool update(Translator& translator, DictVariable* dict, const Value& other) {
 Value merge(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   auto* a = trackerOf<DictVariable>(left);
   if (slot == nb_inplace_or) return update(translator, a, right) ? left : Value();
-  DictVariable* b = dictIn(right);
+  DictVariable* b = partOf<DictVariable>(right);
   if (!a || !b) return Value::constant(Py_NotImplemented);
   DictVariable* result;
   if (!isSpecialDict(a) && isSpecialDict(b) && trackerOf<DictVariable>(right)) {
@@ -146,7 +141,8 @@ Value pairsText(Translator& translator, DictVariable* dict) {
 Value repr(Translator& translator, const Value& self) {
   DictVariable* dict = dictOf(self);
   bool ordered = dict->isOrdered();
-  if (dict->instance || (!ordered && dict->type() != &PyDict_Type)) {
+  bool isPlain = cpython::staticBase(dict->type()) == &PyDict_Type;
+  if (!isPlain && (dict->instance || !ordered)) {
     throw GraphBreak(GraphBreakKind::TextOfDictSubclass, describe(self));
   }
   ReprRecursion recursion(self);

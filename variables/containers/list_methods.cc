@@ -126,8 +126,18 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
   return gatherItems(translator, arguments.values[0], arguments.tail);
 }
 
+// list.__init__: what the list held before gives way.
+Value init(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "list", arguments, 0, 1)) return Value();
+  ListVariable* list = listOf(self);
+  if (list->size()) list->replace(translator, {});
+  bool ok = arguments.values.empty() || extendList(translator, list, arguments.values[0]);
+  return ok ? Value::none() : Value();
+}
+
 void registerLists() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PyList_Type), construct);
+  registerMethodHandler(&PyList_Type, "__init__", init);
   registerMovingMethodHandler(&PyList_Type, "append", append);
   registerMethodHandler(&PyList_Type, "extend", extend);
   registerMethodHandler(&PyList_Type, "insert", insert);

@@ -4,6 +4,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/repr_recursion.h"
@@ -17,7 +18,7 @@ ListVariable* listOf(const Value& value) { return requireKind<ListVariable>(valu
 Value concatenate(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   ListVariable* list = listOf(left);
   if (slot == nb_inplace_add) return extendList(translator, list, right) ? left : Value();
-  auto* other = trackerOf<ListVariable>(right);
+  auto* other = partOf<ListVariable>(right);
   if (!other) {
     return translator.raise(PyExc_TypeError, "can only concatenate list (not \"%.200s\") to list",
                             nameOf(translator, typeOf(right)));

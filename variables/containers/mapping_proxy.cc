@@ -80,9 +80,7 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
   Value mapping;
   if (!readArguments(translator, kSignature, arguments, {&mapping})) return Value();
   translator.realize(mapping);
-  auto* object = trackerOf<UserObjectVariable>(mapping);
-  bool isMapping = trackerOf<DictVariable>(mapping) || trackerOf<MappingProxyVariable>(mapping) ||
-                   (object && object->container);
+  bool isMapping = partOf<DictVariable>(mapping) || trackerOf<MappingProxyVariable>(mapping);
   if (!isMapping) {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, "mappingproxy of " + describe(mapping));
   }

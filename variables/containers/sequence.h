@@ -44,8 +44,8 @@ class TupleVariable : public SequenceVariable {
  public:
   ARMATURE_KIND(Tuple)
   explicit TupleVariable(ValueVector items, const Source* source = nullptr,
-                         BorrowedRef<> existing = nullptr)
-      : SequenceVariable(VariableKind::Tuple, &PyTuple_Type, std::move(items), source, existing) {}
+                         BorrowedRef<> existing = nullptr, PyTypeObject* type = &PyTuple_Type)
+      : SequenceVariable(VariableKind::Tuple, type, std::move(items), source, existing) {}
 };
 
 // An instance of a namedtuple or structseq type: a tuple with a class.
@@ -64,11 +64,11 @@ class ListVariable : public SequenceVariable {
  public:
   ARMATURE_KIND(List)
   // A new list.
-  explicit ListVariable(ValueVector items)
-      : SequenceVariable(VariableKind::List, &PyList_Type, std::move(items), nullptr, nullptr) {}
+  explicit ListVariable(ValueVector items, PyTypeObject* type = &PyList_Type)
+      : SequenceVariable(VariableKind::List, type, std::move(items), nullptr, nullptr) {}
   // An existing one, unread.
   ListVariable(Translator& translator, const Source* source, BorrowedRef<> existing)
-      : SequenceVariable(VariableKind::List, &PyList_Type, {}, source, existing) {
+      : SequenceVariable(VariableKind::List, Py_TYPE(existing.get()), {}, source, existing) {
     unread_ = &translator;
   }
 

@@ -1,6 +1,7 @@
 #include "variables/containers/sequence_slots.h"
 
 #include "cpython/string_writer.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
@@ -32,6 +33,12 @@ int64_t sizeOf(const Value& sequence) {
 bool isTupleLike(const Value& value) {
   if (PyObject* object = value.objectOrNull()) return PyTuple_Check(object);
   return trackerOf<TupleVariable>(value) || trackerOf<NamedTupleVariable>(value);
+}
+
+// The sequence that a value is for C code: see partOf().
+Value sequenceIn(const Value& value) {
+  auto* part = partOf<SequenceVariable>(value);
+  return part ? Value(part) : value;
 }
 
 // PySlice's rule for the start and stop arguments of index().
@@ -164,7 +171,8 @@ Value sequenceContains(Translator& translator, const Value& self, const Value& i
   return index == -2 ? Value() : Value::boolean(index >= 0);
 }
 
-Value compareSequences(Translator& translator, const Value& left, const Value& right, int op) {
+Value compareSequences(Translator& translator, const Value& self, const Value& other, int op) {
+  Value left = sequenceIn(self), right = sequenceIn(other);
   bool comparable = trackerOf<ListVariable>(left) ? trackerOf<ListVariable>(right) != nullptr
                                                   : isTupleLike(left) && isTupleLike(right);
   if (!comparable) return Value::constant(Py_NotImplemented);

@@ -9,6 +9,9 @@
 
 namespace armature {
 
+// The index of the item that a field descriptor of a namedtuple or structseq type reads, or -1.
+int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor);
+
 // The items of a list or a tuple, traced or constant; false for anything else. `storage` holds them
 // where they have to be read from a constant; the view lasts as long as neither it nor the
 // sequence changes.

@@ -2,6 +2,7 @@
 #include "core/checked.h"
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
 
@@ -17,7 +18,7 @@ SetVariable* mutableSet(const Value& self) {
 // Checks the arguments of a method that set and frozenset both have: errors name the type.
 bool checkMethod(Translator& translator, const Value& self, const char* method,
                  const CallArguments& arguments, size_t minimum = 0, size_t maximum = SIZE_MAX) {
-  std::string function = std::string(nameOf(translator, typeOf(self))) + "." + method;
+  std::string function = std::string(resultType(self)->tp_name) + "." + method;
   return checkArgumentCount(translator, function.c_str(), arguments, minimum, maximum);
 }
 
@@ -28,7 +29,7 @@ Value add(Translator& translator, const Value& self, CallArguments& arguments) {
 }
 
 Value removeItem(Translator& translator, const Value& self, const Value& item, bool& removed) {
-  if (trackerOf<SetVariable>(translator.realized(item))) {
+  if (partOf<SetVariable>(translator.realized(item))) {
     throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
   }
   removed = mutableSet(self)->remove(translator, item);
@@ -63,12 +64,12 @@ Value clear(Translator& translator, const Value& self, CallArguments& arguments)
 }
 
 Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
-  bool frozen = typeOf(self) == &PyFrozenSet_Type;
   if (!checkMethod(translator, self, "copy", arguments, 0, 0)) return Value();
-  if (frozen) return self;
+  if (typeOf(self) == &PyFrozenSet_Type) return self;
   SetOperand own;
   if (!readSetOperand(translator, self, own)) return Value();
-  return copySet(translator, typeOf(self), own);
+  SetVariable* result = copySet(translator, resultType(self), own);
+  return result ? setResult(result) : Value();
 }
 
 // update and its like: one in-place operation for each argument.
@@ -138,7 +139,7 @@ Value unionOf(Translator& translator, const Value& self, CallArguments& argument
   if (constant || translator.exceptionPending()) return constant;
   SetOperand own;
   if (!readSetOperand(translator, self, own)) return Value();
-  SetVariable* result = copySet(translator, typeOf(self), own);
+  SetVariable* result = copySet(translator, resultType(self), own);
   if (!changeInPlace<updateSet>(translator, result, arguments)) return Value();
   return setResult(result);
 }
@@ -152,7 +153,7 @@ Value intersectionOf(Translator& translator, const Value& self, CallArguments& a
   for (const Value& argument : arguments.values) {
     SetOperand operand;
     if (!result || !readSetOperand(translator, argument, operand)) return Value();
-    result = intersection(translator, typeOf(self), result, operand);
+    result = intersection(translator, resultType(self), result, operand);
   }
   return result ? setResult(result) : Value();
 }
@@ -165,7 +166,7 @@ Value differenceOf(Translator& translator, const Value& self, CallArguments& arg
   SetOperand operand;
   SetVariable* set = toSet(translator, self);
   if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
-  SetVariable* result = difference(translator, typeOf(self), set, operand);
+  SetVariable* result = difference(translator, resultType(self), set, operand);
   if (!result) return Value();
   arguments.values.erase(arguments.values.begin());
   if (!changeInPlace<subtractFromSet>(translator, result, arguments)) return Value();
@@ -179,8 +180,20 @@ Value symmetricDifferenceOf(Translator& translator, const Value& self, CallArgum
   SetOperand operand;
   SetVariable* set = toSet(translator, self);
   if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
-  SetVariable* result = symmetricDifference(translator, typeOf(self), set, operand);
+  SetVariable* result = symmetricDifference(translator, resultType(self), set, operand);
   return result ? setResult(result) : Value();
+}
+
+// set.__init__: what the set held before gives way.
+Value init(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "set() takes no keyword arguments");
+  }
+  const char* name = nameOf(translator, typeOf(self));
+  if (!checkArgumentCount(translator, name, arguments, 0, 1)) return Value();
+  SetVariable* set = mutableSet(self);
+  if (set->size()) set->clear(translator);
+  return changeInPlace<updateSet>(translator, set, arguments);
 }
 
 enum class Relation { Subset, Superset, Disjoint };
@@ -255,6 +268,7 @@ void registerSets() {
     registerMethodHandler(type, "isdisjoint", related<Relation::Disjoint>);
     registerSlotWrappers(type);
   }
+  registerMethodHandler(&PySet_Type, "__init__", init);
   registerMethodHandler(&PySet_Type, "add", add);
   registerMethodHandler(&PySet_Type, "discard", discard);
   registerMethodHandler(&PySet_Type, "remove", remove);

@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -74,14 +75,20 @@ SetVariable* newSet(Translator& translator, PyTypeObject* type) {
 
 }  // namespace
 
+bool isFrozenSet(const Value& value) { return PyType_IsSubtype(typeOf(value), &PyFrozenSet_Type); }
+
+PyTypeObject* resultType(const Value& value) {
+  return isFrozenSet(value) ? &PyFrozenSet_Type : &PySet_Type;
+}
+
 bool isAnySet(const Value& value) {
   PyObject* object = value.objectOrNull();
-  return object ? PyAnySet_CheckExact(object) : trackerOf<SetVariable>(value) != nullptr;
+  return object ? PyAnySet_CheckExact(object) : partOf<SetVariable>(value) != nullptr;
 }
 
 bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) {
   translator.realize(iterable);
-  if (auto* set = trackerOf<SetVariable>(iterable)) {
+  if (auto* set = partOf<SetVariable>(iterable)) {
     result = operandOf(set);
     return true;
   }
@@ -107,7 +114,7 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
 
 SetVariable* toSet(Translator& translator, const Value& iterable) {
   Value realized = translator.realized(iterable);
-  if (auto* set = trackerOf<SetVariable>(realized)) return set;
+  if (auto* set = partOf<SetVariable>(realized)) return set;
   SetOperand operand;
   if (!readSetOperand(translator, realized, operand)) return nullptr;
   return copySet(translator, &PySet_Type, operand);

@@ -10,6 +10,10 @@ namespace armature {
 
 // A set or frozenset, traced or constant.
 bool isAnySet(const Value& value);
+// Is it a frozenset, or of a subclass?
+bool isFrozenSet(const Value& value);
+// What operations on a set give, which is of no subclass: set or frozenset.
+PyTypeObject* resultType(const Value& value);
 
 // The items that an operation of sets reads from its operand.
 struct SetOperand {

@@ -4,6 +4,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/containers/set_operations.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/repr_recursion.h"
 
@@ -37,7 +38,7 @@ Value binary(Translator& translator, NumberSlot slot, const Value& left, const V
   if (!isAnySet(left) || !isAnySet(right)) return Value::constant(Py_NotImplemented);
   SetOperand operand;
   if (!readSetOperand(translator, right, operand)) return Value();
-  bool frozen = typeOf(left) == &PyFrozenSet_Type;
+  bool frozen = isFrozenSet(left);
   if (slot >= nb_inplace_add) {
     return frozen ? Value::constant(Py_NotImplemented)
                   : inPlace(translator, slot, setOf(left), operand);
@@ -52,8 +53,7 @@ Value binary(Translator& translator, NumberSlot slot, const Value& left, const V
       if (each == slot) return translator.fromPython(operation(left.object(), operand.real.get()));
     }
   }
-  // The result has the type of the left operand.
-  PyTypeObject* type = typeOf(left);
+  PyTypeObject* type = resultType(left);
   SetVariable* self = toSet(translator, left);
   if (!self) return Value();
   SetVariable* result = nullptr;
@@ -111,7 +111,7 @@ Value compare(Translator& translator, const Value& left, const Value& right, int
 Value length(Translator&, const Value& self) { return Value::integer(setOf(self)->size()); }
 
 Value contains(Translator& translator, const Value& self, const Value& item) {
-  if (trackerOf<SetVariable>(item)) {
+  if (partOf<SetVariable>(item)) {
     throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
   }
   bool found = setOf(self)->contains(translator, item);
@@ -141,27 +141,31 @@ Value iterate(Translator& translator, const Value& self) {
                                                set->size(), std::move(order));
 }
 
-// {a, b}, or the name of the type around it.
+// {a, b}, or that with the name of the type around it.
 Value repr(Translator& translator, const Value& self) {
-  bool frozen = typeOf(self) == &PyFrozenSet_Type;
-  if (setOf(self)->size() == 0) return Value::string(frozen ? "frozenset()" : "set()");
+  const char* type = nameOf(translator, typeOf(self));
+  bool isBare = typeOf(self) == &PySet_Type;
+  auto text = [&](PyObject* result) { return translator.fromPython(result); };
+  if (setOf(self)->size() == 0) return text(PyUnicode_FromFormat("%s()", type));
   ReprRecursion recursion(self);
-  if (recursion.entered()) return Value::string(frozen ? "frozenset(...)" : "set(...)");
+  if (recursion.entered()) return text(PyUnicode_FromFormat("%s(...)", type));
   Value iterator = iterate(translator, self);
-  Ref<> text = checked(PyUnicode_FromString(frozen ? "frozenset({" : "{"));
+  Ref<> items = checked(PyUnicode_FromString(""));
   const char* separator = "";
   while (Value item = iteratorNext(translator, iterator)) {
     Value itemText = toRepr(translator, std::move(item));
     if (!itemText) return itemText;
-    text = checked(PyUnicode_FromFormat("%U%s%U", text.get(), separator, itemText.object()));
+    items = checked(PyUnicode_FromFormat("%U%s%U", items.get(), separator, itemText.object()));
     separator = ", ";
   }
-  return translator.fromPython(PyUnicode_FromFormat("%U%s", text.get(), frozen ? "})" : "}"));
+  return text(isBare ? PyUnicode_FromFormat("{%U}", items.get())
+                     : PyUnicode_FromFormat("%s({%U})", type, items.get()));
 }
 
 Value hash(Translator& translator, const Value& self) {
-  if (typeOf(self) != &PyFrozenSet_Type) {
-    return translator.raise(PyExc_TypeError, "unhashable type: 'set'");
+  if (!isFrozenSet(self)) {
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
+                            nameOf(translator, typeOf(self)));
   }
   throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
 }

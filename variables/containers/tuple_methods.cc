@@ -1,5 +1,4 @@
 // The methods of tuple, and its constructor.
-#include "cpython/instance_attributes.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
@@ -50,17 +49,9 @@ Value constructSubclass(Translator& translator, const Value&, CallArguments& arg
   if (!userClass || !PyType_IsSubtype(userClass->value(), &PyTuple_Type)) {
     throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
   }
-  static PyObject* const del = staticName("__del__");
-  // The trace knows such a tuple by its items; when it dies is Python's business.
-  if (cpython::hasInstanceDict(userClass->value()) ||
-      translator.heap.lookup(userClass->value(), del)) {
-    throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
-  }
-  ValueVector storage;
-  llvm::ArrayRef<Value> view;
-  itemsOf(items, storage, view);
-  return translator.make<NamedTupleVariable>(userClass->value(),
-                                             ValueVector(view.begin(), view.end()));
+  CallArguments taken;
+  taken.values.push_back(std::move(items));
+  return makeImmutable(translator, userClass, &PyTuple_Type, taken);
 }
 
 void registerTuples() {

@@ -38,7 +38,8 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
     return translator.fromPython(PyNumber_Add(known.object(), constant));
   }
   llvm::ArrayRef<Value> others;
-  if (trackerOf<ListVariable>(right) || !itemsOf(right, storage, others)) {
+  auto* part = partOf<TupleVariable>(right);
+  if (trackerOf<ListVariable>(right) || !itemsOf(part ? Value(part) : right, storage, others)) {
     return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
                             nameOf(translator, typeOf(right)));
   }
@@ -115,8 +116,9 @@ TypeSlots makeTupleSlots() {
 
 // --- Tuples with named fields.
 
-// The index of the item that a field descriptor of a namedtuple or structseq type reads, or -1.
-int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
+}  // namespace
+
+int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor) {
   static PyTypeObject* const getter = [] {
     Ref<> module = checked(PyImport_ImportModule("_collections"));
     return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "_tuplegetter"));
@@ -135,6 +137,8 @@ int64_t fieldIndex(PyTypeObject* type, PyObject* descriptor) {
   return structSequence && cpython::isMember(descriptor) ? cpython::tupleItemIndex(descriptor) : -1;
 }
 
+namespace {
+
 Value namedGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyTypeObject* type = typeOf(self);
   Found found = translator.heap.lookup(type, name);
@@ -142,7 +146,7 @@ Value namedGetAttribute(Translator& translator, const Value& self, PyObject* nam
     throw GraphBreak(GraphBreakKind::AttributeOfTuple, describe(self));
   }
   if (found.object) {
-    int64_t index = fieldIndex(type, found.object);
+    int64_t index = tupleFieldIndex(type, found.object);
     const ValueVector& items = tupleItems(self);
     if (index >= 0 && index < static_cast<int64_t>(items.size())) {
       return items[index];
@@ -155,7 +159,7 @@ bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name
                        const Value& value) {
   PyTypeObject* type = typeOf(self);
   Found found = translator.heap.lookup(type, name);
-  if (found && fieldIndex(type, found.object) >= 0) {
+  if (found && tupleFieldIndex(type, found.object) >= 0) {
     translator.raise(PyExc_AttributeError, cpython::isMember(found.object) ? "readonly attribute"
                                                                            : "can't set attribute");
     return false;

@@ -1,6 +1,7 @@
 #include "variables/functions/functions.h"
 
 #include "core/text.h"
+#include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
@@ -138,6 +139,11 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
     return annotationsOf(translator, function);
   }
   if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return typeValue(translator, self);
+  if (PyUnicode_CompareWithASCIIString(name, "__get__") == 0) {
+    PyObject* method = cpython::ownAttribute(&PyFunction_Type, "__get__");
+    return translator.make<BoundMethodVariable>(cpython::boundType(method), Value::constant(method),
+                                                self);
+  }
   auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
   if (const FunctionAttribute* attribute = findFunctionAttribute(name)) {
     if (attribute->part == SourceKind::FunctionGlobals) return function->globals;
@@ -346,7 +352,22 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
   return translator.make<SuperVariable>(startClass, self, selfType);
 }
 
+// func_descr_get, as a call of function.__get__ comes to it (wrap_descr_get).
+Value getFunction(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.keywordCount() || arguments.values.empty() || arguments.values.size() > 2) {
+    throw GraphBreak(GraphBreakKind::SpecialMethodArguments, describe(self));
+  }
+  Value instance = translator.realized(arguments.values[0]);
+  bool isBound = !instance.is(Py_None);
+  if (isBound) return translator.make<BoundMethodVariable>(&PyMethod_Type, self, instance);
+  if (arguments.values.size() == 2 && !translator.realized(arguments.values[1]).is(Py_None)) {
+    return self;
+  }
+  return translator.raise(PyExc_TypeError, "__get__(None, None) is invalid");
+}
+
 void registerFunctionHandlers() {
+  registerMethodHandler(&PyFunction_Type, "__get__", getFunction);
   registerObjectHandler(reinterpret_cast<PyObject*>(&PySuper_Type), callSuper);
   registerMethodHandler(&PyGen_Type, "send", sendToGenerator);
   registerMethodHandler(&PyGen_Type, "throw", throwIntoGenerator);

@@ -7,7 +7,10 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/instance_dict.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/repr_recursion.h"
+#include "variables/trailed.h"
 
 namespace armature {
 
@@ -53,66 +56,132 @@ Value callPartial(Translator& translator, const Value& callable, CallArguments& 
   return call(translator, partial->function, all);
 }
 
-// functools.partial(function, *arguments, **keywords)
-Value makePartial(Translator& translator, const Value&, CallArguments& given) {
+}  // namespace
+
+PartialVariable* makePartial(Translator& translator, PyTypeObject* type, CallArguments& given) {
   if (given.positionalCount() == 0) {
-    return translator.raise(PyExc_TypeError, "type 'partial' takes at least one argument");
+    translator.raise(PyExc_TypeError, "type 'partial' takes at least one argument");
+    return nullptr;
   }
+  static PyObject* const callName = staticName("__call__");
   Value function = translator.realized(given.values[0]);
-  if (!translator.heap.hasSpecial(typeOf(function), cpython::SpecialSlot::Call)) {
-    return translator.raise(PyExc_TypeError, "the first argument must be callable");
-  }
-  // A partial of a partial without attributes is one of its function.
-  if (PyType_IsSubtype(typeOf(function), partialType())) {
-    throw GraphBreak(GraphBreakKind::ClassWithNew, "partial of a partial");
-  }
+  ValueVector arguments;
   auto* keywords = translator.make<DictVariable>();
+  auto* inner = partOf<PartialVariable>(function);
+  if (inner && translator.heap.inherits(typeOf(function), partialType(), callName)) {
+    // One without a __dict__ is merged. Whether an existing one has a __dict__ only C code sees.
+    if (inner->existing()) {
+      throw GraphBreak(GraphBreakKind::ClassWithNew, "partial of a partial that existed before");
+    }
+    auto* object = trackerOf<UserObjectVariable>(function);
+    DictVariable* dict = object ? object->dict : inner->dict;
+    // To look for an attribute makes no __dict__, to read __dict__ does.
+    if (dict && dict->entries().entryCount() == 0) {
+      throw GraphBreak(GraphBreakKind::ClassWithNew, "partial of a partial that was looked at");
+    }
+    if (!dict) {
+      if (!iterateInto(translator, inner->arguments, arguments)) return nullptr;
+      requireKind<DictVariable>(inner->keywords)
+          ->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+            keywords->set(translator, entry.key, entry.value);
+          });
+      function = translator.realized(inner->function);
+    }
+  }
+  if (!translator.heap.hasSpecial(typeOf(function), cpython::SpecialSlot::Call)) {
+    translator.raise(PyExc_TypeError, "the first argument must be callable");
+    return nullptr;
+  }
+  arguments.append(given.positional().begin() + 1, given.positional().end());
   for (size_t i = 0; i < given.keywordCount(); ++i) {
     keywords->set(translator, Value::constant(given.keywordName(i)), given.keywordValue(i));
   }
-  llvm::ArrayRef<Value> arguments = given.positional().drop_front();
-  return translator.make<PartialVariable>(
-      partialType(), function,
-      makeTuple(translator, ValueVector(arguments.begin(), arguments.end())), keywords);
+  return translator.make<PartialVariable>(type, function,
+                                          makeTuple(translator, std::move(arguments)), keywords);
 }
 
-Value partialAttribute(Translator& translator, const Value& self, PyObject* name) {
-  auto* partial = requireKind<PartialVariable>(self);
-  if (PyUnicode_CompareWithASCIIString(name, "func") == 0) return partial->function;
-  // Of a new one, they come into being with it.
-  if (partial->existing()) {
-    if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return partial->arguments;
-    if (PyUnicode_CompareWithASCIIString(name, "keywords") == 0) return partial->keywords;
-  } else if (PyUnicode_CompareWithASCIIString(name, "args") == 0 ||
-             PyUnicode_CompareWithASCIIString(name, "keywords") == 0 ||
-             PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
-    return unimplemented::getAttribute(translator, self, name);
-  }
-  return genericGetAttribute(translator, self, name);
+namespace {
+
+// functools.partial(function, *arguments, **keywords)
+Value construct(Translator& translator, const Value&, CallArguments& given) {
+  return makePartial(translator, partialType(), given);
 }
 
-// A new one has no attributes of its own.
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   auto* partial = requireKind<PartialVariable>(self);
-  return partial->existing() ? existingInstanceDict(translator, partial) : nullptr;
+  if (partial->existing()) return existingInstanceDict(translator, partial);
+  if (!partial->dict) {
+    auto* dict = translator.make<DictVariable>(static_cast<VariableTracker*>(partial));
+    assignTrailed(translator.trail, partial->dict, dict);
+  }
+  return partial->dict;
+}
+
+// partial_repr
+Value repr(Translator& translator, const Value& self) {
+  auto* partial = requireKind<PartialVariable>(self);
+  const char* name = nameOf(translator, typeOf(self));
+  ReprRecursion recursion(self);
+  if (recursion.entered()) return Value::string("...");
+  Ref<> texts = checked(PyUnicode_FromString(""));
+  auto add = [&](PyObject* keyword, const Value& value) {
+    Value text = toRepr(translator, value);
+    if (!text) return false;
+    texts = checked(keyword ? PyUnicode_FromFormat("%U, %S=%U", texts.get(), keyword, text.object())
+                            : PyUnicode_FromFormat("%U, %U", texts.get(), text.object()));
+    return true;
+  };
+  ValueVector arguments;
+  if (!iterateInto(translator, partial->arguments, arguments)) return Value();
+  for (const Value& argument : arguments) {
+    if (!add(nullptr, argument)) return Value();
+  }
+  bool ok = true;
+  requireKind<DictVariable>(translator.realized(partial->keywords))
+      ->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+        PyObject* keyword = entry.key.objectOrNull();
+        if (!keyword || !PyUnicode_Check(keyword)) {
+          throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
+        }
+        ok = ok && add(keyword, entry.value);
+      });
+  Value function = ok ? toRepr(translator, partial->function) : Value();
+  if (!function) return function;
+  return translator.fromPython(
+      PyUnicode_FromFormat("%s(%U%U)", name, function.object(), texts.get()));
+}
+
+Value reprMethod(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__repr__", arguments, 0, 0)) return Value();
+  return toRepr(translator, self);
 }
 
 void registerPartial() {
-  if (PyTypeObject* type = partialType()) {
-    registerObjectHandler(reinterpret_cast<PyObject*>(type), makePartial);
-  }
+  PyTypeObject* type = partialType();
+  if (!type) return;
+  registerObjectHandler(reinterpret_cast<PyObject*>(type), construct);
+  registerMethodHandler(type, "__call__", callPartial);
+  registerProtocolMethod(type, "__call__");
+  registerMethodHandler(type, "__repr__", reprMethod);
 }
 ARMATURE_REGISTER_HANDLERS(registerPartial);
+
+// What `self` is asked for.
+Value partialAttribute(Translator& translator, const Value& self, PyObject* name) {
+  auto* partial = requireKind<PartialVariable>(self);
+  if (PyUnicode_CompareWithASCIIString(name, "func") == 0) return partial->function;
+  if (PyUnicode_CompareWithASCIIString(name, "args") == 0) return partial->arguments;
+  if (PyUnicode_CompareWithASCIIString(name, "keywords") == 0) return partial->keywords;
+  return genericGetAttribute(translator, self, name);
+}
 
 TypeSlots makePartialSlots() {
   TypeSlots slots;
   slots.tp_call = callPartial;
   slots.tp_getattro = partialAttribute;
-  slots.tp_setattro = unimplemented::setAttribute;
   slots.instanceDict = instanceDict;
   slots.tp_hash = unimplemented::unary;
-  slots.tp_str = unimplemented::unary;
-  slots.tp_repr = unimplemented::unary;
+  slots.tp_repr = repr;
   return slots;
 }
 

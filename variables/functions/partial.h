@@ -1,11 +1,13 @@
 // functools.partial objects.
 #pragma once
 
-#include "variables/variable_tracker.h"
+#include "variables/containers/dict.h"
+#include "variables/translator.h"
 
 namespace armature {
 
-// Of exactly that type. One that existed before the trace has lazy parts.
+// One of exactly that type, or the builtin part of an instance of a subclass. One that existed
+// before the trace has lazy parts.
 class PartialVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Partial)
@@ -18,9 +20,14 @@ class PartialVariable : public VariableTracker {
   const Value function;
   const Value arguments;  // a tuple
   const Value keywords;   // a dict
+  // Its __dict__; made on demand. Of a part, the instance has it.
+  DictVariable* dict = nullptr;
 };
 
 // functools.partial, borrowed; null where a program has put something else in its place.
 PyTypeObject* partialType();
+
+// What partial.__new__(type, …) makes of the arguments behind the type; null with an exception.
+PartialVariable* makePartial(Translator& translator, PyTypeObject* type, CallArguments& given);
 
 }  // namespace armature

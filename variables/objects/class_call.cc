@@ -1,10 +1,13 @@
 // What calling a class that is written in Python makes: type_call.
 #include "core/builtin_part.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/library_calls.h"
+#include "variables/functions/partial.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
@@ -82,16 +85,57 @@ void requireMakeable(Translator& translator, PyTypeObject* type) {
   }
 }
 
-// By the __new__ of `layout`: object's, or that of dict or OrderedDict.
-Value makeObject(Translator& translator, UserClassVariable* cls, PyTypeObject* layout) {
+// The items of a new instance of a subclass of a builtin type; null for a layout without items.
+// `items`: those of what can't be changed any more.
+VariableTracker* makeItems(Translator& translator, PyTypeObject* type, PyTypeObject* layout,
+                           VariableTracker* items) {
+  if (layout == &PyDict_Type || layout == &PyODict_Type) {
+    return translator.make<DictVariable>(layout);
+  }
+  if (layout == &PyList_Type) return translator.make<ListVariable>(ValueVector(), type);
+  if (layout == &PySet_Type) return translator.make<SetVariable>(type);
+  return items;
+}
+
+// By the __new__ of `layout`: object's, or that of a container.
+Value makeObject(Translator& translator, UserClassVariable* cls, PyTypeObject* layout,
+                 VariableTracker* items = nullptr) {
   requireMakeable(translator, cls->value());
   auto* object = translator.make<UserObjectVariable>(cls);
-  if (layout != &PyBaseObject_Type) {
-    object->container = translator.make<DictVariable>(layout);
-    object->container->instance = object;
-  }
+  object->container = makeItems(translator, cls->value(), layout, items);
+  if (object->container) object->container->instance = object;
   return object;
 }
+
+}  // namespace
+
+Value makeImmutable(Translator& translator, UserClassVariable* cls, PyTypeObject* layout,
+                    CallArguments& arguments) {
+  PyTypeObject* type = cls->value();
+  bool isTuple = layout == &PyTuple_Type;
+  if (arguments.keywordCount() || arguments.values.size() > 1) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
+  }
+  if (isTuple) {
+    ValueVector items;
+    if (!arguments.values.empty() && !collectInto(translator, arguments.values[0], items)) {
+      return Value();
+    }
+    if (isNamedTupleType(translator.heap, type) && !cpython::hasInstanceDict(type)) {
+      requireMakeable(translator, type);
+      return translator.make<NamedTupleVariable>(type, std::move(items));
+    }
+    auto* part = translator.make<TupleVariable>(std::move(items), nullptr, nullptr, type);
+    return makeObject(translator, cls, layout, part);
+  }
+  auto* part = translator.make<SetVariable>(type);
+  SetOperand operand;
+  bool ok = arguments.values.empty() || (readSetOperand(translator, arguments.values[0], operand) &&
+                                         updateSet(translator, part, operand));
+  return ok ? makeObject(translator, cls, layout, part) : Value();
+}
+
+namespace {
 
 // By the __new__ of int, float, complex, str or bytes, of data.
 Value makeDataObject(Translator& translator, UserClassVariable* cls, PyTypeObject* layout,
@@ -106,6 +150,12 @@ Value makeDataObject(Translator& translator, UserClassVariable* cls, PyTypeObjec
   auto* object = translator.make<UserObjectVariable>(cls);
   object->data = std::move(data);
   return object;
+}
+
+// Does the type's __new__ ignore its arguments, which its __init__ fills it by?
+bool isFilledLater(PyTypeObject* layout) {
+  return layout == &PyDict_Type || layout == &PyODict_Type || layout == &PyList_Type ||
+         layout == &PySet_Type;
 }
 
 // type_call without a metaclass's own.
@@ -125,20 +175,33 @@ Value makeInstance(Translator& translator, const Value& callable, CallArguments&
     if (heap.lookup(type, delName())) throw GraphBreak(GraphBreakKind::Finalizer, type->tp_name);
     return makeException(translator, callable, newFunction, arguments);
   }
+  bool isPartial = partialType() && heap.isSubtype(type, partialType());
+  if (isPartial && heap.inherits(type, partialType(), newName())) {
+    requireMakeable(translator, type);
+    PartialVariable* part = makePartial(translator, type, arguments);
+    if (!part) return Value();
+    auto* object = translator.make<UserObjectVariable>(cls);
+    object->container = part;
+    part->instance = object;
+    bool inheritsInit = heap.inherits(type, &PyBaseObject_Type, initName());
+    return inheritsInit ? Value(object) : runInit(translator, object, arguments);
+  }
   PyTypeObject* layout = cpython::staticBase(type);
-  bool isDict = layout == &PyDict_Type || layout == &PyODict_Type;
+  bool isFilled = isFilledLater(layout);
+  bool isImmutable = layout == &PyTuple_Type || layout == &PyFrozenSet_Type;
   bool isData = dataLayout(type) == layout;
   // A class that once had a __new__ of its own keeps the slot for it, and what comes with it.
   bool hasBuiltinNew = heap.inherits(type, layout, newName()) && type->tp_new == layout->tp_new;
-  if ((layout != &PyBaseObject_Type && !isDict && !isData) || !hasBuiltinNew) {
+  if ((layout != &PyBaseObject_Type && !isFilled && !isImmutable && !isData) || !hasBuiltinNew) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
   }
   bool inheritsInit = heap.inherits(type, &PyBaseObject_Type, initName());
-  Value instance = isData ? makeDataObject(translator, cls, layout, arguments)
-                          : Value(makeObject(translator, cls, layout));
+  Value instance = isData        ? makeDataObject(translator, cls, layout, arguments)
+                   : isImmutable ? makeImmutable(translator, cls, layout, arguments)
+                                 : makeObject(translator, cls, layout);
   if (!instance) return instance;
   if (!inheritsInit) return runInit(translator, instance, arguments);
-  if (arguments.values.empty() || isData) return instance;
+  if (arguments.values.empty() || isData || isImmutable) return instance;
   return translator.raise(PyExc_TypeError, "%.200s() takes no arguments", nameOf(translator, type));
 }
 
@@ -178,6 +241,24 @@ Value dataNew(Translator& translator, const Value&, CallArguments& arguments) {
   return makeDataObject(translator, cls, &layout, std::move(rest));
 }
 
+// list.__new__(cls, …) and its like.
+template <PyTypeObject& layout>
+Value containerNew(Translator& translator, const Value&, CallArguments& arguments) {
+  Value first = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
+  auto* cls = trackerOf<UserClassVariable>(first);
+  PyTypeObject* actual = cls ? cpython::staticBase(cls->value()) : nullptr;
+  // OrderedDict has that of dict.
+  bool isLayout = actual == &layout || (&layout == &PyDict_Type && actual == &PyODict_Type);
+  if (!isLayout) {
+    throw GraphBreak(GraphBreakKind::ClassWithNew, std::string(layout.tp_name) + ".__new__");
+  }
+  translator.heap.lookup(cls->value(), newName());
+  if (isFilledLater(&layout)) return makeObject(translator, cls, actual);
+  CallArguments rest = arguments;
+  rest.values.erase(rest.values.begin());
+  return makeImmutable(translator, cls, &layout, rest);
+}
+
 // type.__call__(cls, …), as a metaclass's __call__ comes to it.
 Value typeCall(Translator& translator, const Value& self, CallArguments& arguments) {
   Value cls = translator.realized(self);
@@ -194,6 +275,10 @@ void registerClassCalls() {
   registerMethodHandler(&PyComplex_Type, "__new__", dataNew<PyComplex_Type>);
   registerMethodHandler(&PyUnicode_Type, "__new__", dataNew<PyUnicode_Type>);
   registerMethodHandler(&PyBytes_Type, "__new__", dataNew<PyBytes_Type>);
+  registerMethodHandler(&PyDict_Type, "__new__", containerNew<PyDict_Type>);
+  registerMethodHandler(&PyList_Type, "__new__", containerNew<PyList_Type>);
+  registerMethodHandler(&PySet_Type, "__new__", containerNew<PySet_Type>);
+  registerMethodHandler(&PyFrozenSet_Type, "__new__", containerNew<PyFrozenSet_Type>);
   registerMethodHandler(&PyType_Type, "__call__", typeCall);
   registerProtocolMethod(&PyType_Type, "__call__");
 }

@@ -496,8 +496,9 @@ bool isExceptionClass(const Value& value) {
 bool readHandledClasses(Translator& translator, const Value& wanted, ValueVector& classes) {
   Value value = translator.realized(wanted);
   PyObject* object = value.objectOrNull();
-  if ((object && PyTuple_Check(object)) || trackerOf<TupleVariable>(value)) {
-    if (!iterateInto(translator, value, classes)) return false;
+  auto* tuple = partOf<TupleVariable>(value);
+  if ((object && PyTuple_Check(object)) || tuple) {
+    if (!iterateInto(translator, tuple ? Value(tuple) : value, classes)) return false;
   } else {
     classes.push_back(value);
   }

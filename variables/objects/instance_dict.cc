@@ -25,12 +25,8 @@ DictVariable* existingInstanceDict(Translator& translator, VariableTracker* obje
     return dict;
   }
   Value value = translator.realized(translator.wrap(source, real));
-  if (auto* dict = trackerOf<DictVariable>(value)) return dict;
-  auto* user = trackerOf<UserObjectVariable>(value);
-  if (!user || !user->container) {
-    throw GraphBreak(GraphBreakKind::UnsupportedInstanceDict, describe(value));
-  }
-  return user->container;
+  if (auto* dict = partOf<DictVariable>(value)) return dict;
+  throw GraphBreak(GraphBreakKind::UnsupportedInstanceDict, describe(value));
 }
 
 }  // namespace armature

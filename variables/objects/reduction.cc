@@ -81,17 +81,26 @@ Value functionOfCopyreg(Translator& translator, const char* function) {
   return getAttribute(translator, Value::constant(module), text.get());
 }
 
-// _PyObject_GetItemsIter, of what is a dict: iter(self.items()).
-Value itemsOf(Translator& translator, const Value& self) {
-  if (!requireKind<UserObjectVariable>(self)->container) return Value::none();
-  Value items = callMethod(translator, self, "items", {});
-  return items ? getIterator(translator, items) : items;
+// _PyObject_GetItemsIter: iter(self) of what is a list, and iter(self.items()) of what is a dict.
+bool itemsOf(Translator& translator, const Value& self, Value& list, Value& dict) {
+  list = dict = Value::none();
+  if (partOf<ListVariable>(self)) list = getIterator(translator, self);
+  if (partOf<DictVariable>(self)) {
+    Value items = callMethod(translator, self, "items", {});
+    dict = items ? getIterator(translator, items) : items;
+  }
+  return list && dict;
 }
 
 // reduce_newobj, for an object whose class says nothing of arguments for its __new__.
 Value reduceByNew(Translator& translator, const Value& self) {
   static PyObject* const methods[] = {name("__getnewargs_ex__"), name("__getnewargs__")};
+  ValueVector arguments = {translator.knownClass(typeOf(self))};
+  auto* tuple = partOf<TupleVariable>(self);
+  bool isTuple = tuple && leavesToPart(translator, self, methods[1]);
+  if (isTuple) arguments.push_back(makeTuple(translator, tuple->items()));
   for (PyObject* method : methods) {
+    if (isTuple && method == methods[1]) continue;
     if (getOptionalAttribute(translator, self, method)) refuse(self);
     if (translator.exceptionPending()) return Value();
   }
@@ -99,11 +108,10 @@ Value reduceByNew(Translator& translator, const Value& self) {
   if (!function) return function;
   Value state = stateOf(translator, self);
   if (!state) return state;
-  Value items = itemsOf(translator, self);
-  if (!items) return items;
-  Value arguments = makeTuple(translator, {translator.knownClass(typeOf(self))});
-  return makeTuple(translator, {std::move(function), std::move(arguments), std::move(state),
-                                Value::none(), std::move(items)});
+  Value list, dict;
+  if (!itemsOf(translator, self, list, dict)) return Value();
+  return makeTuple(translator, {std::move(function), makeTuple(translator, std::move(arguments)),
+                                std::move(state), std::move(list), std::move(dict)});
 }
 
 // object___reduce_ex__

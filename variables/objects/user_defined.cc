@@ -23,6 +23,11 @@ PyObject* name(const char* text) { return staticName(text); }
 
 }  // namespace
 
+bool leavesToPart(Translator& translator, const Value& self, PyObject* method) {
+  PyTypeObject* type = typeOf(self);
+  return translator.heap.inherits(type, cpython::staticBase(type), method);
+}
+
 Value builtinData(Translator& translator, const Value& value) {
   auto* object = trackerOf<UserObjectVariable>(value);
   if (!object || object->data) return object ? object->data : Value();
@@ -66,6 +71,14 @@ bool hasSpecialMethods(const Value& value) {
          trackerOf<ExceptionVariable>(value);
 }
 
+// list and tuple have their operators in the slots of sequences, which are asked when the numbers'
+// slots of both operands have not answered. (But a subclass of list gets list's `+=` in both.)
+bool isOperatorOfSequence(Translator& translator, const Value& self, PyObject* method) {
+  if (!trackerOf<UserObjectVariable>(self) || !partOf<SequenceVariable>(self)) return false;
+  return cpython::ownAttribute(cpython::staticBase(typeOf(self)), method) &&
+         leavesToPart(translator, self, method);
+}
+
 // The method that a step of a binary operator asks; none where `name` is null.
 struct AskedMethod {
   Value self;
@@ -73,8 +86,8 @@ struct AskedMethod {
   Value other;
 };
 
-AskedMethod askedMethod(Translator& translator, NumberSlot slot, const Value& left,
-                        const Value& right, OperandStep step) {
+AskedMethod methodOfStep(Translator& translator, NumberSlot slot, const Value& left,
+                         const Value& right, OperandStep step) {
   const OperatorMethods& names = operatorMethods();
   bool isInPlace = slot >= nb_inplace_add;
   int plain = isInPlace ? slot - nb_inplace_add : slot;
@@ -103,6 +116,15 @@ AskedMethod askedMethod(Translator& translator, NumberSlot slot, const Value& le
                     !translator.heap.inherits(rightType, leftType, names.reflected[plain]);
   bool isItsTurn = rightFirst == (step == OperandStep::RightFirst);
   return isItsTurn ? AskedMethod{right, names.reflected[plain], left} : AskedMethod{};
+}
+
+AskedMethod askedMethod(Translator& translator, NumberSlot slot, const Value& left,
+                        const Value& right, OperandStep step) {
+  AskedMethod asked = methodOfStep(translator, slot, left, right, step);
+  bool isExtension = step == OperandStep::InPlace && slot == nb_inplace_add;
+  bool isLater =
+      asked.name && !isExtension && isOperatorOfSequence(translator, asked.self, asked.name);
+  return isLater ? AskedMethod() : asked;
 }
 
 // Asks the methods of the steps; NotImplemented where none answers.
@@ -399,8 +421,9 @@ namespace {
 
 Value objectText(Translator& translator, const Value& self, PyObject* special, bool tail) {
   Found found = translator.heap.lookup(typeOf(self), special);
-  bool isData = dataLayout(typeOf(self)) &&
-                !translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special);
+  auto* object = trackerOf<UserObjectVariable>(self);
+  bool hasLayout = dataLayout(typeOf(self)) || (object && object->container);
+  bool isData = hasLayout && !translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special);
   if (found && (isData || Py_TYPE(found.object) != &PyWrapperDescr_Type)) {
     return callSpecial(translator, self, special, {}, tail);
   }

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
 #include "variables/continuation.h"
 #include "variables/type_slots.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
+
+class Heap;
 
 class UserClassVariable : public VariableTracker {
  public:
@@ -22,6 +25,9 @@ Value classAttribute(Translator& translator, const Value& self, PyObject* attrib
 Value classSubscript(Translator& translator, const Value& self, const Value& key, bool tail);
 // type_call, or the metaclass's __call__.
 Value callClass(Translator& translator, const Value& callable, CallArguments& arguments);
+// What tuple.__new__ and frozenset.__new__, the __new__ of `layout`, make of these arguments.
+Value makeImmutable(Translator& translator, UserClassVariable* cls, PyTypeObject* layout,
+                    CallArguments& arguments);
 // What is left of it when __new__, which got these arguments, too, has given `made`.
 Value initializeMade(Translator& translator, const Value& cls, Value made,
                      CallArguments& arguments);
@@ -38,9 +44,10 @@ class UserObjectVariable : public VariableTracker {
         classVariable(classVariable) {}
 
   UserClassVariable* const classVariable = nullptr;
-  // The builtin part of an instance of a dict subclass: its items. It has the object's source and
-  // its own mutation state; methods that the class does not override work on it. Null for others.
-  DictVariable* container = nullptr;
+  // The builtin part of an instance of a subclass of dict, list, tuple, set or frozenset: its
+  // items. It has the object's source and its own mutation state; methods that the class does not
+  // override work on it. Null for others.
+  VariableTracker* container = nullptr;
   // The builtin part of an instance of a subclass of int, float, complex, str or bytes, an exact
   // constant; of an existing one null until somebody looks (builtinData). Trailed. Null for others.
   Value data;
@@ -49,6 +56,27 @@ class UserObjectVariable : public VariableTracker {
   // Values of member descriptors (__slots__), keyed by the descriptor; made on demand.
   DictVariable* memberValues = nullptr;
 };
+
+// What a value is for C code that accepts instances of subclasses (PyList_Check and its like): the
+// value itself, or its builtin part. Null for other kinds.
+template <class Kind>
+Kind* partOf(const Value& value) {
+  auto* object = trackerOf<UserObjectVariable>(value);
+  if (!object) return trackerOf<Kind>(value);
+  VariableTracker* part = object->container;
+  return part && Kind::classof(part) ? static_cast<Kind*>(part) : nullptr;
+}
+// The object that a builtin part is the part of; any other value itself.
+inline Value wholeOf(Value value) {
+  bool isPart = value.isTracker() && value.tracker()->instance;
+  return isPart ? Value(value.tracker()->instance) : std::move(value);
+}
+
+// Does the object's class inherit the method from the builtin type whose layout it has?
+bool leavesToPart(Translator& translator, const Value& self, PyObject* method);
+
+// Is it a subclass of tuple that names its items, as collections.namedtuple makes them?
+bool isNamedTupleType(Heap& heap, PyTypeObject* type);
 
 // What C code reads of an instance of a subclass of int, float, complex, str or bytes: its value,
 // which is guarded. Null for everything else.

@@ -16,9 +16,11 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/sequence_slots.h"
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
+#include "variables/functions/partial.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
@@ -101,6 +103,11 @@ Value attributeOfPart(Translator& translator, PyObject* descriptor, const Value&
 }
 
 Value memberOf(Translator& translator, const Found& found, const Value& instance, PyObject* name) {
+  if (auto* partial = partOf<PartialVariable>(instance)) {
+    if (PyDescr_TYPE(found.object) == partialType()) {
+      return slotsOf(partial).tp_getattro(translator, partial, name);
+    }
+  }
   if (auto* object = trackerOf<UserObjectVariable>(instance)) {
     Value key = Value::constant(found.object);
     if (isWritten(object, key)) {
@@ -272,6 +279,14 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   if (kind == &PyMemberDescr_Type) return memberOf(translator, found, instance, name);
   if (kind == &PyGetSetDescr_Type) return getsetValue(translator, instance, name);
 
+  // A field of a class over a namedtuple.
+  if (auto* tuple = partOf<TupleVariable>(instance)) {
+    int64_t index = tupleFieldIndex(type, object);
+    if (index >= 0 && index < static_cast<int64_t>(tuple->items().size())) {
+      return tuple->items()[index];
+    }
+  }
+
   // A descriptor class written in Python.
   static PyObject* const get = interned("__get__");
   Found getter = translator.heap.lookup(kind, get);
@@ -287,6 +302,16 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
 
 namespace {
 
+// Does the class's __getattr__ have the last word on an attribute that a module lacks? A module's
+// own
+// __getattr__ comes before it.
+bool leavesToClass(Translator& translator, const Value& object) {
+  static PyObject* const getattr = interned("__getattr__");
+  DictVariable* dict = instanceDictOf(translator, object);
+  return dict && translator.heap.lookup(typeOf(object), getattr) &&
+         !dict->has(translator, Value::constant(getattr));
+}
+
 // _PyObject_GenericGetAttrWithDict without an error where there is no such attribute.
 Value findAttribute(Translator& translator, const Value& object, PyObject* name, bool tail) {
   PyTypeObject* type = typeOf(object);
@@ -300,7 +325,7 @@ Value findAttribute(Translator& translator, const Value& object, PyObject* name,
   }
   if (found) return bindTypeAttribute(translator, found, object, type, name, tail);
   requireKnownDict(object, name);
-  requireOwnErrors(object, name);
+  if (!leavesToClass(translator, object)) requireOwnErrors(object, name);
   return Value();
 }
 

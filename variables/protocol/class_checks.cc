@@ -33,8 +33,9 @@ PyTypeObject* asClass(const Value& value) {
 // The members of a tuple of classes or of a union (`int | str`). False for anything else.
 bool alternatives(Translator& translator, const Value& classInfo, ValueVector& members) {
   PyObject* object = classInfo.objectOrNull();
-  if ((object && PyTuple_CheckExact(object)) || trackerOf<TupleVariable>(classInfo)) {
-    return iterateInto(translator, classInfo, members);
+  auto* tuple = partOf<TupleVariable>(classInfo);
+  if ((object && PyTuple_CheckExact(object)) || tuple) {
+    return iterateInto(translator, tuple ? Value(tuple) : classInfo, members);
   }
   if (!object || Py_TYPE(object) != unionType()) return false;
   PyObject* arguments =

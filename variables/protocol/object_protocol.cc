@@ -101,19 +101,39 @@ BinaryFunction repetitionOf(const Value& operand) {
   return isSequence ? repeatConstant : slotsOf(operand).sq_repeat;
 }
 
+// What has the operand's slot for a sequence: for an instance of a subclass its builtin part,
+// unless the class has the method itself, by which it has a slot for numbers in its place.
+Value sequenceOf(Translator& translator, NumberSlot slot, const Value& operand) {
+  auto* part = partOf<SequenceVariable>(operand);
+  if (!part || !trackerOf<UserObjectVariable>(operand)) return operand;
+  PyObject* method = operatorMethods().plain[slot];
+  return leavesToPart(translator, operand, method) ? Value(part) : operand;
+}
+
+// Does the class of an object inherit the in-place operator of the builtin type?
+bool isInPlace(Translator& translator, NumberSlot slot, const Value& operand) {
+  return slot >= nb_inplace_add &&
+         (!trackerOf<UserObjectVariable>(operand) ||
+          leavesToPart(translator, operand, operatorMethods().inPlace[plainSlot(slot)]));
+}
+
 // sq_concat and sq_repeat, which the number protocol falls back to.
 Value trySequence(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   NumberSlot plain = plainSlot(slot);
+  if (plain != nb_add && plain != nb_multiply) return Value::constant(Py_NotImplemented);
+  Value first = sequenceOf(translator, plain, left);
+  NumberSlot asked = isInPlace(translator, slot, left) ? slot : plain;
   if (plain == nb_add) {
-    if (BinaryFunction concat = slotsOf(left).sq_concat) {
-      return concat(translator, slot, left, right);
+    if (BinaryFunction concat = slotsOf(first).sq_concat) {
+      return wholeOf(concat(translator, asked, first, right));
     }
-  } else if (plain == nb_multiply) {
-    if (BinaryFunction repeat = repetitionOf(left)) {
-      return repeat(translator, slot, left, right);
+  } else {
+    if (BinaryFunction repeat = repetitionOf(first)) {
+      return wholeOf(repeat(translator, asked, first, right));
     }
-    if (BinaryFunction repeat = repetitionOf(right)) {
-      return repeat(translator, plain, right, left);
+    Value second = sequenceOf(translator, plain, right);
+    if (BinaryFunction repeat = repetitionOf(second)) {
+      return repeat(translator, plain, second, left);
     }
   }
   return Value::constant(Py_NotImplemented);
@@ -146,6 +166,7 @@ namespace {
 // Has it, or may it have, sq_concat and sq_repeat, which come after the numbers' slots?
 bool isSequence(const Value& operand) {
   PyObject* constant = operand.objectOrNull();
+  if (partOf<SequenceVariable>(operand)) return true;
   if (!constant) return slotsOf(operand).sq_concat || slotsOf(operand).sq_repeat;
   return !(PyLong_CheckExact(constant) || PyFloat_CheckExact(constant) || PyBool_Check(constant) ||
            PyComplex_CheckExact(constant) || constant == Py_None);

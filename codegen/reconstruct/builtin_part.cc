@@ -1,0 +1,107 @@
+#include "codegen/reconstruct/builtin_part.h"
+
+#include "codegen/reconstruct/builtin_types.h"
+#include "cpython/type_lookup.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/partial.h"
+
+namespace armature {
+
+namespace {
+
+// The items of all but dicts.
+void visitItems(VariableTracker* part, PartVisitor visit) {
+  if (auto* sequence = llvm::dyn_cast<SequenceVariable>(part)) {
+    for (const Value& item : sequence->items()) visit(item);
+  } else if (auto* set = llvm::dyn_cast<SetVariable>(part)) {
+    set->forEach(visit);
+  }
+}
+
+int32_t buildItems(PyCodegen& codegen, VariableTracker* part) {
+  int32_t count = 0;
+  visitItems(part, [&](const Value& item) {
+    codegen.load(item);
+    ++count;
+  });
+  bool isSet = llvm::isa<SetVariable>(part);
+  codegen.assembler().emit(isSet ? Opcode::BUILD_SET : Opcode::BUILD_TUPLE, count);
+  return count;
+}
+
+// Can the items not be changed once it is made?
+bool isImmutable(VariableTracker* part) {
+  PyTypeObject* layout = cpython::staticBase(part->type());
+  return layout == &PyTuple_Type || layout == &PyFrozenSet_Type;
+}
+
+void fillPartial(PyCodegen& codegen, PartialVariable* partial) {
+  codegen.prepareCall(cpython::ownAttribute(partialType(), "__setstate__"));
+  codegen.load(partial);
+  for (const Value& part : {partial->function, partial->arguments, partial->keywords}) {
+    codegen.load(part);
+  }
+  codegen.load(Value::none());
+  codegen.assembler().emit(Opcode::BUILD_TUPLE, 4);
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+}  // namespace
+
+void visitNeeded(VariableTracker* part, PartVisitor visit) {
+  if (auto* partial = llvm::dyn_cast<PartialVariable>(part)) {
+    visit(partial->function);
+  } else if (isImmutable(part)) {
+    visitItems(part, visit);
+  }
+}
+
+void visitHeld(Translator& translator, VariableTracker* part, PartVisitor visit) {
+  if (auto* partial = llvm::dyn_cast<PartialVariable>(part)) {
+    for (const Value& each : {partial->function, partial->arguments, partial->keywords})
+      visit(each);
+  } else if (auto* dict = llvm::dyn_cast<DictVariable>(part)) {
+    dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+      visit(entry.key);
+      visit(entry.value);
+    });
+  } else if (!isImmutable(part)) {
+    visitItems(part, visit);
+  }
+}
+
+void makeInstance(PyCodegen& codegen, VariableTracker* part, llvm::function_ref<void()> loadClass) {
+  auto* partial = llvm::dyn_cast<PartialVariable>(part);
+  codegen.prepareCall(partial ? cpython::ownAttribute(partialType(), "__new__")
+                              : builtinAttribute(part->type(), "__new__"));
+  loadClass();
+  if (partial) {
+    codegen.load(partial->function);
+  } else if (isImmutable(part)) {
+    buildItems(codegen, part);
+  }
+  codegen.call(partial || isImmutable(part) ? 2 : 1);
+}
+
+void fillPart(PyCodegen& codegen, VariableTracker* part) {
+  Assembler& assembler = codegen.assembler();
+  if (auto* partial = llvm::dyn_cast<PartialVariable>(part)) {
+    fillPartial(codegen, partial);
+  } else if (auto* dict = llvm::dyn_cast<DictVariable>(part)) {
+    dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      prepareMethodCall(codegen, part, "__setitem__");
+      codegen.load(entry.key);
+      codegen.load(entry.value);
+      codegen.call(3);
+      assembler.emit(Opcode::POP_TOP);
+    });
+  } else if (!isImmutable(part)) {
+    prepareMethodCall(codegen, part, llvm::isa<ListVariable>(part) ? "extend" : "update");
+    buildItems(codegen, part);
+    codegen.call(2);
+    assembler.emit(Opcode::POP_TOP);
+  }
+}
+
+}  // namespace armature
