@@ -118,6 +118,19 @@ class Counting(set):
         return super().__contains__(item)
 
 
+class Odd(set):
+    """Whose methods tell another set than the one that C code sees."""
+
+    def __iter__(self):
+        return iter(["own"])
+
+    def __len__(self):
+        return 9
+
+    def __contains__(self, item):
+        return False
+
+
 cases = Cases()
 
 
@@ -341,6 +354,23 @@ def frozen_sets(fixed):
         type(fixed | new),
         fixed == {"a", "b"},
         new,
+    )
+
+
+@cases.add(breaks=0)
+def what_c_code_sees_of_a_set():
+    odd = Odd({1})
+    return (
+        repr(odd),
+        list(odd),
+        set(odd),
+        len(odd),
+        1 in odd,
+        odd | {2},
+        odd == {1},
+        {1} == odd,
+        odd.issubset({1}),
+        {1}.issuperset(odd),
     )
 
 

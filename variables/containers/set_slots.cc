@@ -149,17 +149,19 @@ Value repr(Translator& translator, const Value& self) {
   if (setOf(self)->size() == 0) return text(PyUnicode_FromFormat("%s()", type));
   ReprRecursion recursion(self);
   if (recursion.entered()) return text(PyUnicode_FromFormat("%s(...)", type));
-  Value iterator = iterate(translator, self);
-  Ref<> items = checked(PyUnicode_FromString(""));
+  // As list() takes them: a subclass may have an iterator of its own.
+  ValueVector items;
+  if (!collectInto(translator, wholeOf(self), items)) return Value();
+  Ref<> joined = checked(PyUnicode_FromString(""));
   const char* separator = "";
-  while (Value item = iteratorNext(translator, iterator)) {
-    Value itemText = toRepr(translator, std::move(item));
+  for (const Value& item : items) {
+    Value itemText = toRepr(translator, item);
     if (!itemText) return itemText;
-    items = checked(PyUnicode_FromFormat("%U%s%U", items.get(), separator, itemText.object()));
+    joined = checked(PyUnicode_FromFormat("%U%s%U", joined.get(), separator, itemText.object()));
     separator = ", ";
   }
-  return text(isBare ? PyUnicode_FromFormat("{%U}", items.get())
-                     : PyUnicode_FromFormat("%s({%U})", type, items.get()));
+  return text(isBare ? PyUnicode_FromFormat("{%U}", joined.get())
+                     : PyUnicode_FromFormat("%s({%U})", type, joined.get()));
 }
 
 Value hash(Translator& translator, const Value& self) {
