@@ -1,5 +1,8 @@
 #include <algorithm>
 
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLExtras.h>
+
 #include "bytecode/code.h"
 #include "bytecode/code_units.h"
 #include "bytecode/exception_table.h"
@@ -153,16 +156,29 @@ native::CodeExtra lifted([](void* code) { delete static_cast<Code*>(code); });
 
 namespace {
 
+bool isOneOf(BorrowedRef<> name, llvm::ArrayRef<const char*> others) {
+  return llvm::any_of(others, [&](const char* other) {
+    return PyUnicode_CompareWithASCIIString(name, other) == 0;
+  });
+}
+
+// By its names: what they stand for is known only when it runs.
 bool callsReaderOfFrame(const Code& code) {
   constexpr const char* kReaders[] = {"locals", "vars", "dir", "eval", "exec"};
-  for (const Instruction& instruction : code.instructions) {
-    if (instruction.opcode != Opcode::LOAD_GLOBAL) continue;
-    PyObject* name = code.names[instruction.argument].get();
-    for (const char* reader : kReaders) {
-      if (PyUnicode_CompareWithASCIIString(name, reader) == 0) return true;
+  // Of modules (sys, inspect), or imported from them.
+  constexpr const char* kGivers[] = {"_getframe", "currentframe"};
+  return llvm::any_of(code.instructions, [&](const Instruction& instruction) {
+    switch (instruction.opcode) {
+      case Opcode::LOAD_GLOBAL:
+        return isOneOf(code.names[instruction.argument], kReaders) ||
+               isOneOf(code.names[instruction.argument], kGivers);
+      case Opcode::LOAD_ATTR:
+      case Opcode::LOAD_METHOD:
+        return isOneOf(code.names[instruction.argument], kGivers);
+      default:
+        return false;
     }
-  }
-  return false;
+  });
 }
 
 }  // namespace

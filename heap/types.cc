@@ -172,8 +172,15 @@ PyObject* Heap::mro(PyTypeObject* type) {
 }
 
 PyObject* Heap::bases(PyTypeObject* type) {
-  mro(type);
-  return cpython::bases(type);
+  PyObject* bases = cpython::bases(type);
+  if (!cpython::isImmutable(type) && isNew(type, GuardType::ID_MATCH, bases)) {
+    // While mro() of the metaclass runs, the class has its new bases and still its old version: not
+    // a fact that the version stands for.
+    static PyObject* const field = cpython::lookup(&PyType_Type, staticName("__bases__"));
+    depend(sources_.item(SourceKind::Descriptor, classSource(type), field), GuardType::ID_MATCH,
+           bases);
+  }
+  return bases;
 }
 
 Found Heap::dictOf(PyTypeObject* type) {

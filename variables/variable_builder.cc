@@ -282,6 +282,10 @@ Value VariableBuilder::buildFunction() {
 }
 
 Value VariableBuilder::buildCell() {
+  // A function's closure holds nothing else.
+  bool isOfFunction =
+      source_ && source_->base() && source_->base()->kind() == SourceKind::FunctionClosure;
+  if (!isOfFunction) guardType();
   PyObject* contents = PyCell_GET(object_.get());
   Value inside;
   if (contents) {

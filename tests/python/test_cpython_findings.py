@@ -474,3 +474,67 @@ def test_unfinished_classes() -> None:
         assert repr(classes_in_the_making()) == expected
         assert repr(classes_in_the_making()) == expected
     assert any("class that is being made" in reason for reason in frames.counts.break_reasons)
+
+
+def test_a_cell_is_no_class() -> None:
+    cell = (lambda value: lambda: value)(1).__closure__[0]
+    for program in [
+        lambda value: isinstance(value, type),
+        lambda value: value is None,
+        lambda value: callable(value),
+        lambda value: type(value).__name__,
+    ]:
+        captured = armature.compile(program)
+        for value in [cell, str, None, 1, cell, [cell]]:
+            assert captured(value) == program(value)
+
+
+def frames_that_are_the_same(s):
+    try:
+        say(s).missing()
+    except AttributeError as error:
+        traceback = error.__traceback__
+    return traceback.tb_frame is sys._getframe()
+
+
+def bases_in_the_making(s):
+    class Refused(Exception):
+        pass
+
+    class Meta(type):
+        ready = False
+
+        def mro(cls):
+            if Meta.ready and cls.__name__ == "Below":
+                if Below.__bases__ == (Second,):
+                    Meta.ready = False
+                else:
+                    Below.__bases__ = (Second,)
+                    raise Refused
+            return type.mro(cls)
+
+    class Top(metaclass=Meta):
+        pass
+
+    class First(Top):
+        pass
+
+    class Second(Top):
+        pass
+
+    class Below(Top):
+        pass
+
+    Meta.ready = True
+    try:
+        Below.__bases__ = (First,)
+    except Refused:
+        return [base.__name__ for base in Below.__bases__]
+
+
+@pytest.mark.parametrize("program", [frames_that_are_the_same, bases_in_the_making])
+def test_frames_as_in_python(program: Callable[[str], Any]) -> None:
+    expected = program("aab")
+    with armature.capture_frames():
+        for _ in range(3):
+            assert program("aab") == expected
