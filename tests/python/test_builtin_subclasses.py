@@ -3,6 +3,7 @@
 import enum
 import math
 import operator
+from array import array
 
 import armature
 import pytest
@@ -327,3 +328,47 @@ def test_nan():
     check(lambda v: (v == v, v in [v], {1.0: 2}.get(v)), value)
     compiled = armature.compile(lambda v: hash(v))
     assert compiled(value) == hash(value)
+
+
+class Named(int):
+    def __new__(cls, name, value):
+        self = super().__new__(cls, value)
+        self.name = name
+        return self
+
+
+def test_dict_of_an_object_that_is_data_is_its_own():
+    def names(o):
+        try:
+            o.__dict__["other"] = o.real
+            return o.__dict__, o.denominator, vars(o) is o.__dict__
+        except AttributeError as error:
+            return repr(error)
+
+    def made(o):
+        return names(Named(o.name, 4))
+
+    for fn in (names, made):
+        compiled = armature.compile(fn)
+        for value in (3, 4):
+            assert compiled(Named("a", value)) == fn(Named("a", value))
+
+
+class Bytes(bytearray):
+    pass
+
+
+@pytest.mark.parametrize("make", [bytes, bytearray, Bytes, memoryview, lambda b: array("B", b)])
+def test_numbers_are_read_from_what_shows_its_bytes(make):
+    def numbers(text, whole):
+        found = []
+        for number, one in ((float, text), (int, whole), (float, Bytes(text)), (int, text)):
+            try:
+                found.append(number(one))
+            except (TypeError, ValueError) as error:
+                found.append(repr(error))
+        return found
+
+    compiled = armature.compile(numbers)
+    for _ in range(2):
+        assert compiled(make(b" 3.5 "), make(b"12")) == numbers(make(b" 3.5 "), make(b"12"))

@@ -1,7 +1,9 @@
 // int, float, complex, bool, str, bytes, repr, format, hash, and the pure functions of numbers and
 // characters.
 #include "core/checked.h"
+#include "cpython/buffers.h"
 #include "cpython/type_lookup.h"
+#include "variables/constants/digit_limit.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
@@ -27,6 +29,11 @@ Value builtinText(Translator& translator, const Value& value) {
   return isText ? data : Value();
 }
 
+// Numbers are read from whatever shows its bytes.
+void requireNoBuffer(GraphBreakKind kind, const Value& value) {
+  if (cpython::showsBuffer(typeOf(value))) throw GraphBreak(kind, describe(value));
+}
+
 // PyNumber_Long for what is not a constant: __int__, then __index__.
 Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.empty() && !arguments.keywordCount()) return Value::integer(0);
@@ -44,8 +51,10 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
     throw GraphBreak(GraphBreakKind::IntOfObject, describe(value));
   }
   if (Value data = builtinText(translator, value)) {
-    return translator.fromPython(PyNumber_Long(data.object()));
+    return translator.fromPython(
+        withinDigitLimit(data.object(), [&] { return PyNumber_Long(data.object()); }));
   }
+  requireNoBuffer(GraphBreakKind::IntOfObject, value);
   return translator.raise(PyExc_TypeError,
                           "int() argument must be a string, a bytes-like object or a real number, "
                           "not '%.200s'",
@@ -77,6 +86,7 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   if (Value data = builtinText(translator, value)) {
     return translator.fromPython(PyNumber_Float(data.object()));
   }
+  requireNoBuffer(GraphBreakKind::UnsupportedOperation, value);
   return translator.raise(PyExc_TypeError,
                           "float() argument must be a string or a real number, not '%.200s'",
                           nameOf(translator, typeOf(value)));

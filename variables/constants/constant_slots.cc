@@ -10,6 +10,7 @@
 #include "cpython/integers.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/constants/digit_limit.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
@@ -130,7 +131,9 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
     if (sizeOfResult(slot, left.object(), right.object()) > kLargestResult) {
       throw GraphBreak(GraphBreakKind::LargeConstant, describe(left) + ", " + describe(right));
     }
-    return translator.fromPython(kOperations[slot](left.object(), right.object()));
+    auto operate = [&] { return kOperations[slot](left.object(), right.object()); };
+    return translator.fromPython(slot == nb_remainder ? withinDigitLimit(right.object(), operate)
+                                                      : operate());
   }
   if (slot == nb_remainder && left.isConstant() && PyUnicode_CheckExact(left.object())) {
     return formatPercent(translator, left.object(), right);
@@ -186,16 +189,19 @@ Value constantIndex(Translator& translator, const Value& self) {
   return translator.fromPython(PyNumber_Index(self.object()));
 }
 Value constantInt(Translator& translator, const Value& self) {
-  return translator.fromPython(PyNumber_Long(self.object()));
+  return translator.fromPython(
+      withinDigitLimit(self.object(), [&] { return PyNumber_Long(self.object()); }));
 }
 Value constantFloat(Translator& translator, const Value& self) {
   return translator.fromPython(PyNumber_Float(self.object()));
 }
 Value constantStr(Translator& translator, const Value& self) {
-  return translator.fromPython(PyObject_Str(self.object()));
+  return translator.fromPython(
+      withinDigitLimit(self.object(), [&] { return PyObject_Str(self.object()); }));
 }
 Value constantRepr(Translator& translator, const Value& self) {
-  return translator.fromPython(PyObject_Repr(self.object()));
+  return translator.fromPython(
+      withinDigitLimit(self.object(), [&] { return PyObject_Repr(self.object()); }));
 }
 
 Value constantLength(Translator& translator, const Value& self) {
@@ -427,8 +433,10 @@ bool allData(const CallArguments& arguments) {
 Value callWithData(Translator& translator, PyObject* callable, const CallArguments& arguments) {
   llvm::SmallVector<PyObject*, 8> objects;
   for (const Value& value : arguments.values) objects.push_back(value.object());
-  Value result = translator.fromPython(PyObject_Vectorcall(
-      callable, objects.data(), arguments.positionalCount(), arguments.keywordNames));
+  Value result = translator.fromPython(withinDigitLimit(objects, [&] {
+    return PyObject_Vectorcall(callable, objects.data(), arguments.positionalCount(),
+                               arguments.keywordNames);
+  }));
   if (!result) return result;
   if (isConstantObject(result.object())) {
     // What C code has not made just now.
@@ -610,7 +618,8 @@ Value formatPart(Translator& translator, const Value& self, CallArguments& argum
       (layout != &PyLong_Type || translator.heap.inherits(typeOf(self), layout, toFloat));
   if (!isPlain) throw GraphBreak(GraphBreakKind::UnsupportedOperation, "format: " + describe(self));
   if (PyUnicode_GET_LENGTH(specification.object()) == 0) return toStr(translator, self);
-  return translator.fromPython(PyObject_Format(data.object(), specification.object()));
+  return translator.fromPython(withinDigitLimit(
+      data.object(), [&] { return PyObject_Format(data.object(), specification.object()); }));
 }
 
 void registerFormats() {

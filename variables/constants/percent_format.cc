@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/checked.h"
+#include "variables/constants/digit_limit.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/sequence.h"
 #include "variables/objects/user_defined.h"
@@ -150,7 +151,8 @@ class PercentFormatter {
       PyTuple_SET_ITEM(tuple.get(), i, stars_[i].release());
     }
     PyTuple_SET_ITEM(tuple.get(), starCount, Py_NewRef(argument.object()));
-    return translator_.fromPython(PyUnicode_Format(format.get(), tuple.get()));
+    return translator_.fromPython(withinDigitLimit(
+        argument.object(), [&] { return PyUnicode_Format(format.get(), tuple.get()); }));
   }
 
   Translator& translator_;

@@ -97,9 +97,12 @@ bool isWritten(const UserObjectVariable* object, const Value& key) {
 // What a descriptor of int, str and their like reads of an instance of a subclass; null for others.
 Value attributeOfPart(Translator& translator, PyObject* descriptor, const Value& instance,
                       PyObject* name) {
-  if (!dataLayout(PyDescr_TYPE(descriptor))) return Value();
+  PyTypeObject* owner = PyDescr_TYPE(descriptor);
+  if (!dataLayout(owner)) return Value();
   Value data = builtinData(translator, instance);
-  return data ? translator.fromPython(Heap::attributeOfData(data.object(), name).release()) : data;
+  bool isOfData = data && PyType_IsSubtype(typeOf(data), owner);
+  return isOfData ? translator.fromPython(Heap::attributeOfData(data.object(), name).release())
+                  : Value();
 }
 
 Value memberOf(Translator& translator, const Found& found, const Value& instance, PyObject* name) {

@@ -4,6 +4,7 @@
 #include "core/constant.h"
 #include "core/describe.h"
 #include "core/text.h"
+#include "variables/constants/digit_limit.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/continuation.h"
@@ -609,8 +610,9 @@ Value formatValue(Translator& translator, Value value, Value specification, bool
                 PyUnicode_GET_LENGTH(specification.object()) == 0);
   if (value.isConstant() && isConstantData(value) &&
       (!specification || specification.isConstant())) {
-    return translator.fromPython(
-        PyObject_Format(value.object(), specification ? specification.object() : nullptr));
+    return translator.fromPython(withinDigitLimit(value.object(), [&] {
+      return PyObject_Format(value.object(), specification ? specification.object() : nullptr);
+    }));
   }
   if (trackerOf<TensorVariable>(value)) {
     throw GraphBreak(GraphBreakKind::TextOfObject, describe(value));

@@ -1,0 +1,84 @@
+#include "variables/constants/digit_limit.h"
+
+#include <llvm/ADT/STLExtras.h>
+
+#include "core/checked.h"
+#include "core/graph_break.h"
+#include "core/text.h"
+#include "cpython/integers.h"
+
+namespace armature {
+
+namespace {
+
+// sys.int_info.str_digits_check_threshold, below which there is no limit; and that in bits.
+constexpr int kLowestLimit = 640;
+constexpr size_t kLowestLimitBits = 2126;
+
+// A part of something else may be long.
+bool mayBeLong(PyObject* operand) {
+  if (PyLong_Check(operand)) return cpython::bitLength(operand) >= kLowestLimitBits;
+  if (PyUnicode_Check(operand)) return PyUnicode_GET_LENGTH(operand) > kLowestLimit;
+  if (PyBytes_Check(operand)) return PyBytes_GET_SIZE(operand) > kLowestLimit;
+  return operand != Py_None && !PyFloat_Check(operand) && !PyType_Check(operand);
+}
+
+Ref<> functionOfSys(const char* name) {
+  Ref<> module = checked(PyImport_ImportModule("sys"));
+  return checked(PyObject_GetAttrString(module.get(), name));
+}
+
+// Lets the lowest limit be in force.
+class LowestDigitLimit {
+ public:
+  LowestDigitLimit() {
+    static PyObject* const get = functionOfSys("get_int_max_str_digits").release();
+    static PyObject* const lowest = checked(PyLong_FromLong(kLowestLimit)).release();
+    before_ = checked(PyObject_CallNoArgs(get));
+    set(lowest);
+  }
+  ~LowestDigitLimit() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    set(before_.get());
+    PyErr_Restore(type, value, traceback);
+  }
+  LowestDigitLimit(const LowestDigitLimit&) = delete;
+  LowestDigitLimit& operator=(const LowestDigitLimit&) = delete;
+
+ private:
+  // Neither fails: both limits are ones that are allowed.
+  static void set(PyObject* limit) {
+    static PyObject* const function = functionOfSys("set_int_max_str_digits").release();
+    Py_XDECREF(PyObject_CallOneArg(function, limit));
+  }
+
+  Ref<> before_;
+};
+
+bool isLimitExceeded() {
+  if (!PyErr_ExceptionMatches(PyExc_ValueError)) return false;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref<> text = Ref<>::steal(PyObject_Str(value));
+  if (!text) PyErr_Clear();
+  bool isExceeded = text && printable(text).starts_with("Exceeds the limit (");
+  PyErr_Restore(type, value, traceback);
+  return isExceeded;
+}
+
+}  // namespace
+
+PyObject* withinDigitLimit(llvm::ArrayRef<PyObject*> operands,
+                           llvm::function_ref<PyObject*()> operation) {
+  if (llvm::none_of(operands, mayBeLong)) return operation();
+  LowestDigitLimit limit;
+  PyObject* result = operation();
+  if (result || !isLimitExceeded()) return result;
+  PyErr_Clear();
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, "conversion between an int and its digits",
+                   "How many digits may be converted is for the program to set.");
+}
+
+}  // namespace armature
