@@ -15,12 +15,18 @@ namespace {
 constexpr int kLowestLimit = 640;
 constexpr size_t kLowestLimitBits = 2126;
 
-// A part of something else may be long.
+// Parts of tuples are operands; those of what is rarer are not looked at.
 bool mayBeLong(PyObject* operand) {
+  if (PyTuple_CheckExact(operand)) {
+    PyObject** items = reinterpret_cast<PyTupleObject*>(operand)->ob_item;
+    return llvm::any_of(llvm::ArrayRef(items, static_cast<size_t>(PyTuple_GET_SIZE(operand))),
+                        mayBeLong);
+  }
   if (PyLong_Check(operand)) return cpython::bitLength(operand) >= kLowestLimitBits;
   if (PyUnicode_Check(operand)) return PyUnicode_GET_LENGTH(operand) > kLowestLimit;
   if (PyBytes_Check(operand)) return PyBytes_GET_SIZE(operand) > kLowestLimit;
-  return operand != Py_None && !PyFloat_Check(operand) && !PyType_Check(operand);
+  return operand != Py_None && !PyFloat_Check(operand) && !PyType_Check(operand) &&
+         !PyCFunction_Check(operand);
 }
 
 Ref<> functionOfSys(const char* name) {
