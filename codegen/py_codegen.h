@@ -80,8 +80,8 @@ class PyCodegen {
   Assembler& assembler() { return assembler_; }
   InstructionTranslator& translator() { return translator_; }
   CodegenEnvironment& environment() { return environment_; }
-  // What reconstructs the value, a constant that the trace has made included; null for what is
-  // loaded as it is.
+  // Of a value that has to exist: what reconstructs it, a constant that the trace has made
+  // included; null for what is loaded as it is.
   VariableTracker* trackerFor(const Value& value);
   // Each leaves one object on the stack.
   void load(const Value& value);
@@ -133,8 +133,9 @@ class PyCodegen {
   Assembler assembler_;
   std::vector<const Source*> captures_;
   llvm::DenseMap<const Source*, int32_t> captureLocals_;
-  // By the constant, which the outcome holds.
+  // Constants that the trace has made, as far as they have to exist (trackerFor).
   llvm::DenseMap<PyObject*, VariableTracker*> madeConstants_;
+  std::vector<Value> keptConstants_;
   int32_t inputCount_ = 0;
   // Inputs that are cells which the trace writes.
   llvm::DenseSet<int64_t> writtenCells_;

@@ -62,6 +62,7 @@ VariableTracker* PyCodegen::trackerFor(const Value& value) {
   if (!object || !translator_.isMadeHere(object)) return nullptr;
   VariableTracker*& tracker = madeConstants_[object];
   if (tracker) return tracker;
+  keptConstants_.push_back(value);
   if (PySlice_Check(object)) {
     auto* slice = reinterpret_cast<PySliceObject*>(object);
     tracker = translator_.make<SliceVariable>(
@@ -81,7 +82,9 @@ void PyCodegen::load(const Value& value) {
     assembler_.emit(Opcode::PUSH_NULL);
     return;
   }
-  VariableTracker* tracker = trackerFor(value);
+  // A constant that codegen has come up with itself is in no plan.
+  VariableTracker* tracker =
+      value.isTracker() ? value.tracker() : madeConstants_.lookup(value.object());
   if (!tracker) {
     PyObject* object = value.object();
     llvm::ArrayRef<const Source*> sources;

@@ -18,9 +18,10 @@ constexpr size_t kLowestLimitBits = 2126;
 // Parts of tuples are operands; those of what is rarer are not looked at.
 bool mayBeLong(PyObject* operand) {
   if (PyTuple_CheckExact(operand)) {
-    PyObject** items = reinterpret_cast<PyTupleObject*>(operand)->ob_item;
-    return llvm::any_of(llvm::ArrayRef(items, static_cast<size_t>(PyTuple_GET_SIZE(operand))),
-                        mayBeLong);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operand); ++i) {
+      if (mayBeLong(PyTuple_GET_ITEM(operand, i))) return true;
+    }
+    return false;
   }
   if (PyLong_Check(operand)) return cpython::bitLength(operand) >= kLowestLimitBits;
   if (PyUnicode_Check(operand)) return PyUnicode_GET_LENGTH(operand) > kLowestLimit;
