@@ -12,4 +12,7 @@ inline bool isTraced() {
   return state->c_tracefunc || state->c_profilefunc;
 }
 
+// How many calls of the thread may be nested further before CPython raises RecursionError.
+inline int remainingCalls() { return PyThreadState_Get()->recursion_remaining; }
+
 }  // namespace armature::cpython

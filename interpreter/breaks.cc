@@ -52,6 +52,13 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     return outcome;
   }
 
+  // How deep Python may go, and what that costs, depends on where it began.
+  if (reason.kind() == GraphBreakKind::RecursionLimit) {
+    outcome.kind = Outcome::Kind::SkipFrame;
+    outcome.reachedRecursionLimit = true;
+    return outcome;
+  }
+
   trail.rewind();
   effects.countRewind();
   setException(Value());

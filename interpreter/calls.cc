@@ -198,9 +198,6 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
 
 Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
                                               CallArguments& arguments) {
-  if (frameCount_ + 1 >= Py_GetRecursionLimit()) {
-    return raise(PyExc_RecursionError, "maximum recursion depth exceeded");
-  }
   // Here and not in its frame, which no resume function could enter.
   if (function->code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     throw GraphBreak(GraphBreakKind::Coroutine, printable(function->code->name));

@@ -237,10 +237,7 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
                                     bool tail) {
   using State = GeneratorVariable::State;
   recordChange(generator);
-  if (frameCount_ + 1 >= Py_GetRecursionLimit()) {
-    assignTrailed(trail, generator->state, State::Finished);
-    return raise(PyExc_RecursionError, "maximum recursion depth exceeded");
-  }
+  callDepth.enter();
   // The frame runs as a copy, so that a rewind finds the suspended one as it was.
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
   Frame* caller = frame_;
@@ -250,7 +247,6 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
   running->outerGenerator = std::exchange(runningGenerator_, running);
   std::swap(running->handled, handled_);
   frame_ = running;
-  ++frameCount_;
   if (resumption.leavesDelegate) {
     running->drop(1);
     running->pc = running->code->instructions[running->pc - 2].argument;  // that of SEND

@@ -107,6 +107,7 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
 Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
                                         UserFunctionVariable* function) {
   faultSite();
+  callDepth.enter();
   std::unique_ptr<Frame> frame;
   if (freeFrames_) {
     frame.reset(std::exchange(freeFrames_, freeFrames_->back));
@@ -132,7 +133,6 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->traced = nullptr;
   frame->openHandlers = 0;
   frame_ = frame.release();
-  ++frameCount_;
   return frame_;
 }
 
@@ -158,7 +158,7 @@ void InstructionTranslator::popFrame() {
 void InstructionTranslator::dropFrame() {
   Frame* frame = frame_;
   frame_ = frame->back;
-  --frameCount_;
+  callDepth.leave();
   frame->slots.clear();
   frame->code.reset();
   frame->handled = Value();

@@ -60,6 +60,8 @@ struct Outcome {
   // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
   // the trace can go back: trace again, with this code among those that are skipped.
   CodePtr skipped;
+  // SkipFrame: because the calls were nested too deep.
+  bool reachedRecursionLimit = false;
   // The trace ended where the function raises.
   bool isException = false;
   // The program has asked that a break be an error where this trace ended.
@@ -273,7 +275,6 @@ class InstructionTranslator : public Translator {
   uint32_t runStart_ = 0;
   // Frames to use again, by `back`: to give one up allocates nothing.
   Frame* freeFrames_ = nullptr;
-  int32_t frameCount_ = 0;
   Mark mark_;
   // The exception being handled (exc_info) by the innermost generator that runs, or else by the
   // frames outside of all of them; null if none. The others' are in the generators' frames.

@@ -1,10 +1,12 @@
 // One translation of one entry point: the guards under which it holds, and what to run.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "cpython/thread_state.h"
 #include "guards/check_function_manager.h"
 #include "interpreter/instruction_translator.h"
 #include "runtime/thread_state.h"
@@ -22,6 +24,9 @@ struct CacheEntry {
   Ref<> function;
   // It holds for calls that begin with this (isErrorOnGraphBreak), if it says so.
   std::optional<bool> errorOnGraphBreak;
+  // It holds where Python lets calls be nested so much further.
+  int32_t leastCallsLeft = 0;
+  int32_t mostCallsLeft = std::numeric_limits<int32_t>::max();
 
   // For explanations; not used on the hit path.
   std::shared_ptr<const Graph> graph;
@@ -36,7 +41,12 @@ struct CacheEntry {
 
   bool holds(const FrameLocalsMapping& inputs, PyObject** captures) const {
     if (errorOnGraphBreak && *errorOnGraphBreak != isErrorOnGraphBreak()) return false;
+    if (!hasItsCallsLeft()) return false;
     return guards->check(inputs, captures);
+  }
+  bool hasItsCallsLeft() const {
+    int32_t left = cpython::remainingCalls();
+    return leastCallsLeft <= left && left <= mostCallsLeft;
   }
   // Visits what the entry alone holds, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;

@@ -128,6 +128,7 @@ std::string CodeCache::whyNotCompiled() const {
   if (!internalErrors_.empty()) return "Internal error: " + internalErrors_.back();
   if (givenUp_) return "Recompile limit";
   if (hasOtherBuiltins()) return "The function has builtins of its own";
+  if (isNearRecursionLimit()) return "Near the recursion limit";
   return "Called while something is being compiled";
 }
 
@@ -159,6 +160,10 @@ std::string CodeCache::whyMissed(const FrameLocalsMapping& inputs) {
     const std::optional<bool>& isError = entries_[i]->errorOnGraphBreak;
     if (isError && *isError != isErrorOnGraphBreak()) {
       add(std::string("error_on_graph_break is ") + (*isError ? "True" : "False"));
+      continue;
+    }
+    if (!entries_[i]->hasItsCallsLeft()) {
+      add("the recursion limit is nearer or farther");
       continue;
     }
     GuardFailure failure;
@@ -318,6 +323,11 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
   if (outcome.reason || translator.observedErrorOnGraphBreak()) {
     entry->errorOnGraphBreak = isErrorOnGraphBreak();
+  }
+  if (outcome.reachedRecursionLimit) {
+    entry->mostCallsLeft = translator.callDepth.left();
+  } else {
+    entry->leastCallsLeft = translator.callDepth.most();
   }
   if (outcome.reason) entry->breakStatistics = environment.breakStatistics();
   entry->reason = std::move(outcome.reason);

@@ -20,7 +20,15 @@ int translationsUnderWay = 0;
 }  // namespace
 
 bool isCompiling() { return compiling; }
-bool mayTranslate() { return plainDepth == 0 && translationsUnderWay == 0 && Py_IsInitialized(); }
+bool mayTranslate() {
+  return plainDepth == 0 && translationsUnderWay == 0 && Py_IsInitialized() &&
+         !isNearRecursionLimit();
+}
+// What a translation itself calls in Python (a log, a library) nests, too.
+bool isNearRecursionLimit() {
+  constexpr int kCallsOfTranslation = 50;
+  return cpython::remainingCalls() < kCallsOfTranslation;
+}
 bool runsPlain() { return plainDepth > 0; }
 bool isWatched(const EngineState& engine) {
   return cpython::isTraced() && !engine.compileWhileTracing;

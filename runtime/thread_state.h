@@ -14,6 +14,8 @@ bool isCompiling();
 // in the middle of initializing a static variable; that one runs plainly and never waits. False at
 // the end of the process, too, when modules are taken apart.
 bool mayTranslate();
+// CPython is about to raise RecursionError: nothing is translated there.
+bool isNearRecursionLimit();
 // True while this thread traces, or runs a disabled function: compiled functions that are called
 // meanwhile run as they are.
 bool runsPlain();

@@ -28,4 +28,17 @@ class [[nodiscard]] RecursionGuard {
   int& depth_;
 };
 
+// Held for the length of a call of C code that CPython counts as one more that is nested
+// (Py_EnterRecursiveCall).
+class [[nodiscard]] CountedCall {
+ public:
+  explicit CountedCall(Translator& translator) : depth_(translator.callDepth) { depth_.enter(); }
+  ~CountedCall() { depth_.leave(); }
+  CountedCall(const CountedCall&) = delete;
+  CountedCall& operator=(const CountedCall&) = delete;
+
+ private:
+  CallDepth& depth_;
+};
+
 }  // namespace armature

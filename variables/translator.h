@@ -22,6 +22,7 @@
 #include "shapes/profile.h"
 #include "shapes/sym_node.h"
 #include "sources/source.h"
+#include "variables/call_depth.h"
 #include "variables/continuation.h"
 #include "variables/library.h"
 #include "variables/side_effects.h"
@@ -68,6 +69,8 @@ struct HigherOrderOperation {
 
 class Translator : public Observer, public Heap::Dependencies {
  public:
+  CallDepth callDepth;
+
   ~Translator() override;
 
   // --- State of the trace. All changes go through the trail.

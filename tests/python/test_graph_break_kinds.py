@@ -589,6 +589,18 @@ class Nested:
 example("DeepRecursion")(lambda: divmod(Nested(600), 0))
 
 
+def without_end():
+    return without_end() + 1
+
+
+@example("RecursionLimit")
+def ends_where_python_ends_it():
+    try:
+        return without_end()
+    except RecursionError as error:
+        return str(error)
+
+
 def chain(length: int) -> Node:
     first = node = Node()
     for _ in range(length):

@@ -65,6 +65,7 @@ int anyOf(Translator& translator, const Value& classInfo, Check check, bool& isM
   isMany = alternatives(translator, classInfo, members);
   if (!isMany) return translator.exceptionPending() ? -1 : 0;
   RecursionGuard scope(translator);
+  CountedCall counted(translator);
   for (const Value& member : members) {
     int result = check(member);
     if (result != 0) return result;

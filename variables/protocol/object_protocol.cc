@@ -255,6 +255,7 @@ Value askComparison(Translator& translator, const Value& left, const Value& righ
 Value richCompare(Translator& translator, Value left, Value right, int op, bool tail) {
   if (Value symbolic = symbolicComparison(translator, left, right, op)) return symbolic;
   RecursionGuard guard(translator);
+  CountedCall counted(translator);
   translator.realize(left);
   translator.realize(right);
   return askComparison(translator, left, right, op, ComparisonStep::RightFirst, tail);
@@ -581,6 +582,7 @@ Value callRepr(Translator& translator, const Value& value, bool tail) {
 }  // namespace
 
 Value toStr(Translator& translator, Value value, bool tail) {
+  CountedCall counted(translator);
   RecursionGuard guard(translator);
   translator.realize(value);
   UnaryFunction function = slotsOf(value).tp_str;
@@ -596,6 +598,7 @@ Value toStr(Translator& translator, Value value, bool tail) {
 }
 
 Value toRepr(Translator& translator, Value value, bool tail) {
+  CountedCall counted(translator);
   RecursionGuard guard(translator);
   translator.realize(value);
   return then(translator, callRepr(translator, value, tail), {OnReturn::CheckRepr, {}});
