@@ -57,7 +57,7 @@ bool PyCodegen::keepsAlive(const Value& value) {
     };
     auto* tensor = llvm::dyn_cast<TensorVariable>(tracker);
     if (tensor && plan_.isOutput(tensor->node)) return true;
-    return plan_.find(tracker) || (translator_.madeGenerators() && leadsTo(value, isBegun));
+    return plan_.find(tracker) || (translator_.hasGenerators() && leadsTo(value, isBegun));
   }
   bool isPart = source->base();
   while (source->base()) source = source->base();
@@ -71,16 +71,15 @@ bool PyCodegen::leadsTo(const Value& value,
   llvm::DenseSet<VariableTracker*> seen;
   std::vector<VariableTracker*> pending;
   auto visit = [&](const Value& part) {
-    VariableTracker* tracker = part.isTracker() ? part.tracker() : nullptr;
-    bool isNew = tracker && !tracker->source() && !tracker->existing() &&
-                 !llvm::isa<TensorVariable>(tracker);
-    if (isNew && seen.insert(tracker).second) pending.push_back(tracker);
+    VariableTracker* tracker = translator_.newObject(part);
+    if (tracker && seen.insert(tracker).second) pending.push_back(tracker);
   };
   visit(value);
   while (!pending.empty()) {
     VariableTracker* tracker = pending.back();
     pending.pop_back();
     if (isWanted(tracker)) return true;
+    if (translator_.owns(tracker)) continue;
     reconstructedParts().ofObject(translator_, tracker, visit);
   }
   return false;

@@ -220,6 +220,13 @@ void tellAttribute(PyObject* object, PyObject* name) {
   PyErr_Restore(type, value, traceback);
 }
 
+Ref<> endDelegation(Ref<> item) {
+  bool hasEnded = !item;
+  if (hasEnded) item = cpython::takeStopIteration();
+  if (!item) return nullptr;
+  return Ref<>::steal(PyTuple_Pack(2, hasEnded ? Py_True : Py_False, item.get()));
+}
+
 int numberIn(PyObject* operand) { return static_cast<int>(PyLong_AsLong(operand)); }
 
 Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
@@ -282,6 +289,8 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
       return Ref<>::create(operands[0]);
     case OnReturn::LeaveGenerator:
       return cpython::leaveGenerator(operands[0], std::move(result));
+    case OnReturn::EndDelegation:
+      return endDelegation(std::move(result));
     case OnReturn::Instead:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
@@ -298,6 +307,7 @@ Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operan
   if (result) return continueReturned(kind, std::move(result), operands, caller);
   if (kind == OnReturn::LeaveGenerator) return cpython::leaveGenerator(operands[0], nullptr);
   if (kind == OnReturn::NextKey) return goOnWithKeys(nullptr, operands, caller);
+  if (kind == OnReturn::EndDelegation) return endDelegation(nullptr);
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     PyErr_Clear();
     return Ref<>::create(endOfIteration());

@@ -164,7 +164,8 @@ void FrameCode::beginProtected() {
     assembler_.emit(Opcode::PUSH_EXC_INFO);
     assembler_.emit(Opcode::POP_TOP);
   }
-  if (handled < 0 && stored_.shown < 0 && !region() && !timerEnd_) return;
+  bool hasStack = llvm::any_of(stored_.stack, [](int32_t local) { return local >= 0; });
+  if (handled < 0 && stored_.shown < 0 && !hasStack && !region() && !timerEnd_) return;
   handler_ = assembler_.newLabel();
   assembler_.beginRegion(*handler_, handled >= 0, false);
 }
@@ -207,11 +208,11 @@ void FrameCode::emitHandler() {
   }
   const ExceptionRegion* region = this->region();
   if (!region) {
-    // A frame that is shown keeps its local variables when it ends, and nothing else.
+    // A frame that tracebacks show keeps its local variables when it ends, and nothing else.
+    for (int32_t local : llvm::reverse(stored_.stack)) {
+      if (local >= 0) assembler_.emit(Opcode::DELETE_FAST, local);
+    }
     if (stored_.shown >= 0) {
-      for (int32_t local : stored_.stack) {
-        if (local >= 0) assembler_.emit(Opcode::DELETE_FAST, local);
-      }
       if (stored_.handled >= 0) assembler_.emit(Opcode::DELETE_FAST, stored_.handled);
       assembler_.emit(Opcode::DELETE_FAST, stored_.shown);
     }
@@ -504,6 +505,14 @@ void FrameCode::completeCall() {
       assembler_.bind(jump);
       assembler_.emit(Opcode::POP_TOP);
       finish(withoutOperands(1), instruction().argument, 0, 0);
+      return;
+    case Opcode::SEND:
+      // A pair: see OnReturn::EndDelegation.
+      assembler_.emit(Opcode::UNPACK_SEQUENCE, 2);
+      assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, jump);
+      finish(withoutOperands(1), nextPc, 1, 0);
+      assembler_.bind(jump);
+      finish(withoutOperands(2), instruction().argument, 1, 0);
       return;
     case Opcode::BEFORE_WITH:
       finish(stored_, nextPc, 1, 0);

@@ -94,6 +94,10 @@ PyObject* handledByGenerator(BorrowedRef<> generator) {
   return handled == Py_None ? nullptr : handled;
 }
 
+bool hasFrameObject(BorrowedRef<> generator) {
+  return isStill(generator) && frameOf(generator)->frame_obj;
+}
+
 // (state, code, the addresses of globals and builtins, position, for each slot whether it is there,
 // whether an exception is handled); of one that is running or has finished only the state.
 Ref<> describeGenerator(BorrowedRef<> generator) {
@@ -186,6 +190,11 @@ Ref<> leaveGenerator(BorrowedRef<> generator, Ref<> result) {
     _PyErr_FormatFromCause(PyExc_RuntimeError, "generator raised StopIteration");
   }
   return nullptr;
+}
+
+Ref<> takeStopIteration() {
+  PyObject* value = nullptr;
+  return _PyGen_FetchStopIterationValue(&value) == 0 ? Ref<>::steal(value) : nullptr;
 }
 
 namespace {

@@ -29,6 +29,9 @@ PyObject* generatorSlot(BorrowedRef<> generator, size_t index);
 // The exception that it is handling itself while it is suspended; null if none.
 PyObject* handledByGenerator(BorrowedRef<> generator);
 
+// Has somebody asked for its frame object, which may outlive it with what the frame holds?
+bool hasFrameObject(BorrowedRef<> generator);
+
 // All of the above but the objects in its slots, of which it only says which are there. To be
 // compared by standsAs(), while the globals and builtins live, which it names by their addresses.
 // Null with an exception set.
@@ -48,6 +51,9 @@ void endGenerator(BorrowedRef<> generator);
 // `result` is what it has yielded (then it is suspended) or returned, or null with the exception
 // set. Null with an exception set, StopIteration where it has returned.
 Ref<> leaveGenerator(BorrowedRef<> generator, Ref<> result);
+// What an iterator has returned that is at its end: the value of the StopIteration that is set, and
+// is not set any more, or None. Null with another exception set.
+Ref<> takeStopIteration();
 
 // Whether the layouts are those of this interpreter.
 bool generatorFramesAreRead();

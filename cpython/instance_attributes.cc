@@ -4,6 +4,8 @@
 
 namespace armature::cpython {
 
+using AttributeVisitor = llvm::function_ref<void(PyObject* name, PyObject* value)>;
+
 PyObject* materializedInstanceDict(BorrowedRef<> object) {
   PyObject** place = _PyObject_GetDictPtr(object);
   if (place && !*place) {
@@ -15,14 +17,22 @@ PyObject* materializedInstanceDict(BorrowedRef<> object) {
 
 #if PY_VERSION_HEX < 0x030C0000
 
-PyObject* inlineValue(BorrowedRef<> object, BorrowedRef<> name) {
-  // pycore_object.h, _PyObject_ValuesPointer.
+namespace {
+
+// pycore_object.h, _PyObject_ValuesPointer. Null if it has a dict, or is not of that kind.
+PyDictValues* valuesOf(BorrowedRef<> object) {
   constexpr int valuesWord = -4;
-  PyTypeObject* type = Py_TYPE(object.get());
-  if (!(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return nullptr;
-  auto* values = reinterpret_cast<PyDictValues**>(object.get())[valuesWord];
+  if (!keepsInlineValues(Py_TYPE(object.get()))) return nullptr;
+  return reinterpret_cast<PyDictValues**>(object.get())[valuesWord];
+}
+
+}  // namespace
+
+PyObject* inlineValue(BorrowedRef<> object, BorrowedRef<> name) {
+  PyDictValues* values = valuesOf(object);
   if (!values) return nullptr;
-  PyDictKeysObject* keys = reinterpret_cast<PyHeapTypeObject*>(type)->ht_cached_keys;
+  PyDictKeysObject* keys =
+      reinterpret_cast<PyHeapTypeObject*>(Py_TYPE(object.get()))->ht_cached_keys;
   PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
   // At most SHARED_KEYS_MAX_SIZE (30) of them, nearly always interned like `name`.
   for (Py_ssize_t i = 0; i < keys->dk_nentries; ++i)
@@ -32,11 +42,32 @@ PyObject* inlineValue(BorrowedRef<> object, BorrowedRef<> name) {
   return nullptr;
 }
 
+void visitInlineValues(BorrowedRef<> object, AttributeVisitor visit) {
+  PyDictValues* values = valuesOf(object);
+  if (!values) return;
+  PyDictKeysObject* keys =
+      reinterpret_cast<PyHeapTypeObject*>(Py_TYPE(object.get()))->ht_cached_keys;
+  for (Py_ssize_t i = 0; i < keys->dk_nentries; ++i) {
+    if (values->values[i]) visit(DK_UNICODE_ENTRIES(keys)[i].me_key, values->values[i]);
+  }
+}
+
 #else
 
 PyObject* inlineValue(BorrowedRef<>, BorrowedRef<>) { return nullptr; }
 
+void visitInlineValues(BorrowedRef<>, AttributeVisitor) {}
+
 #endif
+
+void visitAttributes(BorrowedRef<> object, AttributeVisitor visit) {
+  visitInlineValues(object, visit);
+  PyObject** place = instanceDictPlace(object);
+  PyObject *name, *value;
+  for (Py_ssize_t i = 0; place && *place && PyDict_Next(*place, &i, &name, &value);) {
+    if (PyUnicode_CheckExact(name)) visit(name, value);
+  }
+}
 
 bool deletionErrorNamesObject() {
   static const bool namesObject = [] {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include "core/ref.h"
 
 namespace armature::cpython {
@@ -52,5 +54,11 @@ PyObject* materializedInstanceDict(BorrowedRef<> object);
 // The attribute of an object that keeps inline values; null if it has none of that name, or if it
 // does not keep them. `name` is an exact str.
 PyObject* inlineValue(BorrowedRef<> object, BorrowedRef<> name);
+
+// Calls `visit` with the name and the value of each attribute that the object keeps itself,
+// wherever that is. What it keeps under other keys than strings is left out. Runs no code of the
+// program.
+void visitAttributes(BorrowedRef<> object,
+                     llvm::function_ref<void(PyObject* name, PyObject* value)> visit);
 
 }  // namespace armature::cpython

@@ -151,8 +151,10 @@ CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
   faultSite();
   giveUpIdentities();
   state_ = std::make_unique<GuardProgramState>(program_->freshState());
+  FrameLocalsMapping traced = example;
+  traced.isTraced = true;
   GuardFailure failure;
-  if (!checkVerbose(example, failure))
+  if (!checkVerbose(traced, failure))
     throw std::runtime_error("the traced call fails its own guard " + failure.text + ": found " +
                              failure.actual);
 }

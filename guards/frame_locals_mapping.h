@@ -14,6 +14,9 @@ struct FrameLocalsMapping {
   PyObject* const* slots = nullptr;
   const bool* isCell = nullptr;
   size_t count = 0;
+  // The call is still being traced: reference counts tell of the trace's own references, too, so
+  // that what was asked of them then cannot be asked again.
+  bool isTraced = false;
 
   // The local as the program sees it; null if unbound or an empty cell.
   PyObject* get(size_t index) const {

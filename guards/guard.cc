@@ -115,6 +115,7 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
       return "not " + name;
     case GuardType::ENDS_SILENTLY:
+      if (guard.operand) return name + " alone holds the generators at " + describe(guard.operand);
       return std::string(guard.number < 0 ? "somebody" : "nobody") + " hears if " + name +
              (guard.number == 1 ? " is emptied" : " is let go of");
     case GuardType::ITERATOR_ITEM:

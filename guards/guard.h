@@ -40,7 +40,8 @@ struct Guard {
   // HASATTR: the name (guards presence when `number` is 1, absence when 0; of a source of kind
   // Type: in the class, its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a
   // class that the class at `source` has in its MRO (`number` is 1) or has not (0).
-  // GENERATOR_MATCH: cpython::describeGenerator() of it.
+  // GENERATOR_MATCH: cpython::describeGenerator() of it. ENDS_SILENTLY, for LettingGo::Owned:
+  // describePaths() of its generators.
   // DICT_KEYS_MATCH, SET_ITEMS_MATCH: a list of the keys in order (by identity or, for constants,
   // by value). Lambda: a callable of one argument. Others: null.
   Ref<> operand;

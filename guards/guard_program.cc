@@ -387,6 +387,14 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds = cpython::abcCacheToken() == instruction.number;
         break;
       case Operation::CheckSilentEnd:
+        if (locals.isTraced) {
+          holds = true;
+          break;
+        }
+        if (instruction.object) {
+          holds = ownsGenerators(input, instruction.object, locals);
+          break;
+        }
         holds = endsSilently(input, static_cast<LettingGo>(instruction.number), locals) !=
                 instruction.negated;
         break;

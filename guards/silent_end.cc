@@ -1,10 +1,14 @@
 #include "guards/silent_end.h"
 
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLExtras.h>
+
 #include <algorithm>
 #include <array>
 
 #include "bytecode/code.h"
 #include "cpython/generator_frames.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/weak_references.h"
 #include "guards/identity_watch.h"
 
@@ -33,20 +37,69 @@ bool hasCleanUp(PyObject* generator) {
   });
 }
 
-bool isHeard(PyObject* object) {
+// `owned`: generators whose clean-up does not count.
+bool isHeard(PyObject* object, llvm::ArrayRef<PyObject*> owned = {}) {
   PyTypeObject* type = Py_TYPE(object);
-  bool hasFinalizer =
-      PyGen_CheckExact(object) ? hasCleanUp(object) : type->tp_finalize || type->tp_del;
+  bool hasFinalizer = PyGen_CheckExact(object)
+                          ? hasCleanUp(object) && !llvm::is_contained(owned, object)
+                          : type->tp_finalize || type->tp_del;
   return hasFinalizer || cpython::anyWeakReferenceCallback(object, [](BorrowedRef<> callback) {
            return !isDeathNotice(callback);
          });
 }
 
+// Finds generators with clean-up to do to which nothing leads but the one way from an input.
+class OwnedGenerators {
+ public:
+  explicit OwnedGenerators(ReferenceCount references) : references_(references) {}
+
+  void follow(PyObject* object) {
+    if (path_.size() == kMostSteps) return;
+    if (PyGen_CheckExact(object)) return followGenerator(object);
+    if (PyMethod_Check(object)) return step({}, PyMethod_GET_SELF(object));
+    if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;
+    PyObject** dict = cpython::instanceDictPlace(object);
+    if (!dict || (*dict && references_(*dict) > 1)) return;
+    cpython::visitAttributes(object, [&](PyObject* name, PyObject* value) {
+      step({name, -1}, value);
+    });
+  }
+
+  std::vector<PartPath> paths;
+  llvm::SmallVector<PyObject*, 4> found;
+
+ private:
+  static constexpr size_t kMostSteps = 8;
+
+  void step(PartStep step, PyObject* part) {
+    if (references_(part) > 1 || isLasting(part)) return;
+    path_.push_back(step);
+    follow(part);
+    path_.pop_back();
+  }
+
+  void followGenerator(PyObject* generator) {
+    if (cpython::hasFrameObject(generator)) return;
+    if (hasCleanUp(generator)) {
+      paths.push_back(path_);
+      found.push_back(generator);
+    }
+    size_t count = cpython::generatorSlotCount(generator);
+    for (size_t i = 0; i < count; ++i) {
+      PyObject* held = cpython::generatorSlot(generator, i);
+      if (held) step({nullptr, static_cast<int32_t>(i)}, held);
+    }
+  }
+
+  ReferenceCount references_;
+  PartPath path_;
+};
+
 // Walks over what dies with an object. An object with one reference is met once.
 class Walk {
  public:
-  Walk(ReferenceCount references, LettingGo by)
-      : references_(references), isLast_(by == LettingGo::Last) {}
+  Walk(ReferenceCount references, LettingGo by, llvm::ArrayRef<PyObject*> owned = {})
+      : references_(references), owned_(owned), isLast_(by == LettingGo::Last) {}
 
   bool contentIsHeard(PyObject* object) {
     traverseproc traverse = Py_TYPE(object)->tp_traverse;
@@ -66,7 +119,7 @@ class Walk {
     if (--mostReferences_ < 0) return true;
     if (isLasting(object)) return false;
     Py_ssize_t references = references_(object);
-    if (references <= 1) return isHeard(object) || contentIsHeard(object);
+    if (references <= 1) return isHeard(object, owned_) || contentIsHeard(object);
     return isHeard(object) && (isLast_ || isLastMeeting(object, references));
   }
 
@@ -88,6 +141,7 @@ class Walk {
     Py_ssize_t met;
   };
   ReferenceCount references_;
+  llvm::ArrayRef<PyObject*> owned_;
   bool isLast_;
   int mostReferences_ = 1000;
   int mostDepth_ = 50;
@@ -107,14 +161,57 @@ bool endsSilently(PyObject* object, LettingGo by, ReferenceCount references) {
   return shared || !Walk(references, by).contentIsHeard(object);
 }
 
+std::vector<PartPath> ownedGenerators(PyObject* input, ReferenceCount references) {
+  if (references(input) > 0 || isLasting(input)) return {};
+  OwnedGenerators owned(references);
+  owned.follow(input);
+  bool heard = isHeard(input, owned.found) ||
+               Walk(references, LettingGo::Owned, owned.found).contentIsHeard(input);
+  return heard ? std::vector<PartPath>() : std::move(owned.paths);
+}
+
+Ref<> describePaths(const std::vector<PartPath>& paths) {
+  Ref<> described = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(paths.size())));
+  for (size_t i = 0; described && i < paths.size(); ++i) {
+    PyObject* path = PyTuple_New(static_cast<Py_ssize_t>(paths[i].size()));
+    if (!path) return nullptr;
+    PyTuple_SET_ITEM(described.get(), i, path);
+    for (size_t j = 0; j < paths[i].size(); ++j) {
+      const PartStep& step = paths[i][j];
+      PyObject* part = step.attribute ? Py_NewRef(step.attribute) : PyLong_FromLong(step.slot);
+      if (!part) return nullptr;
+      PyTuple_SET_ITEM(path, j, part);
+    }
+  }
+  return described;
+}
+
+bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMapping& inputs) {
+  std::vector<PartPath> paths = ownedGenerators(input, [&](PyObject* one) {
+    return Py_REFCNT(one) - std::count(inputs.slots, inputs.slots + inputs.count, one);
+  });
+  if (static_cast<Py_ssize_t>(paths.size()) != PyTuple_GET_SIZE(description)) return false;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    PyObject* path = PyTuple_GET_ITEM(description, i);
+    if (static_cast<Py_ssize_t>(paths[i].size()) != PyTuple_GET_SIZE(path)) return false;
+    for (size_t j = 0; j < paths[i].size(); ++j) {
+      const PartStep& step = paths[i][j];
+      PyObject* part = PyTuple_GET_ITEM(path, j);
+      if (static_cast<bool>(step.attribute) != PyUnicode_Check(part)) return false;
+      bool same = step.attribute ? PyUnicode_Compare(step.attribute, part) == 0
+                                 : PyLong_AsLong(part) == step.slot;
+      if (!same) return false;
+    }
+  }
+  return true;
+}
+
 bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs) {
   return endsSilently(object, by, [&](PyObject* one) {
     Py_ssize_t references = Py_REFCNT(one);
     bool goesWithInputs = by == LettingGo::Input || by == LettingGo::Last;
     if (!goesWithInputs) return references;
-    Py_ssize_t same = std::count(inputs.slots, inputs.slots + inputs.count, one);
-    // A trace that has just found out that the end is heard has a reference of its own to each.
-    return references - (by == LettingGo::Last ? 2 * same : same);
+    return references - std::count(inputs.slots, inputs.slots + inputs.count, one);
   });
 }
 

@@ -7,20 +7,13 @@
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/functions/functions.h"
+#include "variables/lazy.h"
 #include "variables/objects/traceback.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
 
 namespace {
-
-// The object behind a value, if the trace has made it and it may refer to others.
-VariableTracker* newObject(const Value& value) {
-  if (!value.isTracker()) return nullptr;
-  VariableTracker* tracker = value.tracker();
-  bool isNew = !tracker->source() && !tracker->existing() && !llvm::isa<TensorVariable>(tracker);
-  return isNew ? tracker : nullptr;
-}
 
 const Frame& frameOf(const GeneratorVariable* generator) {
   return *static_cast<const SuspendedGenerator*>(generator->frame.get())->frame;
@@ -53,6 +46,14 @@ PathToObject ReachedObjects::pathTo(VariableTracker* tracker) const {
   return path;
 }
 
+VariableTracker* InstructionTranslator::newObject(const Value& value) const {
+  if (!value.isTracker()) return nullptr;
+  VariableTracker* tracker = value.tracker();
+  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker)) return newObject(lazy->realized);
+  bool isNew = !tracker->source() && !tracker->existing() && !llvm::isa<TensorVariable>(tracker);
+  return isNew || owned_.count(tracker) ? tracker : nullptr;
+}
+
 void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* leaving,
                                        PartVisitor visit) {
   using State = GeneratorVariable::State;
@@ -63,6 +64,10 @@ void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* le
     for (int32_t i = 0; i < frame.localCount + frame.depth; ++i) visit(frame.slots[i]);
     visit(frame.handled);
     visit(Value(frame.function));
+    return;
+  }
+  if (auto owned = owned_.find(tracker); owned != owned_.end()) {
+    for (const Value& part : owned->second) visit(part);
     return;
   }
   // Where a traceback shows it, its variables outlive it.
@@ -173,16 +178,22 @@ GeneratorVariable* InstructionTranslator::firstToEnd(llvm::ArrayRef<GeneratorVar
   return first;
 }
 
+// Is the frame still there to which a break takes the trace back?
+bool InstructionTranslator::isMarkRunning() const {
+  const Frame* frame = frame_;
+  while (frame && frame != mark_.frame) frame = frame->back;
+  return frame;
+}
+
 // The instruction that drops the generator is Python's. Where the trace cannot go back to before
 // it, no code is made of the trace: see leavesCleanUp.
 void InstructionTranslator::leaveEndToPython(GeneratorVariable* generator) {
-  bool isRunning = false;
-  for (const Frame* frame = frame_; frame; frame = frame->back) isRunning |= frame == mark_.frame;
-  if (isRunning && (mark_.hasSlots || frame_ != mark_.frame)) {
+  if (isMarkRunning() && (mark_.hasSlots || frame_ != mark_.frame)) {
     throw GraphBreak(GraphBreakKind::EndOfObject,
                      "generator " + printable(frameOf(generator).code->qualifiedName));
   }
   llvm::erase_value(cleanUps_, generator);
+  if (owned_.count(generator)) generators_.push_back(generator);
 }
 
 void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, const Value& result) {
@@ -208,8 +219,9 @@ void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, co
     }
     if (lost.empty()) return;
     GeneratorVariable* first = firstToEnd(lost, reached, leaving);
-    // Of code that ran within the instruction nobody knows when it dropped what.
-    if (!first || ranCode || hasClosed) return leaveEndToPython(lost.front());
+    // Of code that ran within the instruction nobody knows when it dropped what; and what closes a
+    // generator may break.
+    if (!first || ranCode || hasClosed || !isMarkRunning()) return leaveEndToPython(lost.front());
     if (!closeGenerator(first)) {
       takeException();  // which Python prints
       return leaveEndToPython(first);

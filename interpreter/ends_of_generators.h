@@ -1,5 +1,5 @@
-// Generators that the trace has begun and the program drops: where one dies, CPython closes it
-// there and then, and its `finally` and `with` run.
+// Generators that the program drops, of those that the trace has made or owns (owned_inputs.cc):
+// where one dies, CPython closes it there and then, and its `finally` and `with` run.
 //
 // A trace counts no references. While it has generators with clean-up to do, it looks after each
 // instruction whether the program still reaches them: from its frames, from what it handles, and

@@ -2,6 +2,7 @@
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/iterators.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/traceback.h"
 #include "variables/objects/user_defined.h"
@@ -155,19 +156,6 @@ Value thrownException(Translator& translator, llvm::ArrayRef<Value> thrown) {
   return exception;
 }
 
-// _PyGen_FetchStopIteration: what an iterator returned that is at its end. False: another exception
-// is pending.
-bool takeStopIteration(Translator& translator, Value& returned) {
-  if (!translator.exceptionPending()) {
-    if (!returned) returned = Value::none();
-    return true;
-  }
-  auto* stop = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
-  if (!translator.heap.isSubtype(typeOf(translator.exception()), stop)) return false;
-  returned = stopIterationValue(translator, translator.takeException());
-  return true;
-}
-
 }  // namespace
 
 void InstructionTranslator::recordChange(GeneratorVariable* generator) {
@@ -233,20 +221,34 @@ void InstructionTranslator::suspend(Frame& frame) {
   leaveGenerator(frame);
 }
 
-Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption resumption,
-                                    bool tail) {
-  using State = GeneratorVariable::State;
+// Its frame runs as a copy, so that a rewind finds the suspended one as it was.
+Frame* InstructionTranslator::enter(GeneratorVariable* generator) {
   recordChange(generator);
   callDepth.enter();
-  // The frame runs as a copy, so that a rewind finds the suspended one as it was.
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
-  Frame* caller = frame_;
   Frame* running = new Frame(*suspended->frame);
-  assignTrailed(trail, generator->state, State::Running);
+  assignTrailed(trail, generator->state, GeneratorVariable::State::Running);
   running->back = frame_;
   running->outerGenerator = std::exchange(runningGenerator_, running);
   std::swap(running->handled, handled_);
   frame_ = running;
+  return running;
+}
+
+namespace {
+
+// The frame is one of those that the instruction of its caller has pushed.
+void leaveToInstruction(Frame& running) {
+  running.pushedByInstruction = true;
+  running.callersResumable = running.back->callersResumable;
+  running.continuations.push_back({OnReturn::LeaveGenerator, {Value(running.generator)}});
+}
+
+}  // namespace
+
+Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption resumption,
+                                    bool tail) {
+  Frame* running = enter(generator);
   if (resumption.leavesDelegate) {
     running->drop(1);
     running->pc = running->code->instructions[running->pc - 2].argument;  // that of SEND
@@ -266,9 +268,7 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
     running->push(resumption.sent ? std::move(resumption.sent) : Value::none());
   }
   if (isPushed) {
-    running->pushedByInstruction = true;
-    running->callersResumable = caller->callersResumable;
-    running->continuations.push_back({OnReturn::LeaveGenerator, {Value(generator)}});
+    leaveToInstruction(*running);
     if (isRaised) {
       if (auto* thrown = trackerOf<ExceptionVariable>(exception())) addTraceback(*thrown, *running);
       enterHandler(*running);
@@ -299,7 +299,9 @@ bool InstructionTranslator::closeDelegate(const Value& delegate) {
   if (auto* generator = trackerOf<GeneratorVariable>(iterator)) return closeGenerator(generator);
   static PyObject* const closeName = staticName("close");
   Value method = getOptionalAttribute(*this, iterator, closeName);
-  if (!method) return !exceptionPending();
+  // CPython prints it, and goes on.
+  if (exceptionPending()) throw GraphBreak(GraphBreakKind::ObservedException, describe(iterator));
+  if (!method) return true;
   return static_cast<bool>(call(*this, method, llvm::ArrayRef<Value>()));
 }
 
@@ -311,16 +313,28 @@ Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::Array
     return raise(PyExc_ValueError, "generator already executing");
   }
   if (Value delegate = realized(delegateOf(generator))) {
-    assignTrailed(trail, generator->state, State::Running);
+    bool closes = isExit(*this, thrown[0]);
+    const Frame& suspended = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
+    // The delegate's frame does not see what this one handles.
+    bool waits = tail && !closes && !suspended.handled && !suspended.code->readsOwnFrame;
+    if (waits) {
+      // At SEND, until the delegate's frame returns.
+      Frame* frame = enter(generator);
+      leaveToInstruction(*frame);
+      frame->pc -= 2;
+      frame->push(Value::none());
+    } else {
+      assignTrailed(trail, generator->state, State::Running);
+    }
     Value item, returned;
     bool isAsked = true;
-    if (isExit(*this, thrown[0])) {
+    if (closes) {
       bool closed = closeDelegate(delegate);
       assignTrailed(trail, generator->state, State::Suspended);
       if (!closed) return resume(generator, {Value(), takeException()}, tail);
       isAsked = false;
     } else if (auto* inner = trackerOf<GeneratorVariable>(delegate)) {
-      item = throwInto(inner, thrown, false);
+      item = throwInto(inner, thrown, waits);
       if (!item && !exceptionPending()) returned = inner->returned;
     } else {
       static PyObject* const throwName = staticName("throw");
@@ -329,11 +343,20 @@ Value InstructionTranslator::throwInto(GeneratorVariable* generator, llvm::Array
       if (method) {
         CallArguments arguments;
         arguments.values.append(thrown.begin(), thrown.end());
+        arguments.tail = waits;
         item = call(*this, method, arguments);
-      } else if (exceptionPending()) {
-        assignTrailed(trail, generator->state, State::Suspended);
-        return Value();
       }
+    }
+    if (item.isFramePushed()) {
+      return then(*this, std::move(item), {OnReturn::EndDelegation, {}});
+    }
+    if (waits) {
+      leaveGenerator(*frame_);
+      dropFrame();
+    }
+    if (!isAsked && !closes && exceptionPending()) {
+      assignTrailed(trail, generator->state, State::Suspended);
+      return Value();
     }
     assignTrailed(trail, generator->state, State::Suspended);
     if (item) return item;
@@ -389,25 +412,25 @@ bool InstructionTranslator::closeGenerator(GeneratorVariable* generator) {
 
 // PyIter_Send: what is no generator is asked by __next__ or send(), and says by StopIteration what
 // it returns.
-Value InstructionTranslator::send(const Value& receiver, const Value& sent, Value& returned) {
+Value InstructionTranslator::send(const Value& receiver, const Value& sent) {
   auto* generator = trackerOf<GeneratorVariable>(receiver);
   Value item;
   if (generator) {
-    item = resumeGenerator(generator, sent, false);
+    item = resumeGenerator(generator, sent, true);
+    if (!item && !exceptionPending()) {
+      Value returned = generator->returned ? generator->returned : Value::none();
+      return makeTuple(*this, {Value::boolean(true), std::move(returned)});
+    }
   } else if (!sent.is(Py_None)) {
-    item = callMethod(*this, receiver, "send", {sent});
+    item = callMethod(*this, receiver, "send", {sent}, true);
   } else if (trackerOf<UserObjectVariable>(receiver) || trackerOf<ExceptionVariable>(receiver)) {
-    static PyObject* const next = PyUnicode_InternFromString("__next__");
-    Value method = lookupSpecial(*this, receiver, next);
-    if (!method) return iteratorNext(*this, receiver);  // Raises.
-    item = call(*this, method, llvm::ArrayRef<Value>());
+    item = objectNext(*this, receiver, true);
+  } else if (trackerOf<MapVariable>(receiver)) {
+    item = mapNext(*this, receiver, true);
   } else {
     item = iteratorNext(*this, receiver);
   }
-  if (item) return item;
-  if (generator && !exceptionPending()) returned = generator->returned;
-  takeStopIteration(*this, returned);
-  return Value();
+  return then(*this, std::move(item), {OnReturn::EndDelegation, {}});
 }
 
 }  // namespace armature

@@ -480,6 +480,7 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::GET_ITER:
       case Opcode::GET_YIELD_FROM_ITER:
       case Opcode::FOR_ITER:
+      case Opcode::SEND:
       case Opcode::POP_JUMP_IF_TRUE:
       case Opcode::POP_JUMP_IF_FALSE:
       case Opcode::JUMP_IF_TRUE_OR_POP:
@@ -583,20 +584,6 @@ Value InstructionTranslator::run(Frame* entry) {
         if (returnToCaller(std::move(result))) continue;
         raisedIn = frame.back;
         ok = false;
-        break;
-      }
-      case Opcode::SEND: {
-        Value returned;
-        if (Value item = send(realized(frame.peek(2)), frame.peek(1), returned)) {
-          frame.peek(1) = std::move(item);
-        } else if (!returned) {
-          ok = false;
-        } else {
-          frame.drop(2);
-          frame.push(std::move(returned));
-          frame.pc = instruction.argument;
-          continue;
-        }
         break;
       }
       case Opcode::RAISE_VARARGS:

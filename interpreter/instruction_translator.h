@@ -12,6 +12,7 @@
 
 #include "core/pending_python_exception.h"
 #include "guards/frame_locals_mapping.h"
+#include "guards/silent_end.h"
 #include "interpreter/ends_of_generators.h"
 #include "interpreter/entry_point.h"
 #include "interpreter/frame.h"
@@ -96,7 +97,11 @@ class InstructionTranslator : public Translator {
   // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is
   // no effect of the trace.
   const Code* leavesCleanUp(llvm::function_ref<bool(GeneratorVariable*)> isKept);
-  bool madeGenerators() const { return !generators_.empty(); }
+  bool hasGenerators() const { return !generators_.empty() || !owned_.empty(); }
+  // The object behind a value, if nobody but the trace knows it and it may refer to others: one
+  // that the trace has made, or owns.
+  VariableTracker* newObject(const Value& value) const;
+  bool owns(VariableTracker* tracker) const { return owned_.count(tracker) > 0; }
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
 
@@ -109,8 +114,8 @@ class InstructionTranslator : public Translator {
   bool closeGenerator(GeneratorVariable* generator) override;
   Value handledInTrace() const override;
   Value handledByCaller() override;
-  // An item; or null with an exception pending, or with what the receiver returned at its end.
-  Value send(const Value& receiver, const Value& sent, Value& returned);
+  // See OnReturn::EndDelegation.
+  Value send(const Value& receiver, const Value& sent);
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
   ProgramLocation location() const override;
@@ -142,6 +147,8 @@ class InstructionTranslator : public Translator {
   explicit InstructionTranslator(const EntryPoint& entry) : entry_(entry) {}
   void bindInputs(const FrameLocalsMapping& inputs);
   void leaveEndsToPython();
+  // The generator at the end of the path is the trace's to end. False if the trace does not see it.
+  bool own(const Value& input, const PartPath& path);
   Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);
   // Leaves the frame: a traceback that goes through it keeps what it holds now.
   void popFrame();
@@ -233,6 +240,7 @@ class InstructionTranslator : public Translator {
     // The iterator that `yield from` asks has ended: the loop is left.
     bool leavesDelegate = false;
   };
+  Frame* enter(GeneratorVariable* generator);
   Value resume(GeneratorVariable* generator, Resumption resumption, bool tail);
   // Goes to the handler of the frame's own; false if it has none.
   bool enterHandler(Frame& frame);
@@ -254,6 +262,7 @@ class InstructionTranslator : public Translator {
   bool stands(const PathToObject& path, const Frame* leaving);
   GeneratorVariable* firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,
                                 const ReachedObjects& reached, const Frame* leaving);
+  bool isMarkRunning() const;
   void leaveEndToPython(GeneratorVariable* generator);
   // Closes what the program does not reach any more. `ranCode`: the last instruction ran code of
   // the program from C++. `leaving`: the running frame, which is about to end with `result`; null:
@@ -269,6 +278,8 @@ class InstructionTranslator : public Translator {
   std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
   // Those whose code has handlers, and how the program reached them when that was last asked.
   std::vector<GeneratorVariable*> cleanUps_;
+  // Existing objects that nothing but the trace holds, with what leads on from there to generators.
+  llvm::DenseMap<VariableTracker*, llvm::SmallVector<Value, 1>> owned_;
   llvm::DenseMap<GeneratorVariable*, PathToObject> paths_;
   // How often run() was called, and how many trackers there were when the present one began.
   uint64_t runs_ = 0;

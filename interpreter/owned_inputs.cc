@@ -1,22 +1,72 @@
 // Inputs to which nothing but the frame has a reference any more.
 #include "bytecode/liveness.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/containers/dict.h"
 #include "variables/ends_of_objects.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
+namespace {
+
+// Null if the trace does not see it.
+Value partOf(Translator& translator, const Value& object, const PartStep& step) {
+  if (step.attribute) {
+    InstanceDictFunction dictOf = slotsOf(object).instanceDict;
+    DictVariable* dict = dictOf ? dictOf(translator, object) : nullptr;
+    return dict ? dict->get(translator, step.attribute) : Value();
+  }
+  if (step.slot < 0) {
+    auto* method = trackerOf<BoundMethodVariable>(object);
+    return method ? method->self : Value();
+  }
+  auto* generator = trackerOf<GeneratorVariable>(object);
+  if (!generator || !generator->frame) return Value();
+  const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
+  return frame.slots[step.slot];
+}
+
+}  // namespace
+
+// From now on the objects on the way count as ones that the trace has made, and die like those.
+bool InstructionTranslator::own(const Value& input, const PartPath& path) {
+  Value object = realized(input);
+  for (size_t i = 0; object.isTracker(); ++i) {
+    llvm::SmallVector<Value, 1>& parts = owned_[object.tracker()];
+    auto* generator = trackerOf<GeneratorVariable>(object);
+    if (i == path.size()) {
+      if (!generator || generator->state == GeneratorVariable::State::Running) return false;
+      cleanUps_.push_back(generator);
+      return true;
+    }
+    Value part = partOf(*this, object, path[i]);
+    if (!part) return false;
+    // Those of generators are the slots of their frames.
+    if (!generator) parts.push_back(part);
+    object = realized(std::move(part));
+  }
+  return false;
+}
+
 // The objects that a trace makes, and its frames, do not die one by one. So where code of the
-// program may hear of the end of an input before the frame's own, Python runs the frame.
+// program may hear of the end of an input before the frame's own, Python runs the frame; but for
+// generators, which the trace looks after (ends_of_generators.h).
 void InstructionTranslator::leaveEndsToPython() {
   if (!entry_.movesInputs) return;
-  llvm::ArrayRef<Value> slots(frame_->slots);
-  std::vector<Value> mayGo(slots.begin() + frame_->localCount,
-                           slots.begin() + frame_->localCount + frame_->depth);
+  std::vector<Value> slots(frame_->slots.begin(),
+                           frame_->slots.begin() + frame_->localCount + frame_->depth);
+  std::vector<Value> mayGo(slots.begin() + frame_->localCount, slots.end());
   llvm::BitVector rebound = reboundFrom(*entry_.code, entry_.start);
   for (int local = rebound.find_first(); local >= 0; local = rebound.find_next(local)) {
     mayGo.push_back(slots[local]);
   }
-  if (inputsEndSilently(*this, mayGo, slots)) return;
+  std::vector<OwningInput> owning;
+  bool isSilent = inputsEndSilently(*this, mayGo, slots, owning) && (owning.empty() || parts_);
+  for (const OwningInput& one : owning) {
+    for (const PartPath& path : one.paths) isSilent = isSilent && own(one.input, path);
+  }
+  if (isSilent) return;
   // With the guard.
   mark(*frame_, true);
   throw GraphBreak(GraphBreakKind::EndOfObject);

@@ -2,6 +2,7 @@
 // method's frame is pushed, and the instruction ends where that returns.
 #include "core/checked.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
@@ -38,6 +39,17 @@ bool InstructionTranslator::complete(Value result) {
       }
       frame.push(std::move(result));
       break;
+    case Opcode::SEND: {
+      ValueVector storage;
+      llvm::ArrayRef<Value> parts;
+      itemsOf(result, storage, parts);
+      frame.peek(1) = parts[1];
+      if (parts[0].is(Py_False)) break;
+      std::swap(frame.peek(1), frame.peek(2));
+      frame.drop(1);
+      frame.pc = instruction.argument;
+      return true;
+    }
     case Opcode::BEFORE_WITH:
       frame.push(std::move(result));
       break;
@@ -107,6 +119,10 @@ bool InstructionTranslator::protocolInstruction(Frame& frame, const Instruction&
     case Opcode::FOR_ITER:
       realizeOperand(frame, 1);
       return complete(iteratorNext(*this, frame.peek(1), true));
+    case Opcode::SEND:
+      realizeOperand(frame, 1);
+      realizeOperand(frame, 2);
+      return complete(send(frame.peek(2), frame.peek(1)));
     case Opcode::FORMAT_VALUE:
       return complete(formatted(frame, instruction));
     case Opcode::BEFORE_WITH:

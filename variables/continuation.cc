@@ -93,6 +93,8 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
       return operands[0];
     case OnReturn::LeaveGenerator:
       return leaveGenerator(translator, operands[0], std::move(result));
+    case OnReturn::EndDelegation:
+      return endDelegation(translator, std::move(result));
     case OnReturn::Instead:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
@@ -107,6 +109,7 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
 bool catches(Translator& translator, const Continuation& continuation) {
   switch (continuation.kind) {
     case OnReturn::EndIteration:
+    case OnReturn::EndDelegation:
       return raised(translator, PyExc_StopIteration);
     case OnReturn::AskGetattr:
       return raised(translator, PyExc_AttributeError);
@@ -128,6 +131,8 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     giveUpKeys(translator, continuation.operands);
   } else if (continuation.kind == OnReturn::LeaveGenerator) {
     return leaveGenerator(translator, continuation.operands[0], Value());
+  } else if (continuation.kind == OnReturn::EndDelegation) {
+    return endDelegation(translator, Value());
   } else if (continuation.kind == OnReturn::NextItem && !translator.exceptionPending()) {
     return goOnGathering(translator, continuation.operands, Value(), tail);
   } else if (catches(translator, continuation)) {

@@ -3,8 +3,8 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include "core/checked.h"
 #include "core/describe.h"
-#include "guards/silent_end.h"
 #include "variables/lazy.h"
 #include "variables/translator.h"
 
@@ -63,16 +63,27 @@ void letGoOfContents(Translator& translator, VariableTracker* container) {
 }
 
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<Value> inputs) {
+                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning) {
   OwnReferences own(translator);
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
-    bool silent = endsSilently(tracker->existing(), LettingGo::Input, [&](PyObject* one) {
+    auto references = [&](PyObject* one) {
       return own.ofProgram(one) - llvm::count_if(inputs, [&](const Value& input) {
                return input.isTracker() && input.tracker()->existing() == one;
              });
-    });
+    };
+    bool silent = endsSilently(tracker->existing(), LettingGo::Input, references);
+    if (!silent) {
+      std::vector<PartPath> paths = ownedGenerators(tracker->existing(), references);
+      if (!paths.empty()) {
+        translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY,
+                            checked(describePaths(paths).release()),
+                            static_cast<int64_t>(LettingGo::Owned));
+        owning.push_back({value, std::move(paths)});
+        continue;
+      }
+    }
     translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
                         silent ? static_cast<int64_t>(LettingGo::Input) : -1);
     if (!silent) return false;

@@ -4,6 +4,9 @@
 
 #include <llvm/ADT/ArrayRef.h>
 
+#include <vector>
+
+#include "guards/silent_end.h"
 #include "variables/value.h"
 
 namespace armature {
@@ -17,9 +20,16 @@ void letGo(Translator& translator, const Value& value);
 // The same for all that an existing container holds.
 void letGoOfContents(Translator& translator, VariableTracker* container);
 
+// An input with the ways from it to generators that are the trace's to end (ownedGenerators()).
+struct OwningInput {
+  Value input;
+  std::vector<PartPath> paths;
+};
+
 // At the start of a trace: are the ends of all of `values`, inputs that the frame may let go of,
-// ones that no code hears of? Guarded, one way or the other. `inputs` are all inputs.
+// ones that no code hears of, but for those of generators that are the trace's to end? Guarded, one
+// way or the other. `inputs` are all inputs.
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<Value> inputs);
+                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning);
 
 }  // namespace armature

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import logging
 import re
 import sys
 import types
@@ -58,6 +59,8 @@ def outcome(test: unittest.TestCase) -> str:
 
 def main(module: str, mode: str) -> None:
     out, sys.stdout = sys.stdout, io.StringIO()  # for what the tests print
+    # Not the stderr that a test looks at.
+    logging.getLogger("armature").addHandler(logging.StreamHandler(sys.stderr))
     if mode == "broken":
         from armature import _C
 

@@ -4,6 +4,7 @@ The rest of the turn, the other turns and what the loop around does are captured
 the generator is a real one; where it stands is read, and it goes on being traced.
 """
 
+import contextlib
 import gc
 import sys
 import weakref
@@ -143,6 +144,320 @@ def given(x, generator=None):
     for step in generator or steps(x, 3, None):
         y = y + step
     return y - 1
+
+
+# --- yield from.
+
+
+def delegating(x, count, breaks_at):
+    result = yield from steps(x, count, breaks_at)
+    return result
+
+
+@case(ops=9)
+def delegated(x):
+    return [step - 1 for step in delegating(x, 3, 1)]
+
+
+@case(ops=9)
+def delegated_twice(x):
+    def outermost():
+        yield from delegating(x, 3, 1)
+
+    return [step - 1 for step in outermost()]
+
+
+@case(ops=5)
+def returned_by_the_delegate(x):
+    def inner():
+        item = yield x + 1
+        print("inner", item)
+        return x * item
+
+    def outer():
+        result = yield from inner()
+        yield result - 1
+
+    generator = outer()
+    return next(generator) - 2, generator.send(4) - 3
+
+
+@case(ops=5, breaks=2)
+def thrown_into_the_delegate(x):
+    def inner():
+        try:
+            yield x + 1
+        except KeyError as error:
+            y = x + 2
+            print(error)
+            yield y * 3
+
+    def outer():
+        yield from inner()
+
+    generator = outer()
+    return next(generator) - 1, generator.throw(KeyError("k")) - 4
+
+
+@case(ops=3, breaks=2)
+def thrown_through_the_delegate(x):
+    def inner():
+        try:
+            yield x + 1
+        finally:
+            print("inner")
+
+    def outer():
+        try:
+            yield from inner()
+        except KeyError:
+            yield x - 3
+
+    generator = outer()
+    return next(generator), generator.throw(KeyError("k")) * 4
+
+
+class Stepper:
+    """An iterator of the program's with all that `yield from` may ask."""
+
+    def __init__(self, x):
+        self.x = x
+        self.calls = 0
+
+    def __iter__(self):
+        return self
+
+    def step(self, name):
+        self.calls += 1
+        self.x = self.x + 1
+        print(name)
+        if self.calls == 3:
+            raise StopIteration(self.x * 2)
+        return self.x
+
+    def __next__(self):
+        return self.step("next")
+
+    def send(self, item):
+        return self.step(f"send {item}")
+
+    def throw(self, error):
+        return self.step(f"throw {error!r}")
+
+
+@case(ops=6, breaks=4)
+def delegate_of_the_programs(x):
+    def outer():
+        result = yield from Stepper(x)
+        yield result - 1
+
+    generator = outer()
+    return next(generator), generator.send(5), generator.throw(KeyError("k")) - 2
+
+
+@case(ops=4)
+def function_of_a_delegate(x):
+    def step(item):
+        y = x + item
+        if item == 2:
+            print(item)
+        return y
+
+    def outer():
+        yield from map(step, [1, 2])
+
+    return [y - 1 for y in outer()]
+
+
+@case(ops=11, breaks=2)
+def delegates_in_turn(x):
+    def outer():
+        for count in (2, 2):
+            yield from steps(x, count, 1)
+
+    return [step - 1 for step in outer()]
+
+
+@case(ops=10)
+def stored_in_a_delegation(x):
+    generator = delegating(x, 3, None)
+    first = next(generator)
+    print("break")
+    return first - 1, [step - 1 for step in generator], x - 4
+
+
+# --- Ends of generators that existed before the trace.
+
+
+@contextlib.contextmanager
+def noted(name, log):
+    log.append(("in", name))
+    try:
+        yield len(log)
+    finally:
+        log.append(("out", name))
+
+
+@case(ops=3)
+def context_manager_of_a_generator(x):
+    log = []
+    with noted("a", log) as count:
+        y = x + count
+        print("break")
+        y = y * 2
+    return y - 1, log
+
+
+@case(ops=4, breaks=2)
+def context_managers_in_each_other(x):
+    log = []
+    with noted("a", log):
+        y = x + 1
+        print("break")
+        with noted("b", log):
+            y = y * 2
+            print("break")
+            y = y - 1
+        log.append("between")
+    return y - 1, log
+
+
+def cleaning(x, log, name="a"):
+    try:
+        for i in range(5):
+            yield x + i
+    finally:
+        log.append(name)
+
+
+@case(ops=6)
+def loop_that_is_left(x):
+    log = []
+    y = x - 1
+    for item in cleaning(x, log):
+        y = y + item
+        if log:
+            break
+        print("break")
+        log.append("turn")
+    log.append("after")
+    return y * 2, log
+
+
+@case(ops=3)
+def dropped_by_a_variable(x):
+    log = []
+    generator = cleaning(x, log)
+    y = next(generator)
+    print("break")
+    y = y * 2
+    generator = None
+    log.append("after")
+    return y - 1, log, generator
+
+
+def kept_by_a_list(x):
+    log, kept = [], []
+    generator = cleaning(x, log)
+    y = next(generator)
+    print("break")
+    kept.append(generator)
+    generator = None
+    log.append("after")
+    y = y + next(kept.pop())
+    log.append("popped")
+    return y - 1, log, generator
+
+
+def delegation_that_is_left(x):
+    log = []
+
+    def outer():
+        try:
+            yield from cleaning(x, log, "inner")
+        finally:
+            log.append("outer")
+
+    for item in outer():
+        print("break")
+        x = x + item
+        if len(log) == 1:
+            break
+        log.append("turn")
+    log.append("after")
+    return x, log
+
+
+def closed_in_a_handler(x):
+    log = []
+    generator = cleaning(x, log)
+    next(generator)
+    try:
+        print("break")
+        raise KeyError(1)
+    except KeyError:
+        generator = None
+        log.append(repr(sys.exc_info()[1]))
+    return x + 1, log
+
+
+def watched(x):
+    log = []
+    generator = cleaning(x, log)
+    next(generator)
+    reference = weakref.ref(generator)
+    called = weakref.ref(generator, lambda _: log.append("callback"))
+    print("break")
+    log.append(reference() is generator)
+    generator = None
+    log.append((reference() is None, called() is None))
+    return x + 1, log
+
+
+def frame_outlives_it(x):
+    log = []
+    generator = cleaning(x, log)
+    next(generator)
+    frame = generator.gi_frame
+    print("break")
+    generator = None
+    log.append(sorted(frame.f_locals))
+    return x + 1, log
+
+
+def dropped_by_a_special_method(x):
+    class Dropping:
+        def __setattr__(self, name, log):
+            def loud():
+                try:
+                    yield
+                finally:
+                    print("end")
+                    log.append("end")
+
+            generator = loud()
+            next(generator)
+            return generator
+
+    log = []
+    Dropping().attribute = log
+    log.append("after")
+    return x + 1, log
+
+
+def raised_past_a_loop(x):
+    log = []
+
+    def fails():
+        for item in cleaning(x, log):
+            print("break")
+            raise KeyError(int(item.sum()))
+
+    try:
+        fails()
+    except KeyError as error:
+        log.append((error.args, len(log)))
+    return x + 1, log
 
 
 def test_generator_that_existed_before_the_trace_is_traced():
@@ -428,6 +743,13 @@ def endless_recursion(x):
 @pytest.mark.parametrize(
     "fn",
     [
+        delegation_that_is_left,
+        closed_in_a_handler,
+        watched,
+        frame_outlives_it,
+        dropped_by_a_special_method,
+        kept_by_a_list,
+        raised_past_a_loop,
         exceptions,
         handled_outside,
         already_executing,
@@ -451,6 +773,55 @@ def test_as_plain_python(fn, limit):
         check(fn, X, more=((X * 2,),))
     finally:
         armature.config.recompile_limit = before
+
+
+def test_who_else_holds_a_generator_is_looked_at_in_each_call():
+    kept = []
+
+    def run(x, keeps, log):
+        generator = cleaning(x, log)
+        next(generator)
+        if keeps:
+            kept.append(generator)
+        armature.graph_break()
+        x = x + 1
+        generator = None
+        log.append("after")
+        return x, generator
+
+    compiled = armature.compile(run)
+    for keeps in (False, True, False, True, False):
+        expected, found = [], []
+        assert torch.equal(run(X, keeps, expected)[0], compiled(X, keeps, found)[0])
+        assert expected == found
+        for log in (expected, found):
+            log.append("kept")
+        kept.clear()
+        assert expected == found
+
+
+def test_generators_beside_an_owned_one_are_looked_at_in_each_call():
+    class Holder:
+        pass
+
+    def run(x, also, log):
+        holder = Holder()
+        holder.generator = cleaning(x, log)
+        next(holder.generator)
+        if also:
+            holder.others = [cleaning(x, log, "b")]
+            next(holder.others[0])
+        armature.graph_break()
+        x = x + 1
+        holder = None
+        log.append("after")
+        return x, holder
+
+    compiled = armature.compile(run)
+    for also in (False, True, False, True, False):
+        expected, found = [], []
+        assert torch.equal(run(X, also, expected)[0], compiled(X, also, found)[0])
+        assert expected == found
 
 
 def test_many_turns_are_compiled_once():

@@ -277,6 +277,26 @@ Value leaveGenerator(Translator& translator, const Value& generator, Value resul
   return Value();
 }
 
+bool takeStopIteration(Translator& translator, Value& returned) {
+  if (!translator.exceptionPending()) {
+    if (!returned) returned = Value::none();
+    return true;
+  }
+  auto* stop = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
+  if (!translator.heap.isSubtype(typeOf(translator.realized(translator.exception())), stop)) {
+    return false;
+  }
+  returned = stopIterationValue(translator, translator.takeException());
+  return true;
+}
+
+Value endDelegation(Translator& translator, Value item) {
+  if (item) return makeTuple(translator, {Value::boolean(false), std::move(item)});
+  Value returned;
+  if (!takeStopIteration(translator, returned)) return Value();
+  return makeTuple(translator, {Value::boolean(true), std::move(returned)});
+}
+
 // --- super objects.
 
 Value superAttribute(Translator& translator, const Value& self, PyObject* name, bool tail) {

@@ -91,6 +91,11 @@ class GeneratorVariable : public VariableTracker {
 // What __next__ gives when the frame, run by an instruction, has yielded, returned or raised: the
 // rest of gen_send_ex. Where it has returned, StopIteration is pending.
 Value leaveGenerator(Translator& translator, const Value& generator, Value result);
+// _PyGen_FetchStopIterationValue: what an iterator has returned that is at its end, if that is not
+// known. False: another exception is pending.
+bool takeStopIteration(Translator& translator, Value& returned);
+// The operand of OnReturn::EndDelegation's; null with an exception pending that it does not take.
+Value endDelegation(Translator& translator, Value item);
 
 class SuperVariable : public VariableTracker {
  public:

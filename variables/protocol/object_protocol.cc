@@ -548,7 +548,7 @@ Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> 
 }
 
 Value callMethod(Translator& translator, Value object, const char* name,
-                 llvm::ArrayRef<Value> arguments) {
+                 llvm::ArrayRef<Value> arguments, bool tail) {
   Ref<> interned = checked(PyUnicode_InternFromString(name));
   Value function;
   bool isMethod = loadMethod(translator, object, interned.get(), function);
@@ -556,6 +556,7 @@ Value callMethod(Translator& translator, Value object, const char* name,
   CallArguments all;
   if (isMethod) all.values.push_back(object);
   all.values.append(arguments.begin(), arguments.end());
+  all.tail = tail;
   return call(translator, function, all);
 }
 

@@ -99,7 +99,7 @@ Value call(Translator& translator, const Value& callable, CallArguments& argumen
 Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments,
            bool tail = false);
 Value callMethod(Translator& translator, Value object, const char* name,
-                 llvm::ArrayRef<Value> arguments);
+                 llvm::ArrayRef<Value> arguments, bool tail = false);
 
 // str(), repr(), format(): constants, or null. Break where the text is not known (tensors).
 Value toStr(Translator& translator, Value value, bool tail = false);
