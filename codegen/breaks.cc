@@ -4,6 +4,7 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/text.h"
 #include "cpython/tracebacks.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
 #include "variables/objects/traceback.h"
@@ -46,7 +47,7 @@ void PyCodegen::requireRoots() {
 bool PyCodegen::keepsAlive(const Value& value) {
   if (!value.isTracker()) return false;
   VariableTracker* tracker = value.tracker();
-  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && lazy->realized.isConstant()) {
+  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && isData(lazy->realized)) {
     return false;
   }
   const Source* source = tracker->source();

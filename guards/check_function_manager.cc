@@ -273,15 +273,15 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   return false;
 }
 
-std::vector<const Source*> CheckFunctionManager::variedNumbers(
+std::vector<const Source*> CheckFunctionManager::variedValues(
     const FrameLocalsMapping& locals) const {
   std::vector<const Source*> varied;
   if (!valid()) return varied;
-  auto isNumber = [](PyObject* object) {
-    return PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+  auto mayVary = [](PyObject* object) {
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
   };
   for (const Guard& guard : guards_) {
-    if (guard.type != GuardType::EQUALS_MATCH || !guard.operand || !isNumber(guard.operand.get()) ||
+    if (guard.type != GuardType::EQUALS_MATCH || !guard.operand || !mayVary(guard.operand.get()) ||
         !canReload(guard.source))
       continue;
     std::vector<Guard> none;

@@ -47,7 +47,7 @@ class CheckFunctionManager {
   bool checkVerbose(const FrameLocalsMapping& locals, GuardFailure& failure);
 
   // The numbers that were taken for constants and are others in this call, of the same types.
-  std::vector<const Source*> variedNumbers(const FrameLocalsMapping& locals) const;
+  std::vector<const Source*> variedValues(const FrameLocalsMapping& locals) const;
 
   bool valid() const;
   // Visits the objects held, but for those of the sources, for the garbage collector.

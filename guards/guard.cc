@@ -1,5 +1,7 @@
 #include "guards/guard.h"
 
+#include <array>
+
 #include "core/describe.h"
 #include "guards/guard_text.h"
 #include "guards/object_access.h"
@@ -50,6 +52,13 @@ std::string distinctText(const DistinctObjects& distinct) {
   return written + " are different objects" + (read.empty() ? "" : ", and none of them is " + read);
 }
 
+std::string comparisonText(const std::string& left, int relation, bool holds,
+                           const std::string& right) {
+  constexpr std::array<const char*, 6> kSymbols = {" < ", " <= ", " == ", " != ", " > ", " >= "};
+  std::string text = left + kSymbols[static_cast<size_t>(relation)] + right;
+  return holds ? text : "not " + text;
+}
+
 // Which object it is; what a container has in it plays no part.
 std::string identityText(BorrowedRef<> object) {
   bool isContainer = PyDict_Check(object.get()) || PyList_Check(object.get());
@@ -74,6 +83,9 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       return name + (object && isBindingDescriptor(object) ? " is a bound " : " is ") + operand;
     case GuardType::SYM_COMPARISON:
       return guard.comparison()->text(name);
+    case GuardType::VALUE_COMPARISON:
+      return comparisonText(name, static_cast<int>(guard.number / 2), guard.number % 2,
+                            guard.other() ? guard.other()->name() : operand);
     case GuardType::SMALL_INT_MATCH:
       return "abs(" + name + ") < 2 ** 60";
     case GuardType::EQUALS_MATCH:

@@ -54,12 +54,14 @@ struct Guard {
   // ITERATOR_ITEM: how many other items the iterator gives before one. ITERATOR_END: how many it
   // gives before it ends; -1 if it has been at its end, and has let go of what it walked over.
   // SMALL_INT_MATCH: an int below 2 ** 60 in magnitude.
+  // VALUE_COMPARISON: twice the relation (Py_EQ and its like), plus 1 if it holds.
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united. GLOBAL_STATE: what
   // the program asked for (ArrayLibrary::captureGlobalState).
   int64_t number = 0;
   // TENSOR_MATCH: the example's metadata. DUPLICATE_INPUT: `source` and the other source must be
   // the same object (number 1) or must not (0); or, without a source, the objects are distinct.
-  // SYM_COMPARISON: what holds of the int at `source`.
+  // SYM_COMPARISON: what holds of the int at `source`. VALUE_COMPARISON: the source of what the
+  // number or str at `source` is compared with; or else that is `operand`.
   std::variant<std::monostate, const Source*, std::shared_ptr<const TensorMetadata>,
                std::shared_ptr<const DistinctObjects>, std::shared_ptr<const SymComparison>>
       detail;

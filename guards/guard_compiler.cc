@@ -70,6 +70,8 @@ bool isAboutIdentity(const Guard& guard, const GuardNode& node) {
     case GuardType::CONSTANT_MATCH:
     case GuardType::BUILTIN_PART_MATCH:
       return true;
+    case GuardType::VALUE_COMPARISON:
+      return !guard.other();
     case GuardType::TYPE_MATCH:
       return keepsInstances(reinterpret_cast<PyTypeObject*>(guard.operand.get()));
     case GuardType::SEQUENCE_LENGTH:
@@ -338,7 +340,7 @@ class Compiler {
 
   void emitCheck(size_t index, GuardNode* node) {
     const Guard& guard = tree_.guards()[index];
-    if (done_[index] || guard.type == GuardType::DUPLICATE_INPUT) return;
+    if (done_[index] || guard.distinct() || guard.other()) return;
     int64_t number = markDone(index);
     auto check = [&](Operation operation) -> Instruction& {
       Instruction& instruction = writer_.emit(operation, guard.source, number);
@@ -494,6 +496,12 @@ class Compiler {
           check(Operation::CheckGlobalState).globalState = &program().globalStates.back();
         }
         break;
+      case GuardType::VALUE_COMPARISON: {
+        Instruction& instruction = check(Operation::CheckValues);
+        instruction.object = writer_.own(guard.operand);
+        instruction.number = guard.number;
+        break;
+      }
       case GuardType::DUPLICATE_INPUT:
         break;
     }
@@ -532,7 +540,7 @@ class Compiler {
       if (done_[index] || !ready) continue;
       if (guard.distinct())
         emitGroup(index);
-      else if (guard.number)
+      else if (guard.number || guard.type == GuardType::VALUE_COMPARISON)
         emitRelation(index);
       else
         different.push_back(index);
@@ -542,10 +550,17 @@ class Compiler {
 
   void emitRelation(size_t index) {
     const Guard& guard = tree_.guards()[index];
-    Instruction& instruction = writer_.emit(Operation::CheckSame, guard.source, markDone(index));
+    bool comparesValues = guard.type == GuardType::VALUE_COMPARISON;
+    Instruction& instruction =
+        writer_.emit(comparesValues ? Operation::CheckValues : Operation::CheckSame, guard.source,
+                     markDone(index));
     instruction.input = registerOf(guard.source);
     instruction.output = registerOf(guard.other());
-    instruction.negated = guard.number == 0;
+    if (comparesValues) {
+      instruction.number = guard.number;
+    } else {
+      instruction.negated = guard.number == 0;
+    }
   }
 
   // One check for all objects of a group.

@@ -18,6 +18,7 @@
 #include "cpython/version_tags.h"
 #include "guards/object_access.h"
 #include "guards/silent_end.h"
+#include "shapes/value_comparison.h"
 
 namespace armature {
 namespace {
@@ -331,6 +332,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds = PyLong_CheckExact(input) && cpython::isBelow60Bits(input) &&
                 instruction.comparison->holds(PyLong_AsLongLong(input));
         break;
+      case Operation::CheckValues: {
+        PyObject* other =
+            instruction.object ? instruction.object : registers[instruction.output].object;
+        holds = compareValues(input, static_cast<int>(instruction.number / 2), other) ==
+                static_cast<int>(instruction.number % 2);
+        break;
+      }
       case Operation::CheckFunctionCode:
         holds =
             PyFunction_Check(input) && sameConstant(PyFunction_GET_CODE(input), instruction.object);
@@ -458,7 +466,9 @@ std::string GuardProgram::text() const {
     Operation operation = instruction.operation;
     auto reg = [](uint32_t index) { return "r" + std::to_string(index); };
     result += std::to_string(i) + ": " + operationName(operation) + " " + reg(instruction.input);
-    if (operation < Operation::CheckIdentity || operation == Operation::CheckSame)
+    bool isRelation = operation == Operation::CheckSame ||
+                      (operation == Operation::CheckValues && !instruction.object);
+    if (operation < Operation::CheckIdentity || isRelation)
       result += ", " + reg(instruction.output);
     bool isDistinct =
         operation == Operation::EnterUnlessDistinct || operation == Operation::CheckDistinct;

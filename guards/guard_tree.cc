@@ -132,6 +132,9 @@ void validate(const Guard& guard) {
     case GuardType::SYM_COMPARISON:
       require(guard.comparison() != nullptr, guard, "compares nothing");
       break;
+    case GuardType::VALUE_COMPARISON:
+      require(guard.operand || guard.other(), guard, "compares nothing");
+      break;
     case GuardType::DUPLICATE_INPUT:
       require(guard.distinct() || guard.other(), guard, "needs another source");
       break;
@@ -214,7 +217,7 @@ void GuardTree::add(Guard& guard, Demands& demands) {
         guards_[static_cast<size_t>(first)].number |= guard.number;
       return;
     }
-    if (guard.type == GuardType::DUPLICATE_INPUT) {
+    if (guard.other()) {
       node->wanted = nodeFor(guard.other())->wanted = true;
       relations_.push_back(index);
     }

@@ -261,7 +261,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   faultSite();
   if (!registerLibraries()) throw RaisedForUser();
   for (const auto& entry : entries_) {
-    for (const Source* source : entry->guards->variedNumbers(inputs)) profile_.markVaried(source);
+    for (const Source* source : entry->guards->variedValues(inputs)) profile_.markVaried(source);
   }
   SkippedFunctions skipped;
   skipped.modules = &settings_->engine->skippedModules;

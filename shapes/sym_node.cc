@@ -31,9 +31,20 @@ Ref<> compute(SymOperation operation, BorrowedRef<> left, BorrowedRef<> right) {
       return Ref<>::steal(PyNumber_Remainder(left, right));
     case SymOperation::Power:
       return Ref<>::steal(PyNumber_Power(left, right, Py_None));
+    case SymOperation::And:
+      return Ref<>::steal(PyNumber_And(left, right));
+    case SymOperation::Or:
+      return Ref<>::steal(PyNumber_Or(left, right));
+    case SymOperation::Xor:
+      return Ref<>::steal(PyNumber_Xor(left, right));
     default:
       return nullptr;
   }
+}
+
+bool combinesBits(SymOperation operation) {
+  return operation == SymOperation::And || operation == SymOperation::Or ||
+         operation == SymOperation::Xor;
 }
 
 int64_t bitsOf(BorrowedRef<> integer) { return static_cast<int64_t>(cpython::bitLength(integer)); }
@@ -112,6 +123,7 @@ const SymNode* SymNodeTable::apply(SymOperation operation, const SymNode* left,
   bool integers = left->isInteger() && right->isInteger();
   bool divides = operation == SymOperation::TrueDivide || operation == SymOperation::FloorDivide ||
                  operation == SymOperation::Remainder;
+  if (combinesBits(operation) && !integers) return nullptr;
   if (divides && !isNonZeroConstant(*right)) return nullptr;
   if (operation == SymOperation::Power) {
     bool small = integers && right->isConstant() && exponentOf(*right) >= 0;

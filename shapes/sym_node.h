@@ -24,6 +24,9 @@ enum class SymOperation : uint8_t {
   FloorDivide,
   Remainder,
   Power,
+  And,
+  Or,
+  Xor,
 };
 
 struct SymNode {
@@ -31,7 +34,8 @@ struct SymNode {
   const Source* source = nullptr;
   const SymNode* left = nullptr;
   const SymNode* right = nullptr;
-  // The value in the traced call, an exact int or float; of a Constant in all calls.
+  // The value in the traced call, an exact int or float; of a Constant in all calls. An exact str
+  // is in no expression: it is compared, or moved about.
   Ref<> hint;
   // An int is less than 2 ** bits in magnitude, provided that all inputs are below 2 ** kInputBits.
   int64_t bits = 0;
@@ -50,7 +54,6 @@ void forEachInput(const SymNode& node, llvm::function_ref<void(const SymNode&)> 
 // Owns the expressions of one trace.
 class SymNodeTable {
  public:
-  // An exact int or float.
   const SymNode* input(const Source* source, BorrowedRef<> value);
   const SymNode* constant(BorrowedRef<> value);
   const SymNode* negate(const SymNode* operand);

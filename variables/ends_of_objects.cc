@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "core/describe.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/lazy.h"
 #include "variables/translator.h"
 
@@ -50,10 +51,8 @@ void letGo(Translator& translator, const Value& value) {
   if (!value.isTracker()) return;
   VariableTracker* tracker = value.tracker();
   if (!tracker->existing() || !tracker->source()) return;
-  // Guarded by its value.
-  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && lazy->realized.isConstant()) {
-    return;
-  }
+  // Guarded by its value, or what was found out of it.
+  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && isData(lazy->realized)) return;
   requireSilence(translator, tracker, LettingGo::Object);
 }
 

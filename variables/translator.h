@@ -113,9 +113,11 @@ class Translator : public Observer, public Heap::Dependencies {
   // number: makes it the constant that it is in this call.
   void realize(Value& value) {
     if (!value.isTracker()) return;
-    VariableKind kind = value.tracker()->kind();
-    if (kind == VariableKind::Lazy) realizeLazy(value);
-    if (kind == VariableKind::SymNode) specializeNumber(value);
+    if (value.tracker()->kind() == VariableKind::Lazy) {
+      realizeLazy(value);
+      if (!value.isTracker()) return;
+    }
+    if (value.tracker()->kind() == VariableKind::SymNode) specializeNumber(value);
   }
   Value realized(Value value) {
     realize(value);

@@ -21,6 +21,12 @@ NumberSlot slotOf(SymOperation operation) {
       return nb_remainder;
     case SymOperation::Power:
       return nb_power;
+    case SymOperation::And:
+      return nb_and;
+    case SymOperation::Or:
+      return nb_or;
+    case SymOperation::Xor:
+      return nb_xor;
     default:
       return nb_add;
   }

@@ -4,6 +4,7 @@ Sources and guards are the nested tuples that ``armature._C.GuardManager`` takes
 """
 
 import copy
+import operator
 import struct
 import types
 
@@ -207,6 +208,23 @@ def length(value):
     return -1
 
 
+RELATIONS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+
+
+def may_be_compared(left, right):
+    """Numbers with numbers, and texts with texts."""
+    kinds = {type(left), type(right)}
+    return kinds <= {int, float} or kinds == {str}
+
+
+def compares_so(value, operand, number, other):
+    """`number`: twice the relation, plus whether it holds."""
+    right = operand if other is None else other
+    if not may_be_compared(value, right):
+        return False
+    return RELATIONS[number // 2](value, right) == bool(number % 2)
+
+
 CHECKS = {
     "TYPE_MATCH": lambda value, operand, number, other: type(value) is operand,
     "ID_MATCH": lambda value, operand, number, other: value is operand,
@@ -251,5 +269,6 @@ CHECKS = {
         and all(map(same, value, operand))
     ),
     "HASATTR": lambda value, operand, number, other: hasattr(value, operand) == bool(number),
+    "VALUE_COMPARISON": compares_so,
     "DUPLICATE_INPUT": lambda value, operand, number, other: (value is other) == bool(number),
 }

@@ -79,6 +79,11 @@ GUARDS = [
     ((X, "BUILTIN_MATCH", len), len, [], [max]),
     ((X, "BUILTIN_MATCH", list.append), [].append, [[1].append], [[].pop, {}.get, list.append, 1]),
     ((X, "SMALL_INT_MATCH"), 1, [0, -5, 2**60 - 1, 1 - 2**60], [2**60, -(2**60), True, 1.0, "1"]),
+    ((X, "VALUE_COMPARISON", 2, 1), 1, [-(10**30), 1.5, -math.inf], [2, 2.0, NAN, True, "1", None]),
+    ((X, "VALUE_COMPARISON", 2, 0), 2, [10**30, 2.5, NAN], [1, 1.5, True, "3", None]),
+    ((X, "VALUE_COMPARISON", 0.0, 5), 0, [0.0, -0.0], [1, NAN, False, "0", None]),
+    ((X, "VALUE_COMPARISON", "añb", 5), "añb", ["".join(["a", "ñb"])], ["anb", b"a", 1, None]),
+    ((X, "VALUE_COMPARISON", "b", 1), "a", ["", "añb"], ["b", "ba", 1, None]),
     ((X, "CLOSURE_MATCH", function.__code__), function, [], [other_function, len, 1]),
     (
         (X, "CLOSURE_MATCH", compiled_afresh("lambda x: x * 1.5").__code__),

@@ -245,6 +245,23 @@ def test_aliasing():
     assert not passes(inside, b, {"k": a})
 
 
+def test_comparison_of_two_values():
+    y = ("DictItem", local(1, "y"), "k")
+    below = manager([(X, "VALUE_COMPARISON", None, 1, y)], [1, {"k": 2}])
+    for other in ({"k": 2}, {"k": 2.5}, {"k": 10**30}):
+        assert passes(below, 1, other)
+    held = {"k": 2}
+    for i in range(4):  # also while the dict stays as it is
+        assert passes(below, i, held) == (i < 2)
+    held["k"] = 3
+    assert passes(below, 2, held)
+    for value, other in [("a", {"k": 2}), (1, {"k": "b"}), (1, {"k": None}), (1, {})]:
+        assert not passes(below, value, other)
+    unequal = manager([(X, "VALUE_COMPARISON", None, 4, y)], ["a", {"k": "b"}])
+    assert passes(unequal, "b", {"k": "a"})
+    assert not passes(unequal, "ab", {"k": "".join("ab")})
+
+
 def test_many_pairs_that_must_differ():
     count = 40
     items = [("ListItem", X, i) for i in range(count)]

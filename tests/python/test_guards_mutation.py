@@ -9,7 +9,16 @@ import types
 
 import torch
 from armature import _C
-from guards_reference import EVERYTHING, Expectations, Missing, attribute, load, local
+from guards_reference import (
+    EVERYTHING,
+    RELATIONS,
+    Expectations,
+    Missing,
+    attribute,
+    load,
+    local,
+    may_be_compared,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -180,10 +189,24 @@ class World:
             guards += [(source, "TYPE_MATCH", type(value)) for source, value in reachable]
         (a, x), (b, y) = self.random.choices(reachable, k=2)
         guards.append((a, "DUPLICATE_INPUT", None, int(x is y), b))
-        guards += self.distinct(reachable)
+        guards += self.comparisons(reachable) + self.distinct(reachable)
         self.graveyard += [guard[2] for guard in guards if len(guard) > 2]
         captures = [source for source, _ in self.random.sample(chosen, len(chosen) // 2)]
         return guards, captures
+
+    def comparisons(self, reachable):
+        """Of values that may vary, with constants and with each other."""
+        r = self.random
+        plain = [each for each in reachable if type(each[1]) in (int, float, str)]
+        guards = []
+        for source, value in r.sample(plain, min(len(plain), r.randrange(4))):
+            other, right = r.choice([each for each in plain if may_be_compared(value, each[1])])
+            relation = r.randrange(6)
+            number = 2 * relation + RELATIONS[relation](value, right)
+            constant = r.random() < 0.5
+            detail = (right, number) if constant else (None, number, other)
+            guards.append((source, "VALUE_COMPARISON", *detail))
+        return guards
 
     def distinct(self, reachable):
         r = self.random

@@ -1,6 +1,7 @@
 """Numbers that differ from call to call become inputs where they only flow into arithmetic."""
 
 import math
+import re
 
 import armature
 import pytest
@@ -292,3 +293,72 @@ def test_a_counter_of_a_module():
     module.step = 0.5
     compiled(torch.ones(2))
     assert module.step == 1.5
+
+
+def same(first, second):
+    return "equal" if first == second else "different"
+
+
+def order(first, second):
+    return first < second, first >= second
+
+
+def against_constants(first, second):
+    return first == "name", first != 0.5, second is None, type(first) is type(second)
+
+
+def bits(first, second):
+    return first & 255, first | second, first ^ 12, first
+
+
+def truth(first, second):
+    return [bool(first), not second]
+
+
+HUGE = 10**40
+
+
+@pytest.mark.parametrize("program", [same, order, against_constants, bits, truth])
+@pytest.mark.parametrize(
+    "values",
+    [
+        lambda n: (n, n if n % 2 else n + 1),
+        lambda n: (HUGE + n, HUGE + n // 2 * 2),
+        lambda n: (n / 3, n / 3 + n % 3 - 1),
+        lambda n: (float("nan") if n % 5 == 0 else n / 2, 0.0),
+        lambda n: (str(n), str(n // 2 * 2)),
+        lambda n: ("" if n % 7 == 0 else "name" * n, "ab" * (n % 3)),
+        lambda n: (n, str(n)),
+    ],
+)
+def test_values_that_vary_are_compared(program, values):
+    captured = armature.compile(program)
+    for n in [*range(40), *range(40)]:
+        try:
+            expected = program(*values(n))
+        except TypeError as error:
+            with pytest.raises(TypeError, match=re.escape(str(error))):
+                captured(*values(n))
+        else:
+            assert captured(*values(n)) == expected, n
+
+
+def test_texts_that_vary_need_few_translations():
+    captured = armature.compile(same)
+    with compilations() as made:
+        for n in range(100):
+            assert captured(f"a{n}", f"a{n // 2 * 2}") == same(f"a{n}", f"a{n // 2 * 2}")
+    assert len(made) <= 4
+
+
+def test_texts_that_vary_keep_their_identity():
+    def program(first, second):
+        return first == second, first is second, [first, second]
+
+    captured = armature.compile(program)
+    for n in range(20):
+        first, second = f"text {n}", "".join(["text ", str(n if n % 3 else n + 1)])
+        for pair in [(first, second), (first, first)]:
+            expected, found = program(*pair), captured(*pair)
+            assert found == expected
+            assert found[2][0] is pair[0] and found[2][1] is pair[1]

@@ -1,6 +1,7 @@
 // getattr, setattr, hasattr, delattr, type, isinstance, issubclass, callable, id.
 #include "core/checked.h"
 #include "core/constant.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/address.h"
@@ -55,7 +56,9 @@ Value delattr(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value type(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.size() == 1 && !arguments.keywordCount()) {
-    return typeValue(translator, translator.realized(arguments.values[0]));
+    Value value = arguments.values[0];
+    realizeType(translator, value);
+    return typeValue(translator, value);
   }
   throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(name, bases, namespace)");
 }
@@ -75,7 +78,8 @@ Value issubclass(Translator& translator, const Value&, CallArguments& arguments)
 // The type decides alone: callable() looks at tp_call.
 Value callable(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "callable", arguments, 1, 1)) return Value();
-  PyTypeObject* type = typeOf(translator.realized(arguments.values[0]));
+  realizeType(translator, arguments.values[0]);
+  PyTypeObject* type = typeOf(arguments.values[0]);
   return Value::boolean(translator.heap.hasSpecial(type, cpython::SpecialSlot::Call));
 }
 

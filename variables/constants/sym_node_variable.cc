@@ -1,9 +1,12 @@
 #include "variables/constants/sym_node_variable.h"
 
 #include <optional>
+#include <utility>
 
+#include "core/checked.h"
 #include "cpython/integers.h"
 #include "shapes/sym_comparison.h"
+#include "shapes/value_comparison.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/protocol/object_protocol.h"
@@ -14,6 +17,9 @@ namespace armature {
 namespace {
 
 bool isNumber(PyObject* object) { return PyLong_CheckExact(object) || PyFloat_CheckExact(object); }
+bool isNumber(const SymNode& node) { return isNumber(node.hint.get()); }
+
+bool mayVary(PyObject* object) { return isNumber(object) || PyUnicode_CheckExact(object); }
 
 std::optional<SymOperation> operationOf(NumberSlot slot) {
   switch (slot) {
@@ -38,37 +44,55 @@ std::optional<SymOperation> operationOf(NumberSlot slot) {
     case nb_power:
     case nb_inplace_power:
       return SymOperation::Power;
+    case nb_and:
+    case nb_inplace_and:
+      return SymOperation::And;
+    case nb_or:
+    case nb_inplace_or:
+      return SymOperation::Or;
+    case nb_xor:
+    case nb_inplace_xor:
+      return SymOperation::Xor;
     default:
       return std::nullopt;
   }
 }
 
+SymNodeVariable* symbolicOf(const Value& value) {
+  auto* lazy = trackerOf<LazyVariable>(value);
+  auto* symbolic = trackerOf<SymNodeVariable>(lazy && lazy->realized ? lazy->realized : value);
+  return symbolic && !symbolic->specialized ? symbolic : nullptr;
+}
+
 // A value that is symbolic, or may become so.
 bool isSymbolic(const Translator& translator, const Value& value) {
-  if (auto* symbolic = trackerOf<SymNodeVariable>(value)) return !symbolic->specialized;
+  if (symbolicOf(value)) return true;
   auto* lazy = trackerOf<LazyVariable>(value);
-  return lazy && !lazy->realized && lazy->source() && isNumber(lazy->existing()) &&
+  return lazy && !lazy->realized && lazy->source() && mayVary(lazy->existing()) &&
          translator.hasVaried(lazy->source());
 }
 
-// Null for what is no number. `value` may become realized.
+// Of a value that isSymbolic().
+SymNodeVariable* symbolicInput(Translator& translator, const Value& value) {
+  if (SymNodeVariable* symbolic = symbolicOf(value)) return symbolic;
+  auto* lazy = requireKind<LazyVariable>(value);
+  PyObject* object = lazy->existing();
+  translator.addGuard(lazy->source(), GuardType::TYPE_MATCH,
+                      reinterpret_cast<PyObject*>(Py_TYPE(object)));
+  auto* symbolic =
+      translator.make<SymNodeVariable>(translator.symNodes.input(lazy->source(), object));
+  assignTrailed(translator.trail, lazy->realized, Value(symbolic));
+  return symbolic;
+}
+
+// Null for what cannot be symbolic. `value` may become realized.
 const SymNode* nodeOf(Translator& translator, Value value) {
-  if (auto* symbolic = trackerOf<SymNodeVariable>(value); symbolic && !symbolic->specialized) {
-    return symbolic->node;
-  }
-  if (isSymbolic(translator, value)) {
-    auto* lazy = requireKind<LazyVariable>(value);
-    PyObject* object = lazy->existing();
-    translator.addGuard(lazy->source(), GuardType::TYPE_MATCH,
-                        reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    return translator.symNodes.input(lazy->source(), object);
-  }
-  bool mayBeNumber =
-      !value.isTracker() || typeOf(value) == &PyLong_Type || typeOf(value) == &PyFloat_Type;
-  if (!mayBeNumber) return nullptr;
+  if (isSymbolic(translator, value)) return symbolicInput(translator, value)->node;
+  PyTypeObject* type = typeOf(value);
+  if (type != &PyLong_Type && type != &PyFloat_Type && type != &PyUnicode_Type) return nullptr;
   translator.realize(value);
   PyObject* object = value.objectOrNull();
-  return object && isNumber(object) ? translator.symNodes.constant(object) : nullptr;
+  return object && mayVary(object) ? translator.symNodes.constant(object) : nullptr;
 }
 
 // False if an input is too large in this call already.
@@ -85,7 +109,42 @@ bool guardSmallInputs(Translator& translator, const SymNode& node) {
   return true;
 }
 
+bool isBare(const SymNode& node) {
+  return node.operation == SymOperation::Input || node.isConstant();
+}
+
+// Of values as they are, whatever their size.
+Value compareBare(Translator& translator, const SymNode* left, const SymNode* right, int relation) {
+  constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  if (!isBare(*left) || !isBare(*right)) return Value();
+  if (left->isConstant()) {
+    std::swap(left, right);
+    relation = kMirrored[relation];
+  }
+  int outcome = compareValues(left->hint, relation, right->hint);
+  if (outcome < 0 || !translator.countComparison(left->source)) return Value();
+  Guard guard;
+  guard.source = left->source;
+  guard.type = GuardType::VALUE_COMPARISON;
+  guard.number = 2 * relation + outcome;
+  if (right->isConstant()) {
+    guard.operand = right->hint;
+  } else {
+    guard.detail = right->source;
+  }
+  translator.addGuard(std::move(guard));
+  return Value::boolean(outcome);
+}
+
 }  // namespace
+
+void realizeType(Translator& translator, Value& value) {
+  if (isSymbolic(translator, value)) {
+    value = Value(symbolicInput(translator, value));
+  } else {
+    translator.realize(value);
+  }
+}
 
 Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
@@ -94,7 +153,7 @@ Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
   if (!operation) return Value();
   const SymNode* a = nodeOf(translator, left);
   const SymNode* b = a ? nodeOf(translator, right) : nullptr;
-  if (!b) return Value();
+  if (!b || !isNumber(*a) || !isNumber(*b)) return Value();
   bool needsSmallInputs;
   const SymNode* node = translator.symNodes.apply(*operation, a, b, needsSmallInputs);
   if (!node || (needsSmallInputs && !guardSmallInputs(translator, *node))) return Value();
@@ -108,7 +167,8 @@ Value symbolicComparison(Translator& translator, const Value& left, const Value&
   const SymNode* b = a ? nodeOf(translator, right) : nullptr;
   if (!b) return Value();
   ComparisonOfInput compared = compareSymbolically(*a, relation, *b);
-  if (!compared.comparison || !translator.countComparison(compared.source)) return Value();
+  if (!compared.comparison) return compareBare(translator, a, b, relation);
+  if (!translator.countComparison(compared.source)) return Value();
   bool outcome = compared.comparison->outcome;
   Guard guard;
   guard.source = compared.source;
@@ -118,9 +178,18 @@ Value symbolicComparison(Translator& translator, const Value& left, const Value&
   return Value::boolean(outcome);
 }
 
+Value symbolicTruth(Translator& translator, const Value& value) {
+  static PyObject* const zero = checked(PyLong_FromLong(0)).release();
+  static PyObject* const empty = checked(PyUnicode_FromString("")).release();
+  if (!isSymbolic(translator, value)) return Value();
+  bool isText = typeOf(value) == &PyUnicode_Type;
+  return symbolicComparison(translator, value, Value::constant(isText ? empty : zero), Py_NE);
+}
+
 Value symbolicNegative(Translator& translator, const Value& operand) {
   if (!isSymbolic(translator, operand)) return Value();
-  const SymNode* node = translator.symNodes.negate(nodeOf(translator, operand));
+  const SymNode* number = nodeOf(translator, operand);
+  const SymNode* node = isNumber(*number) ? translator.symNodes.negate(number) : nullptr;
   return node ? Value(translator.make<SymNodeVariable>(node)) : Value();
 }
 
@@ -129,6 +198,9 @@ Value specialize(Translator& translator, SymNodeVariable* variable) {
     forEachInput(*variable->node, [&](const SymNode& input) {
       translator.addGuard(input.source, GuardType::EQUALS_MATCH, input.hint);
     });
+    if (const Source* source = variable->source()) {
+      translator.rememberConstant(variable->node->hint.get(), source);
+    }
     assignTrailed(translator.trail, variable->specialized, Value::constant(variable->node->hint));
   }
   return variable->specialized;

@@ -1,4 +1,4 @@
-// Numbers that varied between calls, as long as nobody looks at them.
+// Numbers and strings that varied between calls, as long as nobody looks at them.
 //
 // Arithmetic keeps them symbolic. Everything else that the program does with a value realizes it
 // first, and that makes it the constant which it is in the traced call (Translator::realize): no
@@ -16,29 +16,33 @@ class SymNodeVariable : public VariableTracker {
  public:
   ARMATURE_KIND(SymNode)
   explicit SymNodeVariable(const SymNode* node)
-      : VariableTracker(VariableKind::SymNode, Py_TYPE(node->hint.get())), node(node) {}
+      : VariableTracker(VariableKind::SymNode, Py_TYPE(node->hint.get()), node->source),
+        node(node) {}
   const SymNode* const node;
   // The constant that it became when somebody looked; null before. Trailed.
   Value specialized;
 };
 
+// A constant, or a value that varied.
+inline bool isData(const Value& value) {
+  return value.isConstant() || trackerOf<SymNodeVariable>(value);
+}
+
 // The result of arithmetic on numbers of which one is symbolic, or an input that varied. Null, with
 // nothing pending, where there is none, and where the result cannot be symbolic.
 Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right);
-// The outcome of a comparison of numbers of which one is symbolic, guarded to be the same in other
-// calls. Null, with nothing pending, where there is none, and where a number has been compared so
-// often that its value is simpler to guard.
+// The outcome of a comparison of numbers, or strings, of which one is symbolic, guarded to be the
+// same in other calls. Null, with nothing pending, where there is none, and where a number has been
+// compared so often that its value is simpler to guard.
 Value symbolicComparison(Translator& translator, const Value& left, const Value& right,
                          int relation);
+// Is a symbolic value not 0, or not empty? Null where it is not symbolic.
+Value symbolicTruth(Translator& translator, const Value& value);
 Value symbolicNegative(Translator& translator, const Value& operand);
 
-// Realizes a value for who asks for its type alone, or hands it on: a number that varied stays
-// symbolic.
-inline void realizeType(Translator& translator, Value& value) {
-  // What a lazy value turns out to be is specialized only when it is realized again.
-  if (!trackerOf<SymNodeVariable>(value)) translator.realize(value);
-}
+// Realizes a value for who asks for its type alone, or hands it on: what varied stays symbolic.
+void realizeType(Translator& translator, Value& value);
 
 // Guards the inputs to have the values of this call. The constant.
 Value specialize(Translator& translator, SymNodeVariable* variable);

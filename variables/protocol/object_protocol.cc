@@ -254,8 +254,8 @@ Value askComparison(Translator& translator, const Value& left, const Value& righ
 
 Value richCompare(Translator& translator, Value left, Value right, int op, bool tail) {
   if (Value symbolic = symbolicComparison(translator, left, right, op)) return symbolic;
-  RecursionGuard guard(translator);
   CountedCall counted(translator);
+  RecursionGuard guard(translator);
   translator.realize(left);
   translator.realize(right);
   return askComparison(translator, left, right, op, ComparisonStep::RightFirst, tail);
@@ -273,10 +273,7 @@ Value truth(Translator& translator, Value value, bool tail) {
 int isTrue(Translator& translator, Value value) {
   if (value.is(Py_True)) return 1;
   if (value.is(Py_False) || value.is(Py_None)) return 0;
-  static PyObject* const zero = checked(PyLong_FromLong(0)).release();
-  if (Value symbolic = symbolicComparison(translator, value, Value::constant(zero), Py_NE)) {
-    return symbolic.is(Py_True);
-  }
+  if (Value symbolic = symbolicTruth(translator, value)) return symbolic.is(Py_True);
   RecursionGuard guard(translator);
   translator.realize(value);
   const TypeSlots& slots = slotsOf(value);
@@ -348,7 +345,9 @@ bool areSameConstants(Translator& translator, const Value& left, const Source* l
 }  // namespace
 
 bool isSame(Translator& translator, Value left, Value right) {
-  // A number is not None.
+  // What varied is not None.
+  if (right.is(Py_None)) realizeType(translator, left);
+  if (left.is(Py_None)) realizeType(translator, right);
   if ((trackerOf<SymNodeVariable>(left) && right.is(Py_None)) ||
       (trackerOf<SymNodeVariable>(right) && left.is(Py_None))) {
     return false;
