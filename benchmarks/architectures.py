@@ -51,10 +51,24 @@ NUMBERS: list[tuple[str, int]] = [
 ]
 
 
-def _small(name: str, value: int) -> int:
-    for pattern, small in NUMBERS:
+# What goes before NUMBERS, tried in turn; None leaves a number as it is. In some architectures
+# numbers follow from each other in a way that no table of names knows.
+KEY_VALUE_HEADS = r"num_key_value_heads|.*num_kv_heads|n_kv_heads"
+COUNTS = r".*vocab_size.*|.*(hidden_layers|num_layers|_layers|n_layers?|depth|num_blocks|experts)"
+SHRINKINGS: list[list[tuple[str, int | None]]] = [
+    [(r".*head_dim", None)],
+    [(r".*head_dim", None), (KEY_VALUE_HEADS, None)],
+    [(r".*head_dim", 8), (KEY_VALUE_HEADS, None)],
+    [(r".*head_dim", None), (r".*hidden_size|d_model|dim", 512)],
+    [(rf"(?!({COUNTS})$).*", None)],
+]
+MOST_PARAMETERS = 150_000_000
+
+
+def _small(name: str, value: int, first: list[tuple[str, int | None]]) -> int:
+    for pattern, small in [*first, *NUMBERS]:
         if re.fullmatch(pattern, name):
-            return min(value, small) if value > 0 else value
+            return min(value, small) if small is not None and value > 0 else value
     return value
 
 
@@ -66,7 +80,7 @@ def _layers_of(config: Any) -> int:
     return LAYERS
 
 
-def _shrink(config: Any, seen: set[int]) -> None:
+def _shrink(config: Any, first: list[tuple[str, int | None]], seen: set[int]) -> None:
     """Makes the numbers of a configuration small, in place, and those of its parts."""
     if id(config) in seen:
         return
@@ -82,14 +96,14 @@ def _shrink(config: Any, seen: set[int]) -> None:
         if name.startswith("_"):
             continue
         if hasattr(value, "to_dict") and hasattr(value, "model_type"):
-            _shrink(value, seen)
+            _shrink(value, first, seen)
         elif isinstance(value, bool):
             continue
         elif isinstance(value, int):
             if name.endswith(("token_id", "token_index")):
                 small = value if value < VOCABULARY else VOCABULARY - 1 - value % 8
             else:
-                small = _small(name, value)
+                small = _small(name, value, first)
             if small != value:
                 setattr(config, name, small)
     # One item for each layer: as many items as layers now.
@@ -165,7 +179,7 @@ def _transformers_inputs(model: torch.nn.Module, config: Any) -> Iterator[dict[s
     known = [name for name in candidates if name in parameters]
     required = [name for name in known if parameters[name].default is inspect.Parameter.empty]
     main = getattr(model, "main_input_name", None)
-    for names in ({main, *required} & set(known), known[:1], known[:2], known):
+    for names in ({main, *required} & set(known), known[:1], known[:2], known[1:2], known):
         for each in itertools.product(*(candidates[name] for name in known if name in names)):
             inputs = dict(zip((name for name in known if name in names), each, strict=True))
             if getattr(config, "is_encoder_decoder", False) and "decoder_input_ids" in parameters:
@@ -189,7 +203,7 @@ def _positions(config: Any) -> int:
 def _first_that_runs(
     model: torch.nn.Module, candidates: Iterable[dict[str, Any]]
 ) -> dict[str, Any]:
-    error: Exception = TypeError("the model takes nothing that is known")
+    error: Exception | None = None
     training = model.training
     model.eval()
     for inputs in candidates:
@@ -197,20 +211,32 @@ def _first_that_runs(
             with torch.no_grad():
                 model(**copy.deepcopy(inputs))
         except Exception as raised:
-            error = raised
+            error = error or raised
         else:
             model.train(training)
             return inputs
-    raise error
+    raise error or TypeError("the model takes nothing that is known")
 
 
 def _transformers(name: str) -> Model:
     model_class = _model_class(name)
-    config = model_class.config_class()
-    _shrink(config, set())
-    config._attn_implementation = "eager"
-    model = model_class(config)
-    return model, _first_that_runs(model, _transformers_inputs(model, config))
+    error: Exception | None = None
+    for first in SHRINKINGS:
+        try:
+            config = model_class.config_class()
+            _shrink(config, first, set())
+            config._attn_implementation = "eager"
+            with torch.device("meta"):
+                size = sum(p.numel() for p in model_class(copy.deepcopy(config)).parameters())
+            if size > MOST_PARAMETERS:
+                raise MemoryError(f"{name} has {size} parameters")
+            torch.manual_seed(0)
+            model = model_class(config)
+            return model, _first_that_runs(model, _transformers_inputs(model, config))
+        except Exception as raised:
+            error = error or raised
+    assert error is not None
+    raise error
 
 
 def _import_torchvision() -> None:

@@ -173,6 +173,7 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
     forEachInput(node, [](Node* input) { --input->users; });
     nodes_[i] = nullptr;
   }
+  dropModeChanges();
   std::erase(nodes_, nullptr);
 
   unnamed_.reserve(nodes_.size());
@@ -183,6 +184,20 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
   for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
   for (const auto& node : nodes_) {
     if (node->body) node->body->finish(std::exchange(node->body->outputs_, {}), isPure);
+  }
+}
+
+void Graph::dropModeChanges() {
+  std::unique_ptr<Node>* before = nullptr;  // the call before, if it sets a mode
+  for (auto& node : nodes_) {
+    if (!node || node->operation == NodeOperation::Placeholder) continue;
+    bool isPair = before && node->newMode && node->library == (*before)->library &&
+                  *node->newMode == (*before)->mode;
+    if (isPair) {
+      *before = nullptr;
+      node = nullptr;
+    }
+    before = node && node->newMode ? &node : nullptr;
   }
 }
 

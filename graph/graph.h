@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -99,6 +100,8 @@ class Node {
   // Calls only. The mode of the library in which the program runs it, by the library's own number
   // (torch: 1 with gradients, 0 without).
   uint32_t mode = 1;
+  // Calls that set that mode: the mode behind them. Empty for all others.
+  std::optional<uint32_t> newMode;
   // Calls only. Evaluated for its metadata without an error, and one of those that raise on no
   // data: it will not raise when it runs.
   bool checked = false;
@@ -146,6 +149,8 @@ class Graph {
   // placeholders first, as FX wants them. Afterwards the graph does not change.
   // Dropping is allowed only for targets of which the predicate says that they have no effect
   // besides their result.
+  // Two neighbours of which the second sets back the mode that the first sets are dropped, too, as
+  // TorchDynamo does.
   // The same is done to subgraphs, whose placeholders stay.
   void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
 
@@ -164,6 +169,8 @@ class Graph {
   std::shared_ptr<SourceTable> sources() const { return sources_; }
 
  private:
+  void dropModeChanges();
+
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Node*> outputs_;          // of a subgraph, until it is finished

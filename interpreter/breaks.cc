@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/objects/exception.h"
 
 namespace armature {
 
@@ -43,7 +44,9 @@ bool InstructionTranslator::isSkipped(const UserFunctionVariable& function) cons
 Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   Outcome outcome;
   outcome.reason = describeBreak(reason);
-  outcome.isException = reason.kind() == GraphBreakKind::ObservedException;
+  auto* cause = trackerOf<ExceptionVariable>(mark_.handled);
+  outcome.raised =
+      reason.kind() == GraphBreakKind::ObservedException || (cause && !cause->existing());
   outcome.breakIsError = errorOnGraphBreak();
   // A frame in which no break can be is run by C code, whose caller's instruction breaks.
   if (reason.kind() == GraphBreakKind::SkipFrameCall && frame_ == mark_.frame) {

@@ -63,8 +63,8 @@ struct Outcome {
   CodePtr skipped;
   // SkipFrame: because the calls were nested too deep.
   bool reachedRecursionLimit = false;
-  // The trace ended where the function raises.
-  bool isException = false;
+  // The trace ended where the function raises, or handles what was raised in the trace.
+  bool raised = false;
   // The program has asked that a break be an error where this trace ended.
   bool breakIsError = false;
   std::optional<BreakReason> reason;

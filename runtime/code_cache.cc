@@ -282,7 +282,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
       throw RaisedForUser();
     }
     // A branch for compilers may be for others than this one.
-    isAgain = !isAsPython && trace->asksWhetherCompiling() && outcome.isException;
+    isAgain = !isAsPython && trace->asksWhetherCompiling() && outcome.raised;
     isAsPython |= isAgain;
     if (!isAgain && breaksAreErrors(outcome) && outcome.kind != Outcome::Kind::Return) {
       raiseUnsupported(hooks(), *outcome.reason);

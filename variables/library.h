@@ -60,6 +60,7 @@ struct ArrayConventions {
   bool leavesOthers = false;
   // `x @= y` is an operation of its own, not x = x @ y.
   bool hasInPlaceMatrixProduct = false;
+  PyTypeObject* iterator = &PySeqIter_Type;
 };
 
 // The structure of what an operation returned, when it is not known to be one array.

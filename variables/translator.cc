@@ -577,6 +577,7 @@ void Translator::changeMode(const Library& library, BorrowedRef<> target, Borrow
       graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
   node->library = library.kind();
   node->mode = this->mode(library);
+  node->newMode = mode;
   assignTrailed(trail, modes_[static_cast<size_t>(library.kind())], mode);
 }
 

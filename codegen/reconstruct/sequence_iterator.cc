@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -24,6 +26,14 @@ bool isBeyondList(SequenceIteratorVariable* iterator) {
   return iterator->step < 0 ? iterator->index >= size : iterator->index > size;
 }
 
+// An array is iterated anew, by what its __iter__ makes. Only in the mode in which the trace did so
+// are its items the same (torch: with gradients or without).
+bool isOfAnotherMode(PyCodegen& codegen, SequenceIteratorVariable* iterator) {
+  if (!trackerOf<TensorVariable>(iterator->sequence)) return false;
+  const auto& nodes = codegen.translator().graph->nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->newMode; });
+}
+
 bool isBuiltinPart(const Value& value) { return value.isTracker() && value.tracker()->instance; }
 
 class SequenceIteratorReconstructor : public Reconstructor {
@@ -42,7 +52,7 @@ class SequenceIteratorReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
     // The iterator of a constant set walks over a tuple.
-    if (trackerOf<TensorVariable>(iterator->sequence) || iterator->type() == &PySetIter_Type ||
+    if (isOfAnotherMode(codegen, iterator) || iterator->type() == &PySetIter_Type ||
         isBeyondList(iterator)) {
       throw UnsupportedReconstruction(describe(tracker));
     }

@@ -1,8 +1,8 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "codegen/unsupported.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/functions.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -77,9 +77,6 @@ class UserFunctionReconstructor : public Reconstructor {
 
   // FunctionType(code, globals, name, argdefs, closure), for a function of another module.
   static void callConstructor(PyCodegen& codegen, UserFunctionVariable* function) {
-    if (function->annotations) {
-      throw UnsupportedReconstruction("a new annotated function of another module");
-    }
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyFunction_Type));
     codegen.loadConstant(codeOf(function));
     codegen.load(function->globals);
@@ -91,11 +88,27 @@ class UserFunctionReconstructor : public Reconstructor {
       loadClosure(codegen, function);
     }
     codegen.call(5);
-    if (!function->keywordDefaults) return;
+    if (function->keywordDefaults) {
+      setAttribute(codegen, "__kwdefaults__", [&] { codegen.load(function->keywordDefaults); });
+    }
+    if (function->annotations) {
+      setAttribute(codegen, "__annotations__", [&] { loadAnnotations(codegen, function); });
+    }
+  }
+  // MAKE_FUNCTION takes names and annotations in turn, the attribute a dict of them.
+  static void loadAnnotations(PyCodegen& codegen, UserFunctionVariable* function) {
+    llvm::SmallVector<Value, 8> parts;
+    iterateInto(codegen.translator(), function->annotations, parts);
+    for (const Value& part : parts) codegen.load(part);
+    codegen.assembler().emit(Opcode::BUILD_MAP, static_cast<int32_t>(parts.size() / 2));
+  }
+  // Of the function on top of the stack, which stays there.
+  template <class Load>
+  static void setAttribute(PyCodegen& codegen, const char* name, Load&& load) {
     codegen.assembler().emit(Opcode::COPY, 1);
-    codegen.load(function->keywordDefaults);
+    load();
     codegen.assembler().emit(Opcode::SWAP, 2);
-    codegen.assembler().emitName(Opcode::STORE_ATTR, "__kwdefaults__");
+    codegen.assembler().emitName(Opcode::STORE_ATTR, name);
   }
 };
 

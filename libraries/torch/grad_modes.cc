@@ -12,7 +12,10 @@ namespace {
 
 const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
+// As in TorchDynamo's graphs, a mode that holds is not set again; that it holds is guarded.
 void setMode(Translator& translator, uint32_t mode) {
+  translator.observeState();
+  if (translator.mode(torchLibrary()) == mode) return;
   static PyObject* const target = [] {
     Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
     return module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
@@ -40,7 +43,7 @@ class GradModeModel : public ContextManagerModel {
 class SetGradEnabledModel : public GradModeModel {
  public:
   void enter(Translator& translator, ContextManagerVariable& manager) const override {
-    if (translator.mode(torchLibrary()) != manager.target) setMode(translator, manager.target);
+    setMode(translator, manager.target);
   }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const override {

@@ -117,6 +117,8 @@ constexpr std::array kModules = {
     ModuleRule{"torch.export", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch.jit", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch._jit_internal", CallKind::Unsupported, kCompiler},
+    // What asks whether a number is symbolic; in a trace of ours none is.
+    ModuleRule{"torch.fx.experimental.symbolic_shapes", CallKind::Inline},
     ModuleRule{"torch.fx", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch.onnx", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch._subclasses", CallKind::Unsupported, kCompiler},

@@ -568,8 +568,10 @@ Library::RandomState TorchLibrary::randomState() const {
 }
 
 const ArrayConventions& TorchLibrary::conventions() const {
-  static constexpr ArrayConventions conventions = {
-      .word = "tensor", .lengthOfScalar = "len() of a 0-d tensor", .leavesOthers = true};
+  static constexpr ArrayConventions conventions = {.word = "tensor",
+                                                   .lengthOfScalar = "len() of a 0-d tensor",
+                                                   .leavesOthers = true,
+                                                   .iterator = &PyTupleIter_Type};
   return conventions;
 }
 

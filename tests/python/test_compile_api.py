@@ -453,6 +453,28 @@ def test_is_compiling_is_true_in_a_trace_only():
     assert armature.compile(f)(torch.zeros(1)).item() == 1
 
 
+def test_a_branch_for_compilers_that_raises_is_not_taken():
+    log = []
+
+    def attend(x, mask):
+        if mask is None and not armature.is_compiling():
+            mask = torch.ones(3)
+        return mask[0] * x
+
+    def cleaned_up(x, mask):
+        try:
+            return attend(x, mask)
+        finally:
+            log.append(armature.graph_break())
+
+    x = torch.arange(3.0)
+    for entry in (attend, cleaned_up):
+        compiled = armature.compile(entry)
+        for _ in range(2):
+            assert compiled(x, None).tolist() == [0, 1, 2]
+    assert log == [None, None]
+
+
 # --- reset, guard_check, config.
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import threading
 
+import armature
 import numpy
 import pytest
 import torch
@@ -163,3 +164,53 @@ def test_numpy_error_handling():
     assert guards.check() == ()
     with numpy.errstate(divide="warn"):  # as it was
         assert guards.check() == ()
+
+
+def modes_set(fn, *args):
+    """The modes that the graph sets, in the order of its nodes."""
+    modes = []
+
+    def backend(graph, inputs):
+        setting = [node for node in graph.graph.nodes if "grad_enabled" in str(node.target)]
+        modes.extend(node.args[0] for node in setting)
+        return graph.forward
+
+    result = armature.compile(fn, backend=backend)(*args)
+    assert result.tolist() == fn(*args).tolist()
+    return modes
+
+
+def twice_without_gradients(x):
+    with torch.no_grad():
+        x = x * 2
+    with torch.no_grad():
+        return x * 3
+
+
+def nested_modes(x):
+    with torch.no_grad(), torch.no_grad():
+        y = x * 2
+        with torch.enable_grad():
+            pass
+        return y
+
+
+def mode_by_a_call(x):
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(False)
+    y = x * 2
+    torch.set_grad_enabled(before)
+    return y
+
+
+@pytest.mark.parametrize("fn", [twice_without_gradients, nested_modes, mode_by_a_call])
+def test_a_mode_is_set_where_it_changes_alone(fn):
+    x = torch.ones(2)
+    assert modes_set(fn, x) == [False, True]
+    with torch.no_grad():
+        assert modes_set(fn, x) == []
+    compiled = armature.compile(fn)
+    for enabled in (True, False, True):
+        with torch.set_grad_enabled(enabled):
+            assert compiled(torch.ones(2, requires_grad=True)).requires_grad is False
+            assert torch.is_grad_enabled() is enabled

@@ -36,6 +36,18 @@ def several_prints(x):
     return a, b, b["a"] is a
 
 
+@cases.add(X)
+def rows_with_a_break(x):
+    seen = []
+    for row in x + 1:
+        print(row.shape)
+        seen.append(row * 2)
+    rest = iter(x)
+    seen.append(next(rest))
+    print("between")
+    return seen, list(rest), type(iter(x)).__name__
+
+
 def level_one(x, log):
     y = x + 1
     log.append("before")
@@ -777,3 +789,31 @@ def test_an_exception_bears_the_line_that_raised_it(function):
         own = [entry.lineno + 1 for entry in caught.traceback if entry.name == function.__name__]
         lines.append(own[-1] if run is function else own)
     assert lines[0] in lines[1]
+
+
+ELSEWHERE: dict[str, object] = {}
+exec(  # another module's code: not of the globals in which the trace begins
+    """
+def annotated(scale):
+    def inner(x: "Tensor", *, by: int = 2) -> float:
+        return x * by * scale
+    print(sorted(inner.__code__.co_varnames))
+    return inner
+""",
+    ELSEWHERE,
+)
+
+
+def test_an_annotated_function_of_another_module_is_rebuilt():
+    annotated = ELSEWHERE["annotated"]
+
+    def f(x):
+        inner = annotated(3)
+        return inner(x), inner
+
+    compiled = armature.compile(f)
+    for fn in (f, compiled, compiled):
+        value, inner = fn(torch.ones(2))
+        assert value.tolist() == [6, 6] and inner(1, by=1) == 3
+        assert inner.__annotations__ == {"x": "Tensor", "by": int, "return": float}
+        assert inner.__kwdefaults__ == {"by": 2} and inner.__globals__ is ELSEWHERE

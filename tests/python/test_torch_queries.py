@@ -207,3 +207,19 @@ def test_an_exception_of_a_branch_for_compilers_is_not_the_program_s(capsys):
     assert torch.equal(armature.compile(raises_and_catches)(x), x - 1)
     with pytest.raises(KeyError):
         armature.compile(raises_anyway)(x)
+
+
+def test_checks_of_sizes_stay_in_the_graph():
+    def checked(x, n):
+        torch._check(x.shape[0] == n, lambda: f"{x.shape[0]} rows, not {n}")
+        torch._check_index(n > 0)
+        return x * n
+
+    x = torch.ones(3)
+    compiled = armature.compile(checked)
+    assert compiled(x, 3).tolist() == [3, 3, 3]
+    assert not break_reasons(compiled)
+    with pytest.raises(RuntimeError, match="3 rows, not 4"):
+        compiled(x, 4)
+    with pytest.raises(IndexError):
+        compiled(torch.ones(0), 0)

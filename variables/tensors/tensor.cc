@@ -222,7 +222,8 @@ Value tensorIterator(Translator& translator, const Value& self) {
     return translator.raise(PyExc_TypeError, "iteration over a 0-d %s",
                             tensorOf(self)->library().conventions().word);
   }
-  return translator.make<SequenceIteratorVariable>(&PySeqIter_Type, self);
+  PyTypeObject* type = tensorOf(self)->library().conventions().iterator;
+  return translator.make<SequenceIteratorVariable>(type, self);
 }
 
 bool tensorSetAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
