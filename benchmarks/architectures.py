@@ -57,8 +57,9 @@ KEY_VALUE_HEADS = r"num_key_value_heads|.*num_kv_heads|n_kv_heads"
 COUNTS = r".*vocab_size.*|.*(hidden_layers|num_layers|_layers|n_layers?|depth|num_blocks|experts)"
 SHRINKINGS: list[list[tuple[str, int | None]]] = [
     [(r".*head_dim", None)],
-    [(r".*head_dim", None), (KEY_VALUE_HEADS, None)],
-    [(r".*head_dim", 8), (KEY_VALUE_HEADS, None)],
+    [(r".*head_dim", None), (KEY_VALUE_HEADS, 4)],
+    [(r".*head_dim", 8), (KEY_VALUE_HEADS, 4)],
+    [(r".*head_dim", None), (KEY_VALUE_HEADS, 4), (r".*layers", 8)],
     [(r".*head_dim", None), (r".*hidden_size|d_model|dim", 512)],
     [(rf"(?!({COUNTS})$).*", None)],
 ]
@@ -99,6 +100,8 @@ def _shrink(config: Any, first: list[tuple[str, int | None]], seen: set[int]) ->
             _shrink(value, first, seen)
         elif isinstance(value, bool):
             continue
+        elif value is None and name == "head_dim":
+            config.head_dim = next((n for pattern, n in first if re.fullmatch(pattern, name)), None)
         elif isinstance(value, int):
             if name.endswith(("token_id", "token_index")):
                 small = value if value < VOCABULARY else VOCABULARY - 1 - value % 8
