@@ -186,9 +186,9 @@ bool InstructionTranslator::enterContext(Frame& frame) {
   realizeOperand(frame, 1);
   Value manager = frame.peek(1);
   if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
-    modelled->model.enter(*this, *modelled);
+    Value entered = modelled->model.enter(*this, *modelled);
     frame.peek(1) = make<ContextExitVariable>(modelled);
-    return complete(Value::none());
+    return complete(std::move(entered));
   }
   Value enter = lookupSpecial(*this, manager, enterName);
   Value exit = enter ? lookupSpecial(*this, manager, exitName) : Value();

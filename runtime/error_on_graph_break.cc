@@ -42,7 +42,7 @@ Value setErrorHandler(Translator& translator, const Value&, CallArguments& argum
 
 class ErrorOnGraphBreakModel : public ContextManagerModel {
  public:
-  void enter(Translator& translator, ContextManagerVariable& manager) const override {
+  Value enter(Translator& translator, ContextManagerVariable& manager) const override {
     constexpr uint32_t kHighest = uint32_t{1} << 31;
     if (manager.previous & kHighest) {
       throw GraphBreak(GraphBreakKind::UnsupportedInstruction,
@@ -51,6 +51,7 @@ class ErrorOnGraphBreakModel : public ContextManagerModel {
     uint32_t before = translator.errorOnGraphBreak();
     assignTrailed(translator.trail, manager.previous, manager.previous << 1 | before);
     translator.setErrorOnGraphBreak(manager.target);
+    return Value::none();
   }
   void exit(Translator& translator, ContextManagerVariable& manager) const override {
     translator.setErrorOnGraphBreak(manager.previous & 1);

@@ -26,9 +26,10 @@ void setMode(Translator& translator, uint32_t mode) {
 // no_grad and enable_grad: the mode holds inside the with statement.
 class GradModeModel : public ContextManagerModel {
  public:
-  void enter(Translator& translator, ContextManagerVariable& manager) const override {
+  Value enter(Translator& translator, ContextManagerVariable& manager) const override {
     assignTrailed(translator.trail, manager.previous, translator.mode(torchLibrary()));
     setMode(translator, manager.target);
+    return Value::none();
   }
   void exit(Translator& translator, ContextManagerVariable& manager) const override {
     setMode(translator, manager.previous);
@@ -42,8 +43,9 @@ class GradModeModel : public ContextManagerModel {
 // set_grad_enabled(mode) sets the mode when it is made; its end puts the old one back.
 class SetGradEnabledModel : public GradModeModel {
  public:
-  void enter(Translator& translator, ContextManagerVariable& manager) const override {
+  Value enter(Translator& translator, ContextManagerVariable& manager) const override {
     setMode(translator, manager.target);
+    return Value::none();
   }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const override {

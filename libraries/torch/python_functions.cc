@@ -43,6 +43,7 @@ constexpr std::array kFunctions = {
     NamedRule{"torch.fx._symbolic_trace.is_fx_symbolic_tracing", CallKind::Inline},
     NamedRule{"torch._dynamo.external_utils.is_compiling", CallKind::Inline},
     NamedRule{"torch.compiler.is_exporting", CallKind::Inline},
+    NamedRule{"torch._library.custom_ops.custom_op", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.backends.mha.get_fastpath_enabled", CallKind::Inline},
     NamedRule{"torch.jit._script._unwrap_optional", CallKind::Inline},
     NamedRule{"torch.jit.annotate", CallKind::Inline},
@@ -123,6 +124,8 @@ constexpr std::array kModules = {
     ModuleRule{"torch.onnx", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch._subclasses", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch.library", CallKind::Unsupported, kGlobalState},
+    // A custom operator's definition is called: it calls the operator.
+    ModuleRule{"torch._library.custom_ops", CallKind::Inline},
     ModuleRule{"torch._library", CallKind::Unsupported, kGlobalState},
     ModuleRule{"torch.backends", CallKind::Unsupported, kGlobalState},
     ModuleRule{"torch.nested", CallKind::Unsupported,

@@ -22,7 +22,6 @@ std::vector<Query> makeQueries() {
       {"torch.can_cast", reads()},
       {"torch.functional.broadcast_shapes", reads()},
       {"torch.is_storage", reads()},
-      {"torch.overrides.is_tensor_like", reads()},
       {"torch.promote_types", reads()},
       // What the build and the machine have.
       {"torch._C._accelerator_getAccelerator", reads()},

@@ -24,6 +24,7 @@
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/overriding.h"
+#include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/torch_constants.h"
 #include "variables/translator.h"
@@ -654,6 +655,7 @@ bool registerTorchLibrary() {
   registerTorchConstants(*torch);
   registerLibrary(new TorchLibrary(*torch));
   registerGradModes();
+  registerProfilerRanges();
   registerCompilerQueries();
   return true;
 }

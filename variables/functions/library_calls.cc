@@ -2,6 +2,7 @@
 
 #include "variables/constants/constant.h"
 #include "variables/functions/functions.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -11,6 +12,18 @@ void guardCallee(Translator& translator, const Value& callable) {
   translator.heap.identify(function->source(),
                            reinterpret_cast<PyFunctionObject*>(function->existing()));
 }
+
+namespace {
+
+// The array whose method torch.Tensor.size(x) calls; null where that is no such call.
+TensorVariable* selfOfUnbound(PyObject* callable, const CallArguments& arguments) {
+  if (Py_TYPE(callable) != &PyMethodDescr_Type || arguments.positionalCount() == 0) return nullptr;
+  auto* tensor = trackerOf<TensorVariable>(arguments.values[0]);
+  auto* owner = reinterpret_cast<PyDescrObject*>(callable)->d_type;
+  return tensor && PyType_IsSubtype(tensor->type(), owner) ? tensor : nullptr;
+}
+
+}  // namespace
 
 bool callLibrary(Translator& translator, const Value& callable, CallArguments& arguments,
                  Value& result) {
@@ -34,6 +47,12 @@ bool callLibrary(Translator& translator, const Value& callable, CallArguments& a
       if (allData(arguments)) {
         translator.observeState(rule.states);
         result = callWithData(translator, object, arguments);
+        return true;
+      }
+      if (TensorVariable* self = selfOfUnbound(object, arguments)) {
+        arguments.values.erase(arguments.values.begin());
+        PyObject* name = reinterpret_cast<PyDescrObject*>(object)->d_name;
+        result = callTensorMethod(translator, self, name, arguments);
         return true;
       }
       [[fallthrough]];

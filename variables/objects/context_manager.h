@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "variables/containers/sequence.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -15,8 +16,8 @@ class Translator;
 class ContextManagerModel {
  public:
   virtual ~ContextManagerModel() = default;
-  // __enter__ and __exit__. The program sees that both return None.
-  virtual void enter(Translator& translator, ContextManagerVariable& manager) const = 0;
+  // __enter__, with what it returns, and __exit__, which returns None.
+  virtual Value enter(Translator& translator, ContextManagerVariable& manager) const = 0;
   virtual void exit(Translator& translator, ContextManagerVariable& manager) const = 0;
   // The attributes of the instance, by which it can be built without running its constructor.
   virtual std::vector<std::pair<const char*, Value>> attributes(
@@ -27,16 +28,18 @@ class ContextManagerVariable : public VariableTracker {
  public:
   ARMATURE_KIND(ContextManager)
   ContextManagerVariable(PyTypeObject* type, Value classValue, const ContextManagerModel& model,
-                         uint32_t target)
+                         uint32_t target, ValueVector arguments = {})
       : VariableTracker(VariableKind::ContextManager, type),
         classValue(std::move(classValue)),
         model(model),
-        target(target) {}
+        target(target),
+        arguments(std::move(arguments)) {}
 
   const Value classValue;  // for building it again
   const ContextManagerModel& model;
-  const uint32_t target;  // the library's mode inside
-  uint32_t previous = 0;  // the mode before. Trailed.
+  const uint32_t target;        // the library's mode inside
+  const ValueVector arguments;  // what it was made with, as far as its model needs it
+  uint32_t previous = 0;        // the mode before. Trailed.
 };
 
 // The manager's bound __exit__, which a with statement keeps on the stack.

@@ -1,0 +1,57 @@
+#include "libraries/torch/profiler_ranges.h"
+
+#include "core/text.h"
+#include "libraries/torch/imported_attribute.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/context_manager.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+// Its `previous` says how often it is entered.
+class ProfilerRangeModel : public ContextManagerModel {
+ public:
+  Value enter(Translator& translator, ContextManagerVariable& manager) const override {
+    assignTrailed(translator.trail, manager.previous, manager.previous + 1);
+    return &manager;
+  }
+  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+    assignTrailed(translator.trail, manager.previous, manager.previous - 1);
+  }
+  // One that is entered has not told the profiler that it began, and must not tell it that it ends.
+  std::vector<std::pair<const char*, Value>> attributes(
+      const ContextManagerVariable& manager) const override {
+    return {{"name", manager.arguments[0]},
+            {"args", manager.arguments[1]},
+            {"run_callbacks_on_exit", Value::boolean(!manager.previous)},
+            {"record", Value::none()},
+            {"_cupti_monitor_external_id", Value::none()}};
+  }
+};
+
+Value makeRange(Translator& translator, const Value& callable, CallArguments& arguments) {
+  static const ProfilerRangeModel model;
+  if (!checkArgumentCount(translator, "record_function", arguments, 1, 2)) return Value();
+  auto argument = [&](size_t index, const char* keyword) {
+    if (index < arguments.positionalCount()) return arguments.values[index];
+    const Value* value = arguments.keyword(keyword);
+    return value ? *value : Value::none();
+  };
+  translator.warnings.insert(
+      "torch.profiler.record_function is called by a function that armature captures. It is "
+      "ignored: the profiler does not show the range.");
+  auto* type = reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
+  return translator.make<ContextManagerVariable>(
+      type, callable, model, 0, ValueVector{argument(0, "name"), argument(1, "args")});
+}
+
+}  // namespace
+
+void registerProfilerRanges() {
+  BorrowedRef<> found = importedAttribute("torch.autograd.profiler", "record_function");
+  if (found && PyType_Check(found.get())) registerObjectHandler(found.get(), makeRange);
+}
+
+}  // namespace armature

@@ -1,0 +1,121 @@
+"""Calls of torch that are no operations themselves: definitions of custom operators, methods taken
+from the class, checks by attribute, ranges of the profiler."""
+
+import armature
+import pytest
+import torch
+from differential import break_reasons, check
+from torch.profiler import record_function
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*record_function is called")
+
+
+@torch.library.custom_op("armature_test::scaled", mutates_args=())
+def scaled(x: torch.Tensor, by: float) -> torch.Tensor:
+    return x * by
+
+
+@scaled.register_fake
+def _(x, by):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("armature_test::fill", mutates_args={"x"})
+def fill(x: torch.Tensor, value: float) -> None:
+    x.fill_(value)
+
+
+def operator_by_its_definition(x):
+    return scaled(x, 2.0) + scaled(x, by=3.0)
+
+
+def methods_of_the_class(x):
+    return torch.Tensor.dim(x), torch.Tensor.size(x, 0), torch.Tensor.add(x, 1), torch.Tensor.sum(x)
+
+
+def looks_like_a_tensor(x):
+    class Like:
+        __torch_function__ = None
+
+    likes = [torch.overrides.is_tensor_like(each) for each in (x, 1, None, "x")]
+    return likes, x + 1
+
+
+def log_probability(x):
+    normal = torch.distributions.Normal(x, torch.ones(3), validate_args=False)
+    return normal.log_prob(x * 2)
+
+
+def ranges(x):
+    with record_function("outer"), torch.autograd.profiler.record_function("inner", "args"):
+        x = x + 1
+    with record_function("again") as again:
+        with again:
+            x = x * 2
+    return x
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [operator_by_its_definition, methods_of_the_class, log_probability, ranges],
+)
+def test_is_one_graph(fn):
+    check(fn, torch.arange(3.0))
+    compiled = armature.compile(fn)
+    compiled(torch.arange(3.0))
+    assert not break_reasons(compiled)
+
+
+def test_what_looks_like_a_tensor():
+    check(looks_like_a_tensor, torch.arange(3.0))
+
+
+def test_an_operator_that_changes_its_argument():
+    def f(x):
+        y = x + 1
+        fill(y, 4.0)
+        return y * 2, fill(x, 5.0), x
+
+    check(f, torch.arange(3.0))
+
+
+def test_a_method_of_the_class_that_was_replaced(monkeypatch):
+    def f(x):
+        return torch.Tensor.dim(x)
+
+    compiled = armature.compile(f)
+    assert compiled(torch.ones(2, 3)) == 2
+    monkeypatch.setattr(torch.Tensor, "dim", lambda self: "replaced", raising=False)
+    assert compiled(torch.ones(2, 3)) == "replaced"
+
+
+def test_a_range_is_ignored_with_a_warning():
+    compiled = armature.compile(lambda x: ranges(x))
+    with pytest.warns(UserWarning, match="record_function is called"):
+        assert compiled(torch.zeros(1)).item() == 2
+
+
+@pytest.mark.parametrize("entered", [False, True])
+def test_a_break_beside_a_range(entered):
+    def inside(x):
+        with record_function("range") as shown:
+            x = x + 1
+            armature.graph_break()
+            with shown:
+                armature.graph_break()
+                x = x * 2
+        return x + 1
+
+    def outside(x):
+        shown = record_function("range")
+        armature.graph_break()
+        with shown:
+            return x * 2
+
+    f = inside if entered else outside
+    compiled = armature.compile(f)
+    for _ in range(2):
+        assert compiled(torch.ones(2)).tolist() == f(torch.ones(2)).tolist()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        compiled(torch.ones(2))
+    assert profile.key_averages()
