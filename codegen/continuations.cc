@@ -284,7 +284,7 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
     case OnReturn::NextExtreme:
       return goOnWithExtreme(std::move(result), operands, caller);
     case OnReturn::NextItem:
-      return goOnGathering(std::move(result), operands, caller);
+      return goOnWithItems(std::move(result), operands, caller);
     case OnReturn::Give:
       return Ref<>::create(operands[0]);
     case OnReturn::LeaveGenerator:

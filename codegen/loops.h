@@ -12,8 +12,8 @@ namespace armature {
 // left to Python gave, null if it raised; the operands are borrowed; `caller` makes calls of Python
 // functions, if it is not null.
 Ref<> goOnWithKeys(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
+// endOfIteration() is a result of these, too.
 Ref<> goOnWithExtreme(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
-// endOfIteration() is a result, too.
-Ref<> goOnGathering(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
+Ref<> goOnWithItems(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
 
 }  // namespace armature

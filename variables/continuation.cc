@@ -88,7 +88,7 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
     case OnReturn::NextExtreme:
       return goOnWithExtreme(translator, operands, std::move(result), tail);
     case OnReturn::NextItem:
-      return goOnGathering(translator, operands, std::move(result), tail);
+      return goOnWithItems(translator, operands, std::move(result), tail);
     case OnReturn::Give:
       return operands[0];
     case OnReturn::LeaveGenerator:
@@ -134,7 +134,9 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
   } else if (continuation.kind == OnReturn::EndDelegation) {
     return endDelegation(translator, Value());
   } else if (continuation.kind == OnReturn::NextItem && !translator.exceptionPending()) {
-    return goOnGathering(translator, continuation.operands, Value(), tail);
+    return goOnWithItems(translator, continuation.operands, Value(), tail);
+  } else if (continuation.kind == OnReturn::NextExtreme && !translator.exceptionPending()) {
+    return goOnWithExtreme(translator, continuation.operands, Value(), tail);
   } else if (catches(translator, continuation)) {
     if (continuation.kind == OnReturn::AskGetattr) {
       return askGetattr(translator, continuation.operands[0], nameIn(continuation), tail);

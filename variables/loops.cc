@@ -1,7 +1,13 @@
 #include "variables/loops.h"
 
+#include "core/checked.h"
+#include "cpython/integers.h"
+#include "variables/containers/dict.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/containers/sorting.h"
+#include "variables/continuation.h"
+#include "variables/kind_slots.h"
+#include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -75,49 +81,15 @@ Value goOnWithKeys(Translator& translator, llvm::ArrayRef<Value> operands, Value
 
 // --- min and max.
 
-Value extremeByKeys(Translator& translator, const Value& iterator, const Value& key, int op,
-                    const Value& fallback, bool tail) {
-  Value none = Value::none();
-  Value operands[] = {iterator, key, Value::integer(op), fallback, makeTuple(translator, {}), none};
-  return goOnWithExtreme(translator, operands, Value(), tail);
-}
+namespace {
 
-Value goOnWithExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
-                      bool tail) {
-  const Value& key = operands[kExtremeKey];
-  int op = static_cast<int>(PyLong_AsLong(operands[kOperator].object()));
+// What there is at the end of the items.
+Value endOfExtreme(Translator& translator, llvm::ArrayRef<Value> operands, const Value& best) {
   ValueVector storage;
-  llvm::ArrayRef<Value> before = itemsOfTuple(operands[kBest], storage);
-  Value best, bestKey, item = operands[kItem];
-  if (!before.empty()) best = before[0], bestKey = before[1];
-  for (;;) {
-    if (result) {
-      bool isBetter = true;
-      if (best) {
-        Value better = richCompare(translator, result, bestKey, op);
-        int truth = better ? isTrue(translator, std::move(better)) : -1;
-        if (truth < 0) return Value();
-        isBetter = truth;
-      }
-      if (isBetter) best = std::move(item), bestKey = std::move(result);
-    }
-    item = iteratorNext(translator, operands[kIterator]);
-    if (!item) break;
-    result = key.is(Py_None) ? item : call(translator, key, {item}, tail);
-    if (!result) return result;
-    if (!result.isFramePushed()) continue;
-    ValueVector pair;
-    if (best) pair = {std::move(best), std::move(bestKey)};
-    translator.onReturn({OnReturn::NextExtreme,
-                         {operands[kIterator], key, operands[kOperator], operands[kFallback],
-                          makeTuple(translator, std::move(pair)), std::move(item)}});
-    return result;
-  }
-  if (translator.exceptionPending()) return Value();
   if (best) return best;
   llvm::ArrayRef<Value> fallback = itemsOfTuple(operands[kFallback], storage);
   if (!fallback.empty()) return fallback[0];
-  const char* name = op == Py_LT ? "min" : "max";
+  const char* name = operands[kOperator].is(Value::integer(Py_LT).object()) ? "min" : "max";
 #if PY_VERSION_HEX >= 0x030C0000
   return translator.raise(PyExc_ValueError, "%s() iterable argument is empty", name);
 #else
@@ -125,40 +97,259 @@ Value goOnWithExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Va
 #endif
 }
 
-// --- Gathering.
+// Put off until there is the key of the item, or the item.
+Continuation extremeContinuation(Translator& translator, llvm::ArrayRef<Value> operands, Value best,
+                                 Value bestKey, Value item) {
+  ValueVector pair;
+  if (best) pair = {std::move(best), std::move(bestKey)};
+  Continuation continuation{OnReturn::NextExtreme,
+                            {operands[kIterator], operands[kExtremeKey], operands[kOperator],
+                             operands[kFallback], makeTuple(translator, std::move(pair))}};
+  if (item) continuation.operands.push_back(std::move(item));
+  return continuation;
+}
+
+// Goes on where the item and its key are known, or only the item, or neither.
+Value searchExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Value item,
+                    Value itemKey, bool tail) {
+  const Value& key = operands[kExtremeKey];
+  int op = static_cast<int>(PyLong_AsLong(operands[kOperator].object()));
+  ValueVector storage;
+  llvm::ArrayRef<Value> before = itemsOfTuple(operands[kBest], storage);
+  Value best, bestKey;
+  if (!before.empty()) best = before[0], bestKey = before[1];
+  for (bool isFirst = true;; isFirst = false) {
+    if (!isFirst || !item) {
+      item = iteratorNext(translator, operands[kIterator], tail);
+      if (item.isFramePushed()) {
+        translator.onReturn(extremeContinuation(translator, operands, best, bestKey, Value()));
+        return item;
+      }
+    }
+    if (!item) break;
+    if (!itemKey) itemKey = key.is(Py_None) ? item : call(translator, key, {item}, tail);
+    if (!itemKey) return itemKey;
+    if (itemKey.isFramePushed()) {
+      translator.onReturn(extremeContinuation(translator, operands, best, bestKey, item));
+      return itemKey;
+    }
+    bool isBetter = true;
+    if (best) {
+      Value better = richCompare(translator, itemKey, bestKey, op);
+      int truth = better ? isTrue(translator, std::move(better)) : -1;
+      if (truth < 0) return Value();
+      isBetter = truth;
+    }
+    if (isBetter) best = item, bestKey = itemKey;
+    itemKey = Value();
+  }
+  return translator.exceptionPending() ? Value() : endOfExtreme(translator, operands, best);
+}
+
+}  // namespace
+
+Value extremeByKeys(Translator& translator, const Value& iterator, const Value& key, int op,
+                    const Value& fallback, bool tail) {
+  Value operands[] = {iterator, key, Value::integer(op), fallback, makeTuple(translator, {})};
+  return searchExtreme(translator, operands, Value(), Value(), tail);
+}
+
+Value goOnWithExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
+                      bool tail) {
+  if (!result) {
+    ValueVector storage;
+    llvm::ArrayRef<Value> before = itemsOfTuple(operands[kBest], storage);
+    return endOfExtreme(translator, operands, before.empty() ? Value() : before[0]);
+  }
+  bool isKey = operands.size() > kItem;
+  return isKey ? searchExtreme(translator, operands, operands[kItem], std::move(result), tail)
+               : searchExtreme(translator, operands, std::move(result), Value(), tail);
+}
+
+// --- Loops over items.
+
+namespace {
+
+// The operands of OnReturn::NextItem.
+enum ItemOperand { kWalked, kStep, kSoFar, kArgument };
+
+// Numbers alone are added by CPython itself, which has its own way with floats. Larger ints are not
+// among them, whose addition may fail.
+bool allNumbers(llvm::ArrayRef<Value> items) {
+  return llvm::all_of(items, [](const Value& item) {
+    PyObject* object = item.objectOrNull();
+    return object && (PyFloat_CheckExact(object) ||
+                      (PyLong_CheckExact(object) && cpython::isBelow60Bits(object)));
+  });
+}
+
+// Adds the numbers that wait. False with the exception pending.
+bool addWaiting(Translator& translator, Value& total, ListVariable* waiting) {
+  if (waiting->items().empty()) return true;
+  static PyObject* const sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
+  const ValueVector& items = waiting->items();
+  Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i) {
+    PyList_SET_ITEM(list.get(), i, Ref<>::create(items[i].object()).release());
+  }
+  total =
+      translator.fromPython(PyObject_CallFunctionObjArgs(sum, list.get(), total.object(), nullptr));
+  waiting->replace(translator, {});
+  return static_cast<bool>(total);
+}
+
+// Numbers wait until something else comes, and are then added at once.
+bool addItem(Translator& translator, Value& total, ListVariable* waiting, Value item) {
+  translator.realize(item);
+  translator.realize(total);
+  if (total.isConstant() && allNumbers({total, item})) {
+    waiting->append(translator, std::move(item));
+    return true;
+  }
+  if (!addWaiting(translator, total, waiting)) return false;
+  total = binaryOperation(translator, nb_add, std::move(total), std::move(item));
+  return static_cast<bool>(total);
+}
+
+void refuseHuge(ListVariable* list, const Value& iterator) {
+  if (static_cast<int64_t>(list->items().size()) < kMostItems) return;
+  throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterator));
+}
+
+// What the loop gives, if this item decides it. False with the exception pending.
+bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Value item,
+              Value& decided) {
+  auto step = static_cast<ItemStep>(PyLong_AsLong(operands[kStep].object()));
+  int truth = 0;
+  switch (step) {
+    case ItemStep::Gather:
+      refuseHuge(requireKind<ListVariable>(operands[kSoFar]), operands[kWalked]);
+      [[fallthrough]];
+    case ItemStep::Extend:
+      requireKind<ListVariable>(operands[kSoFar])->append(translator, std::move(item));
+      return true;
+    case ItemStep::Add: {
+      auto* set = requireKind<SetVariable>(operands[kSoFar]);
+      if (static_cast<int64_t>(set->size()) >= kMostItems) {
+        throw GraphBreak(GraphBreakKind::HugeIterable, describe(operands[kWalked]));
+      }
+      return set->add(translator, item);
+    }
+    case ItemStep::Sum: {
+      auto* waiting = requireKind<ListVariable>(operands[kArgument]);
+      refuseHuge(waiting, operands[kWalked]);
+      return addItem(translator, operands[kSoFar], waiting, std::move(item));
+    }
+    case ItemStep::Any:
+    case ItemStep::All:
+      truth = isTrue(translator, std::move(item));
+      if (truth == (step == ItemStep::Any)) decided = Value::boolean(truth);
+      return truth >= 0;
+    case ItemStep::Find:
+      truth = areEqual(translator, std::move(item), operands[kArgument]);
+      if (truth > 0) decided = Value::boolean(true);
+      return truth >= 0;
+  }
+  return false;  // not reached: the switch is complete
+}
+
+// Calls the function that is to have the list.
+Value passOn(Translator& translator, const Value& list, const Value& description, bool tail) {
+  ValueVector storage;
+  llvm::ArrayRef<Value> parts = itemsOfTuple(description, storage);
+  CallArguments arguments;
+  if (!parts[1].is(Py_None)) arguments.keywordNames = parts[1].object();
+  arguments.values.append(parts.begin() + 2, parts.end() - arguments.keywordCount());
+  arguments.values.push_back(list);
+  arguments.values.append(parts.end() - arguments.keywordCount(), parts.end());
+  arguments.tail = tail;
+  return call(translator, parts[0], arguments);
+}
+
+// What the loop gives at the end of the items.
+Value endOfItems(Translator& translator, llvm::MutableArrayRef<Value> operands, bool tail) {
+  switch (static_cast<ItemStep>(PyLong_AsLong(operands[kStep].object()))) {
+    case ItemStep::Gather:
+      if (operands[kArgument].is(Py_None)) return operands[kSoFar];
+      return passOn(translator, operands[kSoFar], operands[kArgument], tail);
+    case ItemStep::Extend:
+      return Value::none();
+    case ItemStep::Add:
+      return operands[kSoFar];
+    case ItemStep::Sum: {
+      auto* waiting = requireKind<ListVariable>(operands[kArgument]);
+      return addWaiting(translator, operands[kSoFar], waiting) ? operands[kSoFar] : Value();
+    }
+    case ItemStep::All:
+      return Value::boolean(true);
+    case ItemStep::Any:
+    case ItemStep::Find:
+      return Value::boolean(false);
+  }
+  return Value();  // not reached: the switch is complete
+}
+
+Value walk(Translator& translator, llvm::MutableArrayRef<Value> operands, bool tail) {
+  for (;;) {
+    Value item = iteratorNext(translator, operands[kWalked], tail);
+    if (item.isFramePushed()) {
+      translator.onReturn({OnReturn::NextItem, {operands.begin(), operands.end()}});
+      return item;
+    }
+    if (!item)
+      return translator.exceptionPending() ? Value() : endOfItems(translator, operands, tail);
+    Value decided;
+    if (!takeItem(translator, operands, std::move(item), decided)) return Value();
+    if (decided) return decided;
+  }
+}
+
+}  // namespace
+
+Value walkItems(Translator& translator, const Value& iterator, ItemStep step, Value soFar,
+                const Value& argument, bool tail) {
+  Value operands[] = {iterator, Value::integer(static_cast<int>(step)), std::move(soFar), argument};
+  return walk(translator, operands, tail);
+}
+
+Value goOnWithItems(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
+                    bool tail) {
+  ValueVector own(operands.begin(), operands.end());
+  if (!result) return endOfItems(translator, own, tail);
+  Value decided;
+  if (!takeItem(translator, own, std::move(result), decided)) return Value();
+  return decided ? decided : walk(translator, own, tail);
+}
+
+bool stepsInPython(const Value& iterator) {
+  UnaryFunction next = slotsOf(iterator).tp_iternext;
+  return next && (next == kUserObjectSlots.tp_iternext || next == kMapSlots.tp_iternext ||
+                  next == kGeneratorSlots.tp_iternext);
+}
+
+namespace {
+
+// `description`: of the call that has the list, or None.
+Value gather(Translator& translator, const Value& iterable, Value description, bool tail) {
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator || !askLengthHint(translator, iterable)) return Value();
+  return walkItems(translator, iterator, ItemStep::Gather,
+                   translator.make<ListVariable>(ValueVector()), description, tail);
+}
+
+}  // namespace
 
 Value gatherItems(Translator& translator, Value iterable, bool tail) {
   translator.realize(iterable);
+  if (tail && stepsInPython(iterable)) return gather(translator, iterable, Value::none(), tail);
   ValueVector items;
-  // Of other iterators, no step calls a function.
-  if (!tail || typeOf(iterable) != &PyMap_Type) {
-    if (!collectInto(translator, std::move(iterable), items)) return Value();
-    return translator.make<ListVariable>(std::move(items));
-  }
-  Value operands[] = {iterable, translator.make<ListVariable>(std::move(items))};
-  Value first = iteratorNext(translator, iterable, tail);
-  if (first.isFramePushed()) {
-    translator.onReturn({OnReturn::NextItem, {operands[0], operands[1]}});
-    return first;
-  }
-  if (!first && translator.exceptionPending()) return first;
-  return goOnGathering(translator, operands, std::move(first), tail);
+  if (!collectInto(translator, std::move(iterable), items)) return Value();
+  return translator.make<ListVariable>(std::move(items));
 }
 
-Value goOnGathering(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
-                    bool tail) {
-  auto* list = requireKind<ListVariable>(operands[1]);
-  while (result) {
-    if (static_cast<int64_t>(list->items().size()) >= kMostItems) {
-      throw GraphBreak(GraphBreakKind::HugeIterable, describe(operands[0]));
-    }
-    list->append(translator, std::move(result));
-    result = iteratorNext(translator, operands[0], tail);
-    if (!result.isFramePushed()) continue;
-    translator.onReturn({OnReturn::NextItem, {operands.begin(), operands.end()}});
-    return result;
-  }
-  return translator.exceptionPending() ? Value() : operands[1];
+Value gatherFor(Translator& translator, ValueVector call, Value iterable, bool tail) {
+  return gather(translator, translator.realized(iterable), makeTuple(translator, std::move(call)),
+                tail);
 }
 
 }  // namespace armature

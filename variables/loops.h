@@ -24,13 +24,33 @@ void giveUpKeys(Translator& translator, llvm::ArrayRef<Value> operands);
 // `fallback`: a tuple of what there is for no items, or an empty one.
 Value extremeByKeys(Translator& translator, const Value& iterator, const Value& key, int op,
                     const Value& fallback, bool tail);
+// `result`: a key, or where the operands have no item, that. Null: there is no further item.
 Value goOnWithExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
                       bool tail);
 
+// What C code does with each item of an iterator.
+enum class ItemStep : uint8_t {
+  Gather,  // appends it to the list that there is; the argument: see gatherFor()
+  Extend,  // the same, to a list that others have, too
+  Add,     // adds it to the set that there is
+  Sum,     // adds it to the number that there is; the argument is a list of those that wait
+  Any,     // whether one is true
+  All,     // whether every one is true
+  Find,    // whether one is equal to the argument
+};
+Value walkItems(Translator& translator, const Value& iterator, ItemStep step, Value soFar,
+                const Value& argument, bool tail);
+// A null `result` is the end.
+Value goOnWithItems(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
+                    bool tail);
+
+// Does a step of it run a Python function, whose frame may be pushed?
+bool stepsInPython(const Value& iterator);
 // list(iterable)
 Value gatherItems(Translator& translator, Value iterable, bool tail);
-// A null `result` is the end.
-Value goOnGathering(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
-                    bool tail);
+// A builtin function of an iterable, of which only the items matter to it: what it gives for the
+// list of them. `call`: the function, the names of keywords or None, arguments before the iterable,
+// those with keywords.
+Value gatherFor(Translator& translator, ValueVector call, Value iterable, bool tail);
 
 }  // namespace armature

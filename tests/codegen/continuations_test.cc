@@ -144,9 +144,47 @@ TEST(Continuations, GoOnWithLoops) {
   EXPECT_EQ(give(OnReturn::NextExtreme, "'a'", least("iter([])", "(2, 2)")),
             "TypeError(\"'<' not supported between instances of 'str' and 'int'\")");
 
-  EXPECT_EQ(give(OnReturn::NextItem, "7", values({"map(abs, [-1, -2])", "[8]"})), "[8, 7, 1, 2]");
-  EXPECT_EQ(give(OnReturn::NextItem, "7", values({"map(len, [[], 3])", "[]"})),
+  auto leastItem = [](const char* iterator, const char* best) {
+    return values({iterator, "abs", "0", "()", best});
+  };
+  EXPECT_EQ(give(OnReturn::NextExtreme, "-7", leastItem("iter([5, -3, 4])", "()")), "-3");
+  EXPECT_EQ(give(OnReturn::NextExtreme, "7", leastItem("iter([])", "(2, 2)")), "2");
+}
+
+TEST(Continuations, GoOnWithItems) {
+  auto walk = [](ItemStep step, const char* iterator, const char* soFar, const char* argument) {
+    std::string number = std::to_string(static_cast<int>(step));
+    return values({iterator, number.c_str(), soFar, argument});
+  };
+  auto append = [&](const char* iterator, const char* list) {
+    return walk(ItemStep::Gather, iterator, list, "None");
+  };
+  EXPECT_EQ(give(OnReturn::NextItem, "7", append("map(abs, [-1, -2])", "[8]")), "[8, 7, 1, 2]");
+  EXPECT_EQ(give(OnReturn::NextItem, "7", append("map(len, [[], 3])", "[]")),
             "TypeError(\"object of type 'int' has no len()\")");
+  auto pass = [&](const char* call) { return walk(ItemStep::Gather, "iter('bd')", "['c']", call); };
+  EXPECT_EQ(give(OnReturn::NextItem, "'a'", pass("(str.join, None, '-')")), "'c-a-b-d'");
+  EXPECT_EQ(give(OnReturn::NextItem, "'a'", pass("(sorted, ('reverse',), 1)")),
+            "['d', 'c', 'b', 'a']");
+  EXPECT_EQ(give(OnReturn::NextItem, "7", walk(ItemStep::Extend, "iter([5])", "[]", "None")),
+            "None");
+  auto add = [&](const char* items) { return walk(ItemStep::Add, items, "{8}", "None"); };
+  EXPECT_EQ(give(OnReturn::NextItem, "7", add("iter([8, 7])")), "{8, 7}");
+  EXPECT_EQ(give(OnReturn::NextItem, "[]", add("iter([8])")),
+            "TypeError(\"unhashable type: 'list'\")");
+  auto sum = [&](const char* iterator, const char* total, const char* waiting) {
+    return walk(ItemStep::Sum, iterator, total, waiting);
+  };
+  EXPECT_EQ(give(OnReturn::NextItem, "7", sum("iter([0.5, 2])", "1", "[3]")), "13.5");
+  EXPECT_EQ(give(OnReturn::NextItem, "(7,)", sum("iter([(5,)])", "()", "[]")), "(7, 5)");
+  EXPECT_EQ(give(OnReturn::NextItem, "'a'", sum("iter([])", "1", "[3]")),
+            "TypeError(\"unsupported operand type(s) for +: 'int' and 'str'\")");
+  EXPECT_EQ(give(OnReturn::NextItem, "0", walk(ItemStep::Any, "iter([[], 5])", "0", "0")), "True");
+  EXPECT_EQ(give(OnReturn::NextItem, "0", walk(ItemStep::Any, "iter([[]])", "0", "0")), "False");
+  EXPECT_EQ(give(OnReturn::NextItem, "1", walk(ItemStep::All, "iter([[]])", "0", "0")), "False");
+  EXPECT_EQ(give(OnReturn::NextItem, "1", walk(ItemStep::All, "iter([5])", "0", "0")), "True");
+  EXPECT_EQ(give(OnReturn::NextItem, "1", walk(ItemStep::Find, "iter([5])", "0", "5")), "True");
+  EXPECT_EQ(give(OnReturn::NextItem, "1", walk(ItemStep::Find, "iter([5])", "0", "6")), "False");
 }
 
 TEST(Continuations, InitializeWhatNewHasMade) {

@@ -1,6 +1,5 @@
 // min, max, sum, any, all, sorted.
 #include "core/checked.h"
-#include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sorting.h"
 #include "variables/functions/arguments.h"
@@ -54,24 +53,6 @@ Value max(Translator& translator, const Value&, CallArguments& arguments) {
   return extreme(translator, "max", Py_GT, arguments);
 }
 
-// Numbers alone are added by CPython itself, which has its own way with floats.
-bool allNumbers(llvm::ArrayRef<Value> items) {
-  return llvm::all_of(items, [](const Value& item) {
-    PyObject* object = item.objectOrNull();
-    return object && (PyLong_CheckExact(object) || PyFloat_CheckExact(object));
-  });
-}
-
-Value sumNumbers(Translator& translator, llvm::ArrayRef<Value> items, const Value& start) {
-  static PyObject* const sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
-  Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
-  for (size_t i = 0; i < items.size(); ++i) {
-    PyList_SET_ITEM(list.get(), i, Ref<>::create(items[i].object()).release());
-  }
-  return translator.fromPython(
-      PyObject_CallFunctionObjArgs(sum, list.get(), start.object(), nullptr));
-}
-
 Value sum(Translator& translator, const Value&, CallArguments& arguments) {
   static constexpr Signature kSignature = {"sum", {"", "start"}, 1, 2};
   Value iterable, start = Value::integer(0);
@@ -86,55 +67,36 @@ Value sum(Translator& translator, const Value&, CallArguments& arguments) {
   if (replacement) {
     return translator.raise(PyExc_TypeError, "sum() can't sum %s.join(seq) instead]", replacement);
   }
-  Value total = start;
-  ValueVector numbers;
-  // Numbers wait until something else comes, and are then added at once.
-  auto addNumbers = [&] {
-    if (numbers.empty()) return true;
-    total = sumNumbers(translator, numbers, total);
-    numbers.clear();
-    return static_cast<bool>(total);
-  };
-  while (Value item = iteratorNext(translator, iterator)) {
-    translator.realize(item);
-    if (total.isConstant() && allNumbers({total, item})) {
-      numbers.push_back(std::move(item));
-      continue;
-    }
-    if (!addNumbers()) return Value();
-    total = binaryOperation(translator, nb_add, std::move(total), std::move(item));
-    if (!total) return total;
-    translator.realize(total);
-  }
-  if (translator.exceptionPending() || !addNumbers()) return Value();
-  return total;
+  return walkItems(translator, iterator, ItemStep::Sum, start,
+                   translator.make<ListVariable>(ValueVector()), arguments.tail);
 }
 
-// any and all: stop at the first item whose truth is `decisive`.
-Value quantify(Translator& translator, const char* name, bool decisive, CallArguments& arguments) {
+Value quantify(Translator& translator, const char* name, ItemStep step, CallArguments& arguments) {
   if (!checkArgumentCount(translator, name, arguments, 1, 1)) return Value();
   Value iterator = getIterator(translator, arguments.values[0]);
   if (!iterator) return iterator;
-  while (Value item = iteratorNext(translator, iterator)) {
-    int truth = isTrue(translator, std::move(item));
-    if (truth < 0) return Value();
-    if (static_cast<bool>(truth) == decisive) return Value::boolean(decisive);
-  }
-  return translator.exceptionPending() ? Value() : Value::boolean(!decisive);
+  return walkItems(translator, iterator, step, Value::none(), Value::none(), arguments.tail);
 }
 
 Value any(Translator& translator, const Value&, CallArguments& arguments) {
-  return quantify(translator, "any", true, arguments);
+  return quantify(translator, "any", ItemStep::Any, arguments);
 }
 
 Value all(Translator& translator, const Value&, CallArguments& arguments) {
-  return quantify(translator, "all", false, arguments);
+  return quantify(translator, "all", ItemStep::All, arguments);
 }
 
 Value sorted(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.positionalCount() != 1) {
     return translator.raise(PyExc_TypeError, "sorted expected 1 argument, got %zu",
                             arguments.positionalCount());
+  }
+  if (arguments.tail && stepsInPython(translator.realized(arguments.values[0]))) {
+    static PyObject* const self = PyDict_GetItemString(PyEval_GetBuiltins(), "sorted");
+    Value names = arguments.keywordNames ? Value::constant(arguments.keywordNames) : Value::none();
+    ValueVector call = {Value::constant(self), std::move(names)};
+    call.append(arguments.values.begin() + 1, arguments.values.end());
+    return gatherFor(translator, std::move(call), arguments.values[0], arguments.tail);
   }
   ValueVector items;
   if (!collectInto(translator, arguments.values[0], items)) return Value();
@@ -161,8 +123,8 @@ void registerAll() {
   registerFunctionHandler("builtins", "sorted", sorted);
   for (const char* name : {"min", "max", "sum", "any", "all", "sorted"}) {
     registerPureFunction("builtins", name);
+    registerProtocolFunction("builtins", name);
   }
-  for (const char* name : {"min", "max", "sorted"}) registerProtocolFunction("builtins", name);
 }
 
 }  // namespace

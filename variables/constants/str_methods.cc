@@ -1,8 +1,10 @@
 // The methods of str that take traced values: join, format and format_map.
 #include "core/checked.h"
+#include "cpython/type_lookup.h"
 #include "variables/constants/string_formatting.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -12,10 +14,16 @@ namespace {
 
 Value join(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "str.join", arguments, 1, 1)) return Value();
-  ValueVector items;
-  if (!readIterable(translator, arguments.values[0], "can only join an iterable", items)) {
-    return Value();
+  constexpr const char* kMessage = "can only join an iterable";
+  if (arguments.tail && stepsInPython(translator.realized(arguments.values[0]))) {
+    static PyObject* const function = cpython::ownAttribute(&PyUnicode_Type, "join");
+    Value iterator = iteratorOver(translator, arguments.values[0], kMessage);
+    if (!iterator) return iterator;
+    return gatherFor(translator, {Value::constant(function), Value::none(), self}, iterator,
+                     arguments.tail);
   }
+  ValueVector items;
+  if (!readIterable(translator, arguments.values[0], kMessage, items)) return Value();
   Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     translator.realize(items[i]);
@@ -152,6 +160,7 @@ Value formatMap(Translator& translator, const Value& self, CallArguments& argume
 
 void registerStrings() {
   registerMethodHandler(&PyUnicode_Type, "join", join);
+  registerProtocolMethod(&PyUnicode_Type, "join");
   registerMethodHandler(&PyUnicode_Type, "format", format);
   registerMethodHandler(&PyUnicode_Type, "format_map", formatMap);
 }

@@ -28,7 +28,14 @@ Value append(Translator& translator, const Value& self, CallArguments& arguments
 
 Value extend(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "list.extend", arguments, 1, 1)) return Value();
-  bool ok = extendList(translator, listOf(self), arguments.values[0]);
+  Value items = translator.realized(arguments.values[0]);
+  if (arguments.tail && stepsInPython(items)) {
+    ListVariable* list = listOf(self);
+    Value iterator = getIterator(translator, items);
+    if (!iterator || !askLengthHint(translator, items)) return Value();
+    return walkItems(translator, iterator, ItemStep::Extend, list, Value::none(), true);
+  }
+  bool ok = extendList(translator, listOf(self), items);
   return ok ? Value::none() : Value();
 }
 
@@ -148,6 +155,7 @@ void registerLists() {
   registerMethodHandler(&PyList_Type, "reverse", reverse);
   registerMethodHandler(&PyList_Type, "sort", sort);
   registerProtocolMethod(&PyList_Type, "sort");
+  registerProtocolMethod(&PyList_Type, "extend");
   registerProtocolFunction("builtins", "list");
   registerMethodHandler(&PyList_Type, "index", sequenceIndex);
   registerMethodHandler(&PyList_Type, "count", sequenceCount);

@@ -101,17 +101,20 @@ ValueVector sliceItems(llvm::ArrayRef<Value> items, const SliceRange& range) {
   return result;
 }
 
-bool readIterable(Translator& translator, Value iterable, const char* message, ValueVector& items) {
+Value iteratorOver(Translator& translator, const Value& iterable, const char* message) {
   Value iterator = getIterator(translator, iterable);
-  if (!iterator) {
-    PyTypeObject* type = typeOf(translator.exception());
-    if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-      translator.takeException();
-      translator.raise(PyExc_TypeError, message);
-    }
-    return false;
+  if (iterator) return iterator;
+  PyTypeObject* type = typeOf(translator.exception());
+  if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+    translator.takeException();
+    translator.raise(PyExc_TypeError, message);
   }
-  return collectInto(translator, std::move(iterator), items);
+  return Value();
+}
+
+bool readIterable(Translator& translator, Value iterable, const char* message, ValueVector& items) {
+  Value iterator = iteratorOver(translator, iterable, message);
+  return iterator && collectInto(translator, std::move(iterator), items);
 }
 
 int64_t findItem(Translator& translator, const Value& sequence, const Value& item, int64_t start,

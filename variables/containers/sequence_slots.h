@@ -34,6 +34,8 @@ Value sequenceCount(Translator& translator, const Value& self, CallArguments& ar
 
 // list.extend. False with the exception pending.
 bool extendList(Translator& translator, ListVariable* list, const Value& iterable);
+// iter(iterable); a TypeError with this message for what is not iterable.
+Value iteratorOver(Translator& translator, const Value& iterable, const char* message);
 // PySequence_Fast: all items; a TypeError with this message for what is not iterable.
 bool readIterable(Translator& translator, Value iterable, const char* message, ValueVector& items);
 

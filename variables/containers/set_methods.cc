@@ -2,6 +2,7 @@
 #include "core/checked.h"
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -238,6 +239,16 @@ Value construct(Translator& translator, PyTypeObject* type, const char* name,
   if (arguments.values.empty()) return setResult(translator.make<SetVariable>(type));
   Value iterable = translator.realized(arguments.values[0]);
   if (type == &PyFrozenSet_Type && typeOf(iterable) == type) return iterable;
+  if (!isAnySet(iterable) && stepsInPython(iterable)) {
+    Value iterator = getIterator(translator, iterable);
+    if (!iterator) return iterator;
+    // Only a set can be made item by item.
+    bool isSet = type == &PySet_Type;
+    auto* made = translator.make<SetVariable>(type);
+    bool tail = arguments.tail && isSet;
+    Value walked = walkItems(translator, iterator, ItemStep::Add, made, Value::none(), tail);
+    return walked && !isSet ? setResult(made) : walked;
+  }
   SetOperand operand;
   if (!readSetOperand(translator, iterable, operand)) return Value();
   if (type == &PyFrozenSet_Type && operand.real) {
@@ -257,6 +268,7 @@ Value constructFrozenSet(Translator& translator, const Value&, CallArguments& ar
 void registerSets() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PySet_Type), constructSet);
   registerObjectHandler(reinterpret_cast<PyObject*>(&PyFrozenSet_Type), constructFrozenSet);
+  registerProtocolFunction("builtins", "set");
   for (PyTypeObject* type : {&PySet_Type, &PyFrozenSet_Type}) {
     registerMethodHandler(type, "copy", copy);
     registerMethodHandler(type, "union", unionOf);

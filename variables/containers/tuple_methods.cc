@@ -1,6 +1,7 @@
 // The methods of tuple, and its constructor.
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -30,6 +31,10 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
   }
   Value result;
   if (arguments.values.empty()) return makeTuple(translator, {});
+  if (arguments.tail && stepsInPython(translator.realized(arguments.values[0]))) {
+    Value type = Value::constant(reinterpret_cast<PyObject*>(&PyTuple_Type));
+    return gatherFor(translator, {type, Value::none()}, arguments.values[0], arguments.tail);
+  }
   readTuple(translator, arguments.values[0], result);
   return result;
 }
@@ -56,6 +61,7 @@ Value constructSubclass(Translator& translator, const Value&, CallArguments& arg
 
 void registerTuples() {
   registerObjectHandler(reinterpret_cast<PyObject*>(&PyTuple_Type), construct);
+  registerProtocolFunction("builtins", "tuple");
   registerMethodHandler(&PyTuple_Type, "__new__", constructSubclass);
   registerMethodHandler(&PyTuple_Type, "index", sequenceIndex);
   registerMethodHandler(&PyTuple_Type, "count", sequenceCount);

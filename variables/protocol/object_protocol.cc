@@ -12,6 +12,7 @@
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
+#include "variables/loops.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
@@ -438,6 +439,12 @@ Value isContained(Translator& translator, Value container, Value item, bool tail
   translator.realize(container);
   if (tail && slotsOf(container).sq_contains == kUserObjectSlots.sq_contains) {
     return objectContains(translator, container, translator.realized(std::move(item)), tail);
+  }
+  if (tail && !slotsOf(container).sq_contains && stepsInPython(container)) {
+    Value iterator = getIterator(translator, container);
+    if (!iterator) return iterator;
+    translator.realize(item);
+    return walkItems(translator, iterator, ItemStep::Find, Value::none(), item, tail);
   }
   int answer = contains(translator, std::move(container), std::move(item));
   return answer < 0 ? Value() : Value::boolean(answer);
