@@ -2,11 +2,30 @@
 #include "codegen/reconstruct/builtin_part.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "cpython/c_functions.h"
+#include "cpython/random_state.h"
 #include "variables/objects/user_defined.h"
 
 namespace armature {
 
 namespace {
+
+// skip_draws(random, words)
+PyObject* skipDraws(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  if (!cpython::skipDraws(arguments[0], PyLong_AsLong(arguments[1]))) return nullptr;
+  Py_RETURN_NONE;
+}
+
+// Of a random.Random.
+void replayDraws(PyCodegen& codegen, const Effect& effect) {
+  static PyMethodDef method = {"skip_draws", cpython::asMethod(skipDraws), METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  codegen.prepareCall(function);
+  codegen.load(effect.target);
+  codegen.load(Value::integer(effect.index));
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
 
 class UserObjectReconstructor : public Reconstructor {
  public:
@@ -53,9 +72,11 @@ class UserObjectReconstructor : public Reconstructor {
   }
 
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
+    if (effect.kind == EffectKind::IteratorAdvance) return;
     visit(objectOf(effect.target)->memberValues->written(effect.key));
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {
+    if (effect.kind == EffectKind::IteratorAdvance) return replayDraws(codegen, effect);
     const Value value = objectOf(effect.target)->memberValues->written(effect.key);
     // A slot that is set first can be deleted, whatever it held before.
     setThroughDescriptor(codegen, effect.key.object(), effect.target,
