@@ -1,6 +1,7 @@
 #include "cpython/instance_attributes.h"
 
 #include "cpython/internal_dict.h"
+#include "cpython/type_lookup.h"
 
 namespace armature::cpython {
 
@@ -13,6 +14,17 @@ PyObject* materializedInstanceDict(BorrowedRef<> object) {
     if (!created) PyErr_Clear();
   }
   return place ? *place : nullptr;
+}
+
+bool setOwnAttribute(BorrowedRef<> object, BorrowedRef<> name, BorrowedRef<> value) {
+  PyTypeObject* type = Py_TYPE(object.get());
+  if (keepsInlineValues(type) && PyUnicode_CheckExact(name.get())) {
+    PyObject* inType = lookup(type, name);
+    bool isHidden = inType && Py_TYPE(inType)->tp_descr_set;
+    if (!isHidden) return PyObject_GenericSetAttr(object, name, value) == 0;
+  }
+  Ref<> dict = Ref<>::steal(PyObject_GenericGetDict(object, nullptr));
+  return dict && PyDict_SetItem(dict.get(), name, value) == 0;
 }
 
 #if PY_VERSION_HEX < 0x030C0000

@@ -51,6 +51,10 @@ inline PyObject** instanceDictPlace(BorrowedRef<> object) {
 // the type gives it none, or there is no memory.
 PyObject* materializedInstanceDict(BorrowedRef<> object);
 
+// object.__dict__[name] = value, without making the dict where the object keeps its values inline.
+// False with an exception set.
+bool setOwnAttribute(BorrowedRef<> object, BorrowedRef<> name, BorrowedRef<> value);
+
 // The attribute of an object that keeps inline values; null if it has none of that name, or if it
 // does not keep them. `name` is an exact str.
 PyObject* inlineValue(BorrowedRef<> object, BorrowedRef<> name);

@@ -23,6 +23,7 @@ enum class EffectKind : uint8_t {
   ListSetItem,      // index, value
   ListInsert,       // index, value
   ListDelete,       // index
+  ListTouch,        // it was changed and changed back, which a sort in progress notices
   ListRewrite,      // all items, as they are in the end; the list's last record
   DictSet,          // key; its value of the end
   DictDelete,       // key

@@ -3,6 +3,7 @@
 #include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "cpython/c_functions.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/iterators.h"
 #include "cpython/type_lookup.h"
 
@@ -31,6 +32,19 @@ PyObject* endFunction() {
                                  Py_RETURN_NONE;
                                },
                                METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+// set_own_attribute(object, name, value)
+PyObject* setOwnAttribute(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  if (!cpython::setOwnAttribute(arguments[0], arguments[1], arguments[2])) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* setOwnAttributeFunction() {
+  static PyMethodDef method = {"set_own_attribute", cpython::asMethod(setOwnAttribute),
+                               METH_FASTCALL, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
   return function;
 }
@@ -91,18 +105,13 @@ void advanceTop(PyCodegen& codegen, int64_t steps) {
 }
 
 void fillInstanceDict(PyCodegen& codegen, VariableTracker* object, DictVariable* dict) {
-  Assembler& assembler = codegen.assembler();
-  int32_t local = -1;
   dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
-    if (local < 0) {
-      local = codegen.freshLocal("dict");
-      codegen.loadInstanceDict(object);
-      assembler.emit(Opcode::STORE_FAST, local);
-    }
-    codegen.load(entry.value);
-    assembler.emit(Opcode::LOAD_FAST, local);
+    codegen.prepareCall(setOwnAttributeFunction());
+    codegen.load(object);
     codegen.load(entry.key);
-    assembler.emit(Opcode::STORE_SUBSCR);
+    codegen.load(entry.value);
+    codegen.call(3);
+    codegen.assembler().emit(Opcode::POP_TOP);
   });
 }
 

@@ -2,6 +2,8 @@
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
+#include "cpython/c_functions.h"
+#include "cpython/list_layout.h"
 #include "variables/containers/sequence.h"
 
 namespace armature {
@@ -34,6 +36,21 @@ void setItem(PyCodegen& codegen, VariableTracker* list, const Value& key,
   codegen.load(key);
   loadValue();
   codegen.call(3);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+// touch_list(list)
+PyObject* touchList(PyObject*, PyObject* list) {
+  cpython::noteListChange(list);
+  Py_RETURN_NONE;
+}
+
+void touch(PyCodegen& codegen, VariableTracker* list) {
+  static PyMethodDef method = {"touch_list", touchList, METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  codegen.prepareCall(function);
+  codegen.load(list);
+  codegen.call(1);
   codegen.assembler().emit(Opcode::POP_TOP);
 }
 
@@ -97,7 +114,12 @@ class ListReconstructor : public Reconstructor {
         codegen.load(index);
         assembler.emit(Opcode::DELETE_SUBSCR);
         return;
+      case EffectKind::ListTouch:
+        touch(codegen, effect.target);
+        return;
       case EffectKind::ListRewrite:
+        // Emptying what is empty is no change.
+        if (itemsOf(effect.target).empty()) touch(codegen, effect.target);
         setItem(codegen, effect.target,
                 Value::steal(checked(PySlice_New(nullptr, nullptr, nullptr)).release()),
                 [&] { buildItems(codegen, effect.target); });

@@ -497,6 +497,24 @@ def frames_that_are_the_same(s):
     return traceback.tb_frame is sys._getframe()
 
 
+def sorts_that_see_changes(s):
+    def sort(change):
+        items = [1, 2]
+
+        def compare(x, y):
+            items.append(3)
+            change(items)
+            return (x > y) - (x < y)
+
+        try:
+            items.sort(key=functools.cmp_to_key(compare))
+        except ValueError as error:
+            return str(error)
+        return items
+
+    return sort(list.pop), sort(list.clear), sort(lambda items: items.__delitem__(slice(None)))
+
+
 def bases_in_the_making(s):
     class Refused(Exception):
         pass
@@ -532,7 +550,24 @@ def bases_in_the_making(s):
         return [base.__name__ for base in Below.__bases__]
 
 
-@pytest.mark.parametrize("program", [frames_that_are_the_same, bases_in_the_making])
+def keys_that_are_shared(s):
+    class Point:
+        pass
+
+    points = []
+    for _ in range(2):
+        point = Point()
+        point.x, point.y, point.z = 1, 2, 3
+        points.append(vars(point))
+    size = sys.getsizeof(points[0])
+    points[0].popitem()
+    return sys.getsizeof(points[0]) > size, points
+
+
+@pytest.mark.parametrize(
+    "program",
+    [frames_that_are_the_same, sorts_that_see_changes, bases_in_the_making, keys_that_are_shared],
+)
 def test_frames_as_in_python(program: Callable[[str], Any]) -> None:
     expected = program("aab")
     with armature.capture_frames():

@@ -145,6 +145,7 @@ Value ListVariable::pop(Translator& translator, size_t index) {
   int32_t last = translator.effects.last(this);
   if (isLast && last >= 0 && translator.effects[last].kind == EffectKind::ListAppend) {
     translator.effects.cancel(last);
+    if (translator.effects.last(this) < 0) recordEffect(translator, {EffectKind::ListTouch, this});
   } else {
     recordEffect(translator, {EffectKind::ListDelete, this, {}, {}, static_cast<int64_t>(index)});
   }
