@@ -46,7 +46,7 @@ class CheckFunctionManager {
   // that fails; can never return true where check() returned false.
   bool checkVerbose(const FrameLocalsMapping& locals, GuardFailure& failure);
 
-  // The numbers that were taken for constants and are others in this call, of the same types.
+  // The values that were taken for constants and are others in this call, of the same types.
   std::vector<const Source*> variedValues(const FrameLocalsMapping& locals) const;
 
   bool valid() const;

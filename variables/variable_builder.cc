@@ -7,6 +7,7 @@
 #include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/set_entries.h"
+#include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
 #include "guards/key.h"
@@ -382,7 +383,8 @@ Value VariableBuilder::buildInstance() {
   bool knownAccess =
       (layout->tp_getattro == PyObject_GenericGetAttr || isModule) &&
       (translator_.heap.inherits(type, layout, getattribute) || PyFunction_Check(access.object));
-  bool isPlain = plainLayout && (type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  bool isNamespace = layout == cpython::simpleNamespaceType();
+  bool isPlain = isNamespace || (plainLayout && (type->tp_flags & Py_TPFLAGS_HEAPTYPE));
   if (!knownAccess || !(isPlain || isError)) return buildOpaque();
   guardType();
   if (isError) {

@@ -1,6 +1,7 @@
 // What calling a class that is written in Python makes: type_call.
 #include "core/builtin_part.h"
 #include "cpython/instance_attributes.h"
+#include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/set_operations.h"
@@ -155,7 +156,7 @@ Value makeDataObject(Translator& translator, UserClassVariable* cls, PyTypeObjec
 // Does the type's __new__ ignore its arguments, which its __init__ fills it by?
 bool isFilledLater(PyTypeObject* layout) {
   return layout == &PyDict_Type || layout == &PyODict_Type || layout == &PyList_Type ||
-         layout == &PySet_Type;
+         layout == &PySet_Type || layout == cpython::simpleNamespaceType();
 }
 
 // type_call without a metaclass's own.

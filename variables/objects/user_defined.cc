@@ -3,6 +3,7 @@
 #include "core/builtin_part.h"
 #include "core/checked.h"
 #include "cpython/instance_attributes.h"
+#include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/functions/library_calls.h"
@@ -422,7 +423,8 @@ namespace {
 Value objectText(Translator& translator, const Value& self, PyObject* special, bool tail) {
   Found found = translator.heap.lookup(typeOf(self), special);
   auto* object = trackerOf<UserObjectVariable>(self);
-  bool hasLayout = dataLayout(typeOf(self)) || (object && object->container);
+  bool isNamespace = PyType_IsSubtype(typeOf(self), cpython::simpleNamespaceType());
+  bool hasLayout = isNamespace || dataLayout(typeOf(self)) || (object && object->container);
   bool isData = hasLayout && !translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special);
   if (found && (isData || Py_TYPE(found.object) != &PyWrapperDescr_Type)) {
     return callSpecial(translator, self, special, {}, tail);
@@ -502,6 +504,26 @@ TypeSlots makeObjectSlots() {
   return slots;
 }
 
-const TypeSlots kUserObjectSlots = makeObjectSlots();
+namespace {
+
+PyObject* const kNamespaceType = reinterpret_cast<PyObject*>(cpython::simpleNamespaceType());
+
+const BuiltinAttribute kAttributes[] = {
+    {&kNamespaceType, "__dict__",
+     [](Translator& translator, const Value& self) {
+       return translator.dictValue(instanceDict(translator, self));
+     },
+     nullptr},
+};
+
+TypeSlots makeUserObjectSlots() {
+  TypeSlots slots = makeObjectSlots();
+  slots.getset = kAttributes;
+  return slots;
+}
+
+}  // namespace
+
+const TypeSlots kUserObjectSlots = makeUserObjectSlots();
 
 }  // namespace armature
