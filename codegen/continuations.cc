@@ -283,6 +283,8 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
       return goOnWithKeys(std::move(result), operands, caller);
     case OnReturn::NextExtreme:
       return goOnWithExtreme(std::move(result), operands, caller);
+    case OnReturn::NextReduction:
+      return goOnReducing(std::move(result), operands, caller);
     case OnReturn::NextItem:
       return goOnWithItems(std::move(result), operands, caller);
     case OnReturn::Give:

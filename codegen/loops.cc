@@ -140,6 +140,29 @@ Ref<> goOnWithExtreme(Ref<> result, llvm::ArrayRef<PyObject*> operands, Borrowed
   return searchExtreme(operands, std::move(result), nullptr, caller);
 }
 
+Ref<> goOnReducing(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller) {
+  PyObject *iterator = operands[0], *function = operands[1], *before = operands[2];
+  bool isCall = operands.size() > 3;
+  Ref<> total, item;
+  if (isCall) {
+    total = std::move(result);
+  } else {
+    if (PyTuple_GET_SIZE(before)) total = Ref<>::create(PyTuple_GET_ITEM(before, 0));
+    if (result.get() != endOfIteration()) item = std::move(result);
+  }
+  bool hasEnded = !isCall && !item;
+  for (; !hasEnded; item = nullptr) {
+    if (!item) item = nextOf(iterator, caller);
+    if (!item) break;
+    total = total ? callBy(caller, function, {total.get(), item.get()}) : std::move(item);
+    if (!total) return nullptr;
+  }
+  if (PyErr_Occurred()) return nullptr;
+  if (total) return total;
+  PyErr_SetString(PyExc_TypeError, "reduce() of empty iterable with no initial value");
+  return nullptr;
+}
+
 namespace {
 
 bool mayWait(PyObject* object) {

@@ -14,6 +14,7 @@ namespace armature {
 Ref<> goOnWithKeys(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
 // endOfIteration() is a result of these, too.
 Ref<> goOnWithExtreme(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
+Ref<> goOnReducing(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
 Ref<> goOnWithItems(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller);
 
 }  // namespace armature

@@ -87,6 +87,8 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
       return goOnWithKeys(translator, operands, std::move(result), tail);
     case OnReturn::NextExtreme:
       return goOnWithExtreme(translator, operands, std::move(result), tail);
+    case OnReturn::NextReduction:
+      return goOnReducing(translator, operands, std::move(result), tail);
     case OnReturn::NextItem:
       return goOnWithItems(translator, operands, std::move(result), tail);
     case OnReturn::Give:
@@ -137,6 +139,8 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     return goOnWithItems(translator, continuation.operands, Value(), tail);
   } else if (continuation.kind == OnReturn::NextExtreme && !translator.exceptionPending()) {
     return goOnWithExtreme(translator, continuation.operands, Value(), tail);
+  } else if (continuation.kind == OnReturn::NextReduction && !translator.exceptionPending()) {
+    return goOnReducing(translator, continuation.operands, Value(), tail);
   } else if (catches(translator, continuation)) {
     if (continuation.kind == OnReturn::AskGetattr) {
       return askGetattr(translator, continuation.operands[0], nameIn(continuation), tail);

@@ -166,6 +166,73 @@ Value goOnWithExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Va
                : searchExtreme(translator, operands, std::move(result), Value(), tail);
 }
 
+// --- reduce.
+
+namespace {
+
+// The operands of OnReturn::NextReduction.
+enum ReductionOperand { kReduced, kFunction, kTotal, kIsCall };
+
+Value endOfReduction(Translator& translator, const Value& total) {
+  if (total) return total;
+  return translator.raise(PyExc_TypeError, "reduce() of empty iterable with no initial value");
+}
+
+// Goes on with what there is so far, if anything, and the next item, if it is known.
+Value reduce(Translator& translator, llvm::ArrayRef<Value> operands, Value total, Value item,
+             bool tail) {
+  auto putOff = [&](Value soFar, bool isCall) {
+    ValueVector totals;
+    if (soFar) totals.push_back(std::move(soFar));
+    Continuation continuation{
+        OnReturn::NextReduction,
+        {operands[kReduced], operands[kFunction], makeTuple(translator, std::move(totals))}};
+    if (isCall) continuation.operands.push_back(Value::boolean(true));
+    translator.onReturn(std::move(continuation));
+  };
+  for (;; item = Value()) {
+    if (!item) item = iteratorNext(translator, operands[kReduced], tail);
+    if (item.isFramePushed()) {
+      putOff(std::move(total), false);
+      return item;
+    }
+    if (!item) break;
+    if (total) {
+      total = call(translator, operands[kFunction], {total, item}, tail);
+    } else {
+      total = std::move(item);
+    }
+    if (!total) return total;
+    if (total.isFramePushed()) {
+      putOff(Value(), true);
+      return total;
+    }
+  }
+  return translator.exceptionPending() ? Value() : endOfReduction(translator, total);
+}
+
+}  // namespace
+
+Value reduceItems(Translator& translator, const Value& iterator, const Value& function,
+                  const Value& soFar, bool tail) {
+  Value operands[] = {iterator, function};
+  ValueVector storage;
+  llvm::ArrayRef<Value> start = itemsOfTuple(soFar, storage);
+  return reduce(translator, operands, start.empty() ? Value() : start[0], Value(), tail);
+}
+
+Value goOnReducing(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
+                   bool tail) {
+  if (operands.size() > kIsCall) {
+    return reduce(translator, operands, std::move(result), Value(), tail);
+  }
+  ValueVector storage;
+  llvm::ArrayRef<Value> before = itemsOfTuple(operands[kTotal], storage);
+  Value total = before.empty() ? Value() : before[0];
+  if (!result) return endOfReduction(translator, total);
+  return reduce(translator, operands, std::move(total), std::move(result), tail);
+}
+
 // --- Loops over items.
 
 namespace {

@@ -28,6 +28,13 @@ Value extremeByKeys(Translator& translator, const Value& iterator, const Value& 
 Value goOnWithExtreme(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
                       bool tail);
 
+// functools.reduce. `soFar`: a tuple of what it starts from, or an empty one.
+Value reduceItems(Translator& translator, const Value& iterator, const Value& function,
+                  const Value& soFar, bool tail);
+// `result`: an item, or where the operands have one more, what the function gave. Null: there is no
+// further item.
+Value goOnReducing(Translator& translator, llvm::ArrayRef<Value> operands, Value result, bool tail);
+
 // What C code does with each item of an iterator.
 enum class ItemStep : uint8_t {
   Gather,  // appends it to the list that there is; the argument: see gatherFor()

@@ -151,6 +151,19 @@ TEST(Continuations, GoOnWithLoops) {
   EXPECT_EQ(give(OnReturn::NextExtreme, "7", leastItem("iter([])", "(2, 2)")), "2");
 }
 
+TEST(Continuations, GoOnReducing) {
+  auto item = [](const char* iterator, const char* soFar) {
+    return values({iterator, "max", soFar});
+  };
+  EXPECT_EQ(give(OnReturn::NextReduction, "7", item("iter([5, 9])", "(8,)")), "9");
+  EXPECT_EQ(give(OnReturn::NextReduction, "7", item("iter([5])", "()")), "7");
+  auto called = [](const char* iterator) { return values({iterator, "max", "()", "True"}); };
+  EXPECT_EQ(give(OnReturn::NextReduction, "7", called("iter([9])")), "9");
+  EXPECT_EQ(give(OnReturn::NextReduction, "7", called("iter([])")), "7");
+  EXPECT_EQ(give(OnReturn::NextReduction, "7", called("iter(['a'])")),
+            "TypeError(\"'>' not supported between instances of 'str' and 'int'\")");
+}
+
 TEST(Continuations, GoOnWithItems) {
   auto walk = [](ItemStep step, const char* iterator, const char* soFar, const char* argument) {
     std::string number = std::to_string(static_cast<int>(step));

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -76,6 +78,11 @@ def extended(items):
     return result
 
 
+def subtracted(total, item):
+    print("subtract")
+    return total - item
+
+
 def keyed(function):
     def run(items):
         def key(item):
@@ -104,6 +111,13 @@ CONSUMERS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
     "sum from": (lambda items: sum(items, [0]), ([3], [1], [2])),
     "sum of others": (sum, (3, "a", 2)),
     "sum that overflows": (sum, (0.5, 10**400, 2)),
+    "reduce": (lambda items: functools.reduce(subtracted, items), (3, 1, 2)),
+    "reduce from": (lambda items: functools.reduce(subtracted, items, 10), (3, 1, 2)),
+    "reduce of one": (lambda items: functools.reduce(subtracted, items), (3,)),
+    "reduce of none": (lambda items: functools.reduce(subtracted, items), ()),
+    "reduce of none from": (lambda items: functools.reduce(subtracted, items, 7), ()),
+    "reduce of others": (lambda items: functools.reduce(subtracted, items), (3, "a", 2)),
+    "reduce by C": (lambda items: functools.reduce(operator.add, items), (3, 1, 2)),
     "any": (any, (0, 1, 2)),
     "no": (any, (0, [], "")),
     "all": (all, (1, 0, 2)),
@@ -176,6 +190,21 @@ def tuple_of_a_generator(x):
 @case(ops=8)
 def sum_of_a_generator(x):
     return sum(counting(x, 2))
+
+
+@case(ops=8)
+def reduction_of_a_generator(x):
+    return functools.reduce(lambda total, item: total - item, counting(x, 2))
+
+
+@case(ops=8)
+def reduction_by_what_breaks(x):
+    def add(total, item):
+        if item == 2:
+            print("break")
+        return total * item + x
+
+    return functools.reduce(add, range(4), x)
 
 
 @case(ops=7)

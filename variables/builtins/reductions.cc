@@ -1,6 +1,7 @@
-// min, max, sum, any, all, sorted.
+// min, max, sum, any, all, sorted, functools.reduce.
 #include "core/checked.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/sequence_slots.h"
 #include "variables/containers/sorting.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
@@ -86,6 +87,17 @@ Value all(Translator& translator, const Value&, CallArguments& arguments) {
   return quantify(translator, "all", ItemStep::All, arguments);
 }
 
+Value reduce(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "reduce", arguments, 2, 3)) return Value();
+  constexpr const char* kMessage = "reduce() arg 2 must support iteration";
+  Value iterator = iteratorOver(translator, arguments.values[1], kMessage);
+  if (!iterator) return iterator;
+  ValueVector start;
+  if (arguments.values.size() > 2) start.push_back(arguments.values[2]);
+  return reduceItems(translator, iterator, arguments.values[0],
+                     makeTuple(translator, std::move(start)), arguments.tail);
+}
+
 Value sorted(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.positionalCount() != 1) {
     return translator.raise(PyExc_TypeError, "sorted expected 1 argument, got %zu",
@@ -121,6 +133,8 @@ void registerAll() {
   registerFunctionHandler("builtins", "any", any);
   registerFunctionHandler("builtins", "all", all);
   registerFunctionHandler("builtins", "sorted", sorted);
+  registerFunctionHandler("_functools", "reduce", reduce);
+  registerProtocolFunction("_functools", "reduce");
   for (const char* name : {"min", "max", "sum", "any", "all", "sorted"}) {
     registerPureFunction("builtins", name);
     registerProtocolFunction("builtins", name);
