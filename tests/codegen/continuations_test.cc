@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/interpreter/trace.h"
+#include "variables/loops.h"
 #include "variables/type_slots.h"
 
 namespace armature {
