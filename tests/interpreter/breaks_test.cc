@@ -164,7 +164,7 @@ def items(log):
 def f(n):
     log = {'count': 0}
     log['before'] = n
-    joined = '-'.join(items(log))
+    joined = frozenset(items(log))
     return joined
 arguments = (1,)
 )");
