@@ -2,6 +2,7 @@
 #include "codegen/graph_failure.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
 #include "core/pending_python_exception.h"
 
 namespace armature {
@@ -13,6 +14,7 @@ struct GraphEffects {
   const Node* random = nullptr;  // the first that draws a random number, if they are put back
   const Node* first = nullptr;   // the first that changes more than a library's mode, or null
   const Node* mode = nullptr;    // the first that sets a library's mode, or null
+  Library::ModeState modeState;  // how the mode is put back, if not by that node's target
 };
 
 GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
@@ -27,7 +29,9 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
     if (isRandom && restoresRandomNumbers && !effects.random) effects.random = node.get();
     if (isRandom && !restoresRandomNumbers) effect = NodeEffect::Other;
     if (effect == NodeEffect::Other && !effects.first) effects.first = node.get();
-    if (effect == NodeEffect::Mode && !effects.mode) effects.mode = node.get();
+    if (effect != NodeEffect::Mode) continue;
+    if (!effects.mode) effects.mode = node.get();
+    if (!effects.modeState.get) effects.modeState = library->modeState(*node);
   }
   return effects;
 }
@@ -37,8 +41,19 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
 void PyCodegen::callGraph() {
   if (translator_.graph->empty() && plan_.outputs().empty()) return;
   GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers());
+  Ref<> mode;
+  if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first);
-  if (!compiled.callable) throw PendingPythonException();
+  if (!compiled.callable) {
+    // A backend that raises may have run half of the graph.
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Ref<> isSet =
+        Ref<>::steal(mode ? PyObject_CallOneArg(effects.modeState.set, mode.get()) : nullptr);
+    if (!isSet) PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    throw PendingPythonException();
+  }
   if (effects.first && compiled.isEager) {
     failureRecorder_ =
         graphFailureRecorder(compiled.callable, translator_.graph, effects.first->ordinal);
@@ -53,6 +68,13 @@ void PyCodegen::callGraph() {
     prepareCall(randomState_.get);
     call(0);
     assembler_.emit(Opcode::STORE_FAST, randomStateLocal_);
+  }
+  if (effects.modeState.get) {
+    modeState_ = effects.modeState;
+    modeStateLocal_ = freshLocal("mode_state");
+    prepareCall(modeState_.get);
+    call(0);
+    assembler_.emit(Opcode::STORE_FAST, modeStateLocal_);
   }
   if (handlesFailure_) {
     graphHandler_ = assembler_.newLabel();
@@ -83,8 +105,13 @@ void PyCodegen::emitGraphHandler() {
   assembler_.bind(graphHandler_);
   assembler_.emit(Opcode::PUSH_EXC_INFO);
   if (modeBefore_) {
-    prepareCall(modeBefore_->target);
-    loadConstant(modeBefore_->mode ? Py_True : Py_False);
+    bool isState = modeStateLocal_ >= 0;
+    prepareCall(isState ? modeState_.set : modeBefore_->target.get());
+    if (isState) {
+      assembler_.emit(Opcode::LOAD_FAST, modeStateLocal_);
+    } else {
+      loadConstant(modeBefore_->mode ? Py_True : Py_False);
+    }
     call(1);
     assembler_.emit(Opcode::POP_TOP);
   }

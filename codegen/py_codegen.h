@@ -147,6 +147,8 @@ class PyCodegen {
   Assembler::Label graphHandler_;
   const Node* modeBefore_ = nullptr;  // the graph's first change of a library's mode
   Library::RandomState randomState_;
+  Library::ModeState modeState_;
+  int32_t modeStateLocal_ = -1;    // what it was before the graph; -1: see modeBefore_
   int32_t randomStateLocal_ = -1;  // what it was before the graph; -1 where it is not put back
   Ref<> failureRecorder_;          // null where the graph changes nothing, or is not ours
 

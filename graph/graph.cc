@@ -192,7 +192,7 @@ void Graph::dropModeChanges() {
   for (auto& node : nodes_) {
     if (!node || node->operation == NodeOperation::Placeholder) continue;
     bool isPair = before && node->newMode && node->library == (*before)->library &&
-                  *node->newMode == (*before)->mode;
+                  *node->newMode == (*before)->mode && !node->users && !(*before)->users;
     if (isPair) {
       *before = nullptr;
       node = nullptr;

@@ -94,23 +94,54 @@ class FailureEnvironment : public RuntimeEnvironment {
       PyTuple_SET_ITEM(values.get(), i, value.release());
     }
     // The handler of the failure has set the library's mode back to the graph's first.
-    const Node* mode = nullptr;
-    for (const auto& node : graph.nodes()) {
-      if (effectOf(*node) == NodeEffect::Mode) mode = node.get();
-    }
+    Ref<> changes = modeChanges(graph);
     static PyMethodDef give = {"values", giveValues, METH_VARARGS, nullptr};
-    Ref<> self = Ref<>::steal(
-        mode ? PyTuple_Pack(3, values.get(), mode->target.get(), mode->arguments[0].object().get())
-             : PyTuple_Pack(1, values.get()));
+    Ref<> self = Ref<>::steal(changes ? PyTuple_Pack(2, values.get(), changes.get()) : nullptr);
     return {self ? Ref<>::steal(PyCFunction_New(&give, self.get())) : nullptr, false};
   }
 
  private:
+  // The calls that set modes, in their order: tuples of the target, for each argument the number
+  // of the call whose result it is or -1, and for each the constant or None.
+  static Ref<> modeChanges(const Graph& graph) {
+    llvm::DenseMap<const Node*, Py_ssize_t> numbers;
+    Ref<> changes = Ref<>::steal(PyList_New(0));
+    for (const auto& node : graph.nodes()) {
+      if (!changes || effectOf(*node) != NodeEffect::Mode) continue;
+      Ref<> results = Ref<>::steal(PyList_New(0)), constants = Ref<>::steal(PyList_New(0));
+      if (!results || !constants) return nullptr;
+      for (const Argument& argument : node->arguments) {
+        bool isNode = argument.kind() == Argument::Kind::Node;
+        Ref<> number =
+            Ref<>::steal(PyLong_FromSsize_t(isNode ? numbers.lookup(argument.node()) : -1));
+        PyObject* constant = isNode ? Py_None : argument.object().get();
+        if (!number || PyList_Append(results.get(), number.get()) < 0 ||
+            PyList_Append(constants.get(), constant) < 0) {
+          return nullptr;
+        }
+      }
+      numbers[node.get()] = PyList_GET_SIZE(changes.get());
+      Ref<> change =
+          Ref<>::steal(PyTuple_Pack(3, node->target.get(), results.get(), constants.get()));
+      if (!change || PyList_Append(changes.get(), change.get()) < 0) return nullptr;
+    }
+    return changes;
+  }
+
   static PyObject* giveValues(PyObject* self, PyObject*) {
-    if (PyTuple_GET_SIZE(self) == 3) {
-      Ref<> result =
-          Ref<>::steal(PyObject_CallOneArg(PyTuple_GET_ITEM(self, 1), PyTuple_GET_ITEM(self, 2)));
-      if (!result) return nullptr;
+    PyObject* changes = PyTuple_GET_ITEM(self, 1);
+    std::vector<Ref<>> given;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(changes); ++i) {
+      PyObject* change = PyList_GET_ITEM(changes, i);
+      PyObject *results = PyTuple_GET_ITEM(change, 1), *constants = PyTuple_GET_ITEM(change, 2);
+      llvm::SmallVector<PyObject*, 4> arguments;
+      for (Py_ssize_t k = 0; k < PyList_GET_SIZE(results); ++k) {
+        Py_ssize_t number = PyLong_AsSsize_t(PyList_GET_ITEM(results, k));
+        arguments.push_back(number < 0 ? PyList_GET_ITEM(constants, k) : given[number].get());
+      }
+      given.push_back(Ref<>::steal(PyObject_Vectorcall(
+          PyTuple_GET_ITEM(change, 0), arguments.data(), arguments.size(), nullptr)));
+      if (!given.back()) return nullptr;
     }
     return Py_NewRef(PyTuple_GET_ITEM(self, 0));
   }

@@ -86,7 +86,8 @@ enum class NodeEffect : uint8_t {
   // Arrays that the graph itself has made, and nobody else has: to run the graph once more from its
   // beginning is as good as running it once.
   Own,
-  // Sets the library's mode: calling its target with the truth of the node's `mode` undoes it.
+  // Sets the library's mode. Library::modeState() says how it is put back; without it, calling the
+  // target with the truth of the node's `mode` does so.
   Mode,
   // The generator of random numbers that it draws from, whose state can be put back
   // (Library::randomState).
@@ -181,7 +182,24 @@ class Library {
   // The mode that the library's operations run in now, by a number of its own
   // (Translator::changeMode).
   virtual uint32_t currentMode() const { return 0; }
-  // True if the node has no effect besides its result, so that an unused one may be dropped.
+  // Of a node that sets the mode: a function that gives what it changes of the thread's state, and
+  // one that takes it. Borrowed, and there for ever.
+  struct ModeState {
+    PyObject* get = nullptr;
+    PyObject* set = nullptr;
+  };
+  virtual ModeState modeState(const Node& node) const {
+    (void)node;
+    return {};
+  }
+  // Does the mode change any of these states (CallRule::states)? Then what the thread says now is
+  // not what the program would hear.
+  virtual bool isStateOfMode(uint32_t mode, uint64_t states) const {
+    (void)mode, (void)states;
+    return false;
+  }
+  // True if the node has no effect besides its result, so that an unused one may be dropped; that
+  // is what the engines that the library knows drop, not all that could be.
   virtual bool isPure(const Node& node) const = 0;
   virtual NodeEffect effectOf(const Node& node) const {
     return isPure(node) ? NodeEffect::None : NodeEffect::Other;

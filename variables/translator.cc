@@ -568,17 +568,16 @@ void Translator::setErrorOnGraphBreak(bool isError) {
   observeErrorOnGraphBreak();
 }
 
-void Translator::changeMode(const Library& library, BorrowedRef<> target, BorrowedRef<> argument,
-                            uint32_t mode) {
+Node* Translator::changeMode(const Library& library, BorrowedRef<> target,
+                             std::vector<Argument> arguments, uint32_t mode) {
   recordGraphGrowth();
-  std::vector<Argument> arguments;
-  arguments.push_back(Argument::constant(argument));
   Node* node =
       graph->addCall(NodeOperation::CallFunction, target, std::move(arguments), {}, location());
   node->library = library.kind();
   node->mode = this->mode(library);
   node->newMode = mode;
   assignTrailed(trail, modes_[static_cast<size_t>(library.kind())], mode);
+  return node;
 }
 
 }  // namespace armature

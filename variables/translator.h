@@ -248,9 +248,9 @@ class Translator : public Observer, public Heap::Dependencies {
   void startInMode(const Library& library, uint32_t mode) {
     modes_[static_cast<size_t>(library.kind())] = mode;
   }
-  // Adds the call target(argument), which changes the library's mode to `mode`. Trailed.
-  void changeMode(const Library& library, BorrowedRef<> target, BorrowedRef<> argument,
-                  uint32_t mode);
+  // Adds a call that changes the library's mode to `mode`. Trailed.
+  Node* changeMode(const Library& library, BorrowedRef<> target, std::vector<Argument> arguments,
+                   uint32_t mode);
 
   // --- What only the interpreter can do.
   // Calls a Python function: pushes its frame (tail), or runs it to its end.

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
+#include "libraries/torch/autocast.h"
 #include "libraries/torch/autograd_call.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/imported_attribute.h"
@@ -42,13 +43,13 @@ class WithoutGradients {
  public:
   explicit WithoutGradients(Translator& translator)
       : translator_(translator), before_(translator.mode(torchLibrary())) {
-    translator_.startInMode(torchLibrary(), 0);
+    translator_.startInMode(torchLibrary(), withGradients(before_, false));
   }
   ~WithoutGradients() { translator_.startInMode(torchLibrary(), before_); }
   WithoutGradients(const WithoutGradients&) = delete;
   WithoutGradients& operator=(const WithoutGradients&) = delete;
 
-  bool wasOff() const { return before_ == 0; }
+  bool wasOff() const { return !hasGradients(before_); }
 
  private:
   Translator& translator_;
@@ -364,7 +365,7 @@ class DifferentiableCall {
 };
 
 bool anyRequiresGrad(Translator& translator, llvm::ArrayRef<Value> arguments) {
-  if (translator.mode(torchLibrary()) == 0) return false;
+  if (!hasGradients(translator.mode(torchLibrary()))) return false;
   bool any = false;
   for (const Value& argument : arguments) {
     auto* tensor = trackerOf<TensorVariable>(translator.realized(argument));
@@ -390,7 +391,8 @@ Value callApply(Translator& translator, const Value&, CallArguments& arguments) 
     context = makeContext(translator, given);
     if (!context) return context;
     result = callForward(translator, cls, context, given);
-    if (!result || translator.mode(torchLibrary()) != 0) refuse("forward() does not just return");
+    if (!result || hasGradients(translator.mode(torchLibrary())))
+      refuse("forward() does not just return");
     if (hasAttribute(translator, context, "dirty_tensors"))
       refuse("forward() marks arguments dirty");
     if (!isDifferentiable) {

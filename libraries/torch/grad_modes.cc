@@ -1,5 +1,6 @@
 #include "libraries/torch/grad_modes.h"
 
+#include "libraries/torch/autocast.h"
 #include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
@@ -15,19 +16,26 @@ const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 // As in TorchDynamo's graphs, a mode that holds is not set again; that it holds is guarded.
 void setMode(Translator& translator, uint32_t mode) {
   translator.observeState();
-  if (translator.mode(torchLibrary()) == mode) return;
+  uint32_t before = translator.mode(torchLibrary());
+  if (hasGradients(before) == mode) return;
   static PyObject* const target = [] {
     Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
     return module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
   }();
-  translator.changeMode(torchLibrary(), target, mode ? Py_True : Py_False, mode);
+  std::vector<Argument> arguments = {Argument::constant(mode ? Py_True : Py_False)};
+  translator.changeMode(torchLibrary(), target, std::move(arguments), withGradients(before, mode));
+}
+
+void rememberMode(Translator& translator, ContextManagerVariable& manager) {
+  uint32_t isEnabled = hasGradients(translator.mode(torchLibrary()));
+  assignTrailed(translator.trail, manager.previous, isEnabled);
 }
 
 // no_grad and enable_grad: the mode holds inside the with statement.
 class GradModeModel : public ContextManagerModel {
  public:
   Value enter(Translator& translator, ContextManagerVariable& manager) const override {
-    assignTrailed(translator.trail, manager.previous, translator.mode(torchLibrary()));
+    rememberMode(translator, manager);
     setMode(translator, manager.target);
     return Value::none();
   }
@@ -77,7 +85,7 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
   if (target < 0) return Value();
   auto* manager = translator.make<ContextManagerVariable>(classOf(callable), callable, model,
                                                           static_cast<uint32_t>(target));
-  assignTrailed(translator.trail, manager->previous, translator.mode(torchLibrary()));
+  rememberMode(translator, *manager);
   setMode(translator, manager->target);
   return manager;
 }
@@ -86,7 +94,7 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
 Value isGradEnabled(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "is_grad_enabled", arguments, 0, 0)) return Value();
   translator.observeState();
-  return Value::boolean(translator.mode(torchLibrary()) != 0);
+  return Value::boolean(hasGradients(translator.mode(torchLibrary())));
 }
 
 }  // namespace

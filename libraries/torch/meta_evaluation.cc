@@ -8,6 +8,7 @@
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "guards/array_library.h"
+#include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/mode_scope.h"
@@ -141,7 +142,7 @@ class Evaluation {
   }
 
   bool needsFake() {
-    if (!onlyCpu_) return true;
+    if (!onlyCpu_ || hasAutocast(node_.mode)) return true;
     // Its implementation is chosen by the device, and the layout of its result with it.
     if (callableNames().of(node_.target).name == "scaled_dot_product_attention") return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
@@ -192,7 +193,8 @@ class Evaluation {
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
     }
     ModeScope gradMode;
-    if (!gradMode.setGradEnabled(node_.mode != 0)) return nullptr;
+    if (!gradMode.setGradEnabled(hasGradients(node_.mode))) return nullptr;
+    if (!enterAutocast(gradMode, node_.mode, false)) return nullptr;
     if (node_.operation == NodeOperation::CallFunction) {
       return Ref<>::steal(PyObject_Call(node_.target.get(), arguments.get(), keywords.get()));
     }

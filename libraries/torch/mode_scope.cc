@@ -173,9 +173,12 @@ void ModeScope::putBack() {
   if (currentDevice_ && currentDevice() != currentDevice_.get()) {
     PyDict_SetItemString(deviceNames(), "CURRENT_DEVICE", currentDevice_.get());
   }
-  for (const Autocast& autocast : autocast_) {
-    ask("set_autocast_enabled", text(autocast.device).get(), autocast.enabled.get());
+  for (; !autocast_.empty(); autocast_.pop_back()) {
+    const Autocast& before = autocast_.back();
+    ask("set_autocast_enabled", before.device.get(), before.enabled.get());
+    ask("set_autocast_dtype", before.device.get(), before.dtype.get());
   }
+  if (cacheEnabled_) ask("set_autocast_cache_enabled", cacheEnabled_.get());
   if (onlyLiftsCpu_ && ask("_only_lift_cpu_tensors").get() != onlyLiftsCpu_.get()) {
     ask("_set_only_lift_cpu_tensors", onlyLiftsCpu_.get());
   }
@@ -189,11 +192,22 @@ bool ModeScope::setGradEnabled(bool enabled) {
 }
 
 bool ModeScope::setAutocast(const char* device, bool enabled) {
-  Ref<> before = callBinding("is_autocast_enabled", text(device).get());
-  if (!before) return false;
-  autocast_.push_back({device, std::move(before)});
-  return static_cast<bool>(
-      callBinding("set_autocast_enabled", text(device).get(), enabled ? Py_True : Py_False));
+  Ref<> name = text(device);
+  Ref<> dtype = name ? callBinding("get_autocast_dtype", name.get()) : nullptr;
+  Ref<> cache = callBinding("is_autocast_cache_enabled");
+  return dtype && cache && setAutocast(name, enabled ? Py_True : Py_False, dtype, cache);
+}
+
+bool ModeScope::setAutocast(BorrowedRef<> device, BorrowedRef<> enabled, BorrowedRef<> dtype,
+                            BorrowedRef<> cacheEnabled) {
+  Ref<> wasEnabled = callBinding("is_autocast_enabled", device.get());
+  Ref<> wasDType = callBinding("get_autocast_dtype", device.get());
+  if (!cacheEnabled_) cacheEnabled_ = callBinding("is_autocast_cache_enabled");
+  if (!wasEnabled || !wasDType || !cacheEnabled_) return false;
+  autocast_.push_back({Ref<>::create(device), std::move(wasEnabled), std::move(wasDType)});
+  return callBinding("set_autocast_enabled", device.get(), enabled.get()) &&
+         callBinding("set_autocast_dtype", device.get(), dtype.get()) &&
+         callBinding("set_autocast_cache_enabled", cacheEnabled.get());
 }
 
 bool ModeScope::pushFunctionMode(BorrowedRef<> mode) {

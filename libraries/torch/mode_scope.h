@@ -23,6 +23,9 @@ class ModeScope {
   // Each returns false with a Python exception set on failure.
   bool setGradEnabled(bool enabled);
   bool setAutocast(const char* device, bool enabled);
+  // Of a device (str): whether, to which dtype, and whether what was cast is kept (bool).
+  bool setAutocast(BorrowedRef<> device, BorrowedRef<> enabled, BorrowedRef<> dtype,
+                   BorrowedRef<> cacheEnabled);
   bool pushFunctionMode(BorrowedRef<> mode);
   bool pushDispatchMode(BorrowedRef<> mode);
   // No function mode and no dispatch mode of the program sees what follows.
@@ -41,8 +44,7 @@ class ModeScope {
 
  private:
   struct Autocast {
-    const char* device;
-    Ref<> enabled;
+    Ref<> device, enabled, dtype;
   };
 
   void putBack();
@@ -50,7 +52,8 @@ class ModeScope {
   Ref<> gradEnabled_;
   Ref<> onlyLiftsCpu_;
   Ref<> currentDevice_;
-  std::vector<Autocast> autocast_;
+  std::vector<Autocast> autocast_;  // in the order in which it was set
+  Ref<> cacheEnabled_;
   std::vector<Ref<>> functionModes_;  // from the bottom of the stack
   std::vector<Ref<>> dispatchModes_;
   std::vector<Ref<>> contexts_;  // entered, to be left

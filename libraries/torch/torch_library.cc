@@ -11,6 +11,7 @@
 #include "cpython/code_objects.h"
 #include "cpython/function_layout.h"
 #include "guards/array_library.h"
+#include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
@@ -34,6 +35,10 @@ namespace armature {
 namespace {
 
 constexpr std::string_view kSetGradMode = "_set_grad_enabled";
+
+bool changesAutocast(std::string_view name) {
+  return name == "_enter_autocast" || name == "_exit_autocast";
+}
 
 using Structures = std::unordered_map<const Node*, ResultStructure>;
 
@@ -415,7 +420,8 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       observePlaceholder(*unknown, observer);
       continue;
     }
-    ResultStructure result = evaluateNode(torch_, useRules, *unknown, structures);
+    bool rules = useRules && !hasAutocast(unknown->mode);
+    ResultStructure result = evaluateNode(torch_, rules, *unknown, structures);
     if (isFailure(result)) {
       // The exception that is set is what whoever asked looks at next.
       PyObject *type, *value, *traceback;
@@ -512,8 +518,10 @@ bool TorchLibrary::mayFailOnData(const Node& node) const {
 }
 
 bool TorchLibrary::isPure(const Node& node) const {
-  // That an operation may raise is an effect.
-  return node.checked && effectOf(node) == NodeEffect::None && !mayFailOnData(node);
+  // TorchDynamo keeps what nobody uses, but for items. That an operation may raise is an effect.
+  bool isItem = node.operation == NodeOperation::CallFunction &&
+                targetName(node.target) == "operator.getitem";
+  return isItem && node.checked && effectOf(node) == NodeEffect::None && !mayFailOnData(node);
 }
 
 NodeEffect TorchLibrary::effectOf(const Node& node) const {
@@ -539,7 +547,7 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
                 callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
-  if (name == kSetGradMode) return NodeEffect::Mode;
+  if (name == kSetGradMode || changesAutocast(name)) return NodeEffect::Mode;
   if (!node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node &&
       node.arguments[0].node()->operation == NodeOperation::GetAttribute) {
     return effectOf(*node.arguments[0].node());
@@ -603,7 +611,7 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
                                   Observer& observer) const {
   if (attribute != "requires_grad" && attribute != "is_leaf") return false;
   for (const auto& other : graph.nodes()) {
-    if (other.get() == &node || !other->mode || !changesArgument(*other)) continue;
+    if (other.get() == &node || !hasGradients(other->mode) || !changesArgument(*other)) continue;
     Node* changed = changedArray(*other);
     if (!changed) continue;
     bool failed = false;
@@ -639,6 +647,14 @@ const char* TorchLibrary::reasonAgainstOperations() const {
   return hasSavedTensorHooks() ? "hooks of the program on saved tensors are active" : nullptr;
 }
 
+Library::ModeState TorchLibrary::modeState(const Node& node) const {
+  return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
+}
+
+bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {
+  return hasAutocast(mode) && (states & autocastSettings());
+}
+
 uint32_t TorchLibrary::currentMode() const {
   Ref<> enabled = checked(PyObject_CallMethod(torch_.torch.get(), "is_grad_enabled", nullptr));
   return enabled.get() != Py_False;
@@ -655,6 +671,7 @@ bool registerTorchLibrary() {
   registerTorchConstants(*torch);
   registerLibrary(new TorchLibrary(*torch));
   registerGradModes();
+  registerAutocast();
   registerProfilerRanges();
   registerCompilerQueries();
   return true;

@@ -33,6 +33,8 @@ class TorchLibrary : public Library {
   CallRule dispatch(Translator& translator, const CallRule& rule,
                     llvm::ArrayRef<Value> arguments) const override;
   uint32_t currentMode() const override;
+  ModeState modeState(const Node& node) const override;
+  bool isStateOfMode(uint32_t mode, uint64_t states) const override;
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;

@@ -44,6 +44,10 @@ bool callLibrary(Translator& translator, const Value& callable, CallArguments& a
       return true;
     case CallKind::ConstantFoldable:
       for (Value& value : arguments.values) translator.realize(value);
+      if (library->isStateOfMode(translator.mode(*library), rule.states)) {
+        throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(object),
+                         "it asks for what the graph has set");
+      }
       if (allData(arguments)) {
         translator.observeState(rule.states);
         result = callWithData(translator, object, arguments);

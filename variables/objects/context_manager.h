@@ -10,6 +10,7 @@
 namespace armature {
 
 class ContextManagerVariable;
+class Node;
 class Translator;
 
 // What a library knows of one class of context managers. Lives as long as the process.
@@ -40,6 +41,7 @@ class ContextManagerVariable : public VariableTracker {
   const uint32_t target;        // the library's mode inside
   const ValueVector arguments;  // what it was made with, as far as its model needs it
   uint32_t previous = 0;        // the mode before. Trailed.
+  Node* node = nullptr;         // the call of the graph that has entered it, if any. Trailed.
 };
 
 // The manager's bound __exit__, which a with statement keeps on the stack.

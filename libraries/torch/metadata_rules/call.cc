@@ -1,5 +1,6 @@
 #include "libraries/torch/metadata_rules/call.h"
 
+#include "libraries/torch/autocast.h"
 namespace armature {
 
 namespace {
@@ -173,7 +174,7 @@ bool requiresGrad(const ResultStructure& structure) {
 bool Call::gradientsFlow() const {
   bool any = false;
   forEachInput(node_, [&](Node* input) { any = any || requiresGrad(inputs_(*input)); });
-  return any && node_.mode != 0;
+  return any && hasGradients(node_.mode);
 }
 
 std::optional<int64_t> readInteger(const Argument& argument) {

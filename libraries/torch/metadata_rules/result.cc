@@ -1,5 +1,6 @@
 #include "libraries/torch/metadata_rules/result.h"
 
+#include "libraries/torch/autocast.h"
 namespace armature {
 
 MetadataPointer newTensor(const TensorMetadata& like, Dimensions sizes, DType dtype) {
@@ -29,7 +30,7 @@ bool give(const Call& call, ResultStructure& result, MetadataPointer metadata) {
 bool giveView(const Call& call, ResultStructure& result, const TensorMetadata& base,
               MetadataPointer view) {
   view->requiresGrad = base.requiresGrad;
-  view->isLeaf = !base.requiresGrad || !call.node().mode;
+  view->isLeaf = !base.requiresGrad || !hasGradients(call.node().mode);
   view->mayBeView = true;
   result.metadata = std::move(view);
   return true;

@@ -1,0 +1,285 @@
+#include "libraries/torch/autocast.h"
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "core/checked.h"
+#include "core/pending_python_exception.h"
+#include "core/text.h"
+#include "cpython/type_lookup.h"
+#include "libraries/torch/global_state.h"
+#include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/mode_scope.h"
+#include "variables/constants/constant.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/context_manager.h"
+#include "variables/trailed.h"
+
+namespace armature {
+
+namespace {
+
+constexpr std::array kDevices = {"cpu", "cuda"};
+// Of ContextManagerVariable::previous: the region is entered.
+constexpr uint32_t kEntered = uint32_t{1} << 31;
+
+// What a region does. Numbers of regions are indices, and stay as long as the process.
+struct Region {
+  uint32_t outer = 0;
+  Ref<> device, dtype, enabled, cacheEnabled;
+};
+
+std::vector<Region>& regions() {
+  static auto& all = *new std::vector<Region>(1);
+  return all;
+}
+
+uint32_t numberOf(Region region) {
+  auto isSame = [&](const Region& known) {
+    return known.outer == region.outer && known.device.get() == region.device.get() &&
+           known.dtype.get() == region.dtype.get() && known.enabled.get() == region.enabled.get() &&
+           known.cacheEnabled.get() == region.cacheEnabled.get();
+  };
+  for (uint32_t i = 1; i < regions().size(); ++i) {
+    if (isSame(regions()[i])) return i;
+  }
+  regions().push_back(std::move(region));
+  return static_cast<uint32_t>(regions().size() - 1);
+}
+
+const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
+
+Ref<> callOf(const char* module, const char* name, Ref<> arguments) {
+  Ref<> function = Ref<>::steal(PyImport_ImportModule(module));
+  if (function) function = Ref<>::steal(PyObject_GetAttrString(function.get(), name));
+  if (!function || !arguments) return nullptr;
+  return Ref<>::steal(PyObject_CallObject(function.get(), arguments.get()));
+}
+
+template <class... Arguments>
+Ref<> askTorch(const char* name, Arguments... arguments) {
+  return callOf("torch", name, Ref<>::steal(PyTuple_Pack(sizeof...(arguments), arguments...)));
+}
+
+PyObject* target(const char* name) {
+  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("torch.amp")).get(), name))
+      .release();
+}
+
+Value answerOf(Ref<> result) {
+  if (!result) throw PendingPythonException();
+  return Value::steal(result.release());
+}
+
+// What the manager is made with (ContextManagerVariable::arguments): what its attributes are, and
+// what the program has written.
+enum Made {
+  kDevice,
+  kDType,
+  kBackend,
+  kCacheEnabled,
+  kEnabled,
+  kGivenDType,
+  kGivenEnabled,
+  kGivenCache
+};
+
+class AutocastModel : public ContextManagerModel {
+ public:
+  Value enter(Translator& translator, ContextManagerVariable& manager) const override {
+    static PyObject* const enterTarget = target("_enter_autocast");
+    if (manager.previous & kEntered) {
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation, "autocast entered inside itself");
+    }
+    uint32_t before = translator.mode(torchLibrary());
+    auto object = [&](Made part) { return Ref<>::create(manager.arguments[part].object()); };
+    uint32_t number = numberOf(
+        {before >> 1, object(kDevice), object(kDType), object(kEnabled), object(kCacheEnabled)});
+    std::vector<Argument> arguments;
+    for (Made part : {kDevice, kGivenDType, kGivenEnabled, kGivenCache}) {
+      arguments.push_back(Argument::constant(manager.arguments[part].object()));
+    }
+    Node* node = translator.changeMode(torchLibrary(), enterTarget, std::move(arguments),
+                                       withGradients(number << 1, hasGradients(before)));
+    assignTrailed(translator.trail, manager.previous, before | kEntered);
+    assignTrailed(translator.trail, manager.node, node);
+    return &manager;
+  }
+  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+    static PyObject* const exitTarget = target("_exit_autocast");
+    bool gradients = hasGradients(translator.mode(torchLibrary()));
+    std::vector<Argument> arguments = {Argument(manager.node)};
+    translator.changeMode(torchLibrary(), exitTarget, std::move(arguments),
+                          withGradients(manager.previous & ~kEntered, gradients));
+    assignTrailed(translator.trail, manager.previous, uint32_t{0});
+    assignTrailed(translator.trail, manager.node, static_cast<Node*>(nullptr));
+  }
+  std::vector<std::pair<const char*, Value>> attributes(
+      const ContextManagerVariable& manager) const override {
+    const ValueVector& made = manager.arguments;
+    std::vector<std::pair<const char*, Value>> result = {{"fast_dtype", made[kDType]},
+                                                         {"device", made[kDevice]},
+                                                         {"custom_backend_name", made[kBackend]},
+                                                         {"_cache_enabled", made[kCacheEnabled]},
+                                                         {"_enabled", made[kEnabled]}};
+    if (!(manager.previous & kEntered)) return result;
+    ModeScope scope;
+    if (!enterAutocast(scope, manager.previous & ~kEntered, true)) throw PendingPythonException();
+    PyObject* device = made[kDevice].object();
+    result.emplace_back("prev_cache_enabled", answerOf(askTorch("is_autocast_cache_enabled")));
+    result.emplace_back("prev", answerOf(askTorch("is_autocast_enabled", device)));
+    result.emplace_back("prev_fastdtype", answerOf(askTorch("get_autocast_dtype", device)));
+    return result;
+  }
+};
+
+// The class's own methods, as torch has them; a program's would be called instead.
+bool isUnchanged(Translator& translator, PyTypeObject* type) {
+  static const auto own = [type] {
+    std::array<PyObject*, 3> methods = {};
+    constexpr std::array names = {"__init__", "__enter__", "__exit__"};
+    for (size_t i = 0; i < names.size(); ++i) {
+      Ref<> name = checked(PyUnicode_InternFromString(names[i]));
+      methods[i] = Py_XNewRef(PyDict_GetItem(cpython::dict(type), name.get()));
+    }
+    return methods;
+  }();
+  size_t i = 0;
+  for (const char* name : {"__init__", "__enter__", "__exit__"}) {
+    Ref<> text = checked(PyUnicode_InternFromString(name));
+    if (translator.heap.lookup(type, text.get()).object != own[i++]) return false;
+  }
+  return true;
+}
+
+[[noreturn]] void refuse(const char* reason) {
+  throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, "torch.amp.autocast", reason);
+}
+
+// The instance that the call makes where the trace stands. Null if it raises or warns.
+Ref<> instance(Translator& translator, PyTypeObject* type, const CallArguments& arguments) {
+  ModeScope scope;
+  if (!scope.setWarnings("error") || !enterAutocast(scope, translator.mode(torchLibrary()), true)) {
+    return nullptr;
+  }
+  llvm::SmallVector<PyObject*, 4> objects;
+  for (const Value& value : arguments.values) objects.push_back(value.object());
+  return Ref<>::steal(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), objects.data(),
+                                          arguments.positionalCount(), arguments.keywordNames));
+}
+
+Value makeAutocast(Translator& translator, const Value& callable, CallArguments& arguments) {
+  static const AutocastModel model;
+  auto* type = reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
+  for (Value& value : arguments.values) translator.realize(value);
+  if (!allData(arguments)) refuse("its arguments are not constants");
+  if (!isUnchanged(translator, type)) refuse("a method of it was replaced");
+  translator.observeState(autocastSettings());
+  Ref<> made = instance(translator, type, arguments);
+  if (!made) {
+    PyErr_Clear();
+    refuse("it warns or raises");
+  }
+  auto part = [&](const char* name) {
+    return Value::steal(checked(PyObject_GetAttrString(made.get(), name)).release());
+  };
+  auto given = [&](size_t index, const char* keyword, Value standard) {
+    if (index < arguments.positionalCount()) return arguments.values[index];
+    const Value* value = arguments.keyword(keyword);
+    return value ? *value : standard;
+  };
+  ValueVector parts = {part("device"),
+                       part("fast_dtype"),
+                       part("custom_backend_name"),
+                       part("_cache_enabled"),
+                       part("_enabled"),
+                       given(1, "dtype", Value::none()),
+                       given(2, "enabled", Value::boolean(true)),
+                       given(3, "cache_enabled", Value::none())};
+  for (Made truth : {kCacheEnabled, kEnabled}) {
+    if (!PyBool_Check(parts[truth].object())) refuse("its arguments are not of the usual types");
+  }
+  std::string_view device = stringView(parts[kDevice].object());
+  if (llvm::find(kDevices, device) == kDevices.end()) refuse("the device is not known");
+  return translator.make<ContextManagerVariable>(type, callable, model, 0, std::move(parts));
+}
+
+// --- The state of the thread: gradients, cache, nesting, and what each device does.
+
+Ref<> nesting() {
+  Ref<> inside = askTorch("autocast_increment_nesting");
+  Ref<> outside = askTorch("autocast_decrement_nesting");
+  return inside ? std::move(outside) : nullptr;
+}
+
+PyObject* getState(PyObject*, PyObject*) {
+  Ref<> state = Ref<>::steal(PyList_New(0));
+  auto add = [&](Ref<> value) { return value && PyList_Append(state.get(), value.get()) == 0; };
+  bool read = state && add(askTorch("is_grad_enabled")) &&
+              add(askTorch("is_autocast_cache_enabled")) && add(nesting());
+  for (const char* name : kDevices) {
+    Ref<> device = Ref<>::steal(PyUnicode_FromString(name));
+    read = read && device && add(askTorch("is_autocast_enabled", device.get())) &&
+           add(askTorch("get_autocast_dtype", device.get()));
+  }
+  return read ? state.release() : nullptr;
+}
+
+PyObject* setState(PyObject*, PyObject* state) {
+  if (!PyList_CheckExact(state) || PyList_GET_SIZE(state) != 3 + 2 * kDevices.size()) {
+    PyErr_SetString(PyExc_TypeError, "the state that was read is wanted");
+    return nullptr;
+  }
+  auto item = [&](size_t i) { return PyList_GET_ITEM(state, i); };
+  Ref<> now = nesting();
+  bool isSet = now && askTorch("set_grad_enabled", item(0)) &&
+               askTorch("set_autocast_cache_enabled", item(1));
+  long wanted = PyLong_AsLong(item(2));
+  long level = now ? PyLong_AsLong(now.get()) : wanted;
+  for (; isSet && level > wanted; --level) isSet = bool(askTorch("autocast_decrement_nesting"));
+  if (isSet && wanted == 0) isSet = bool(askTorch("clear_autocast_cache"));
+  for (size_t i = 0; isSet && i < kDevices.size(); ++i) {
+    Ref<> device = Ref<>::steal(PyUnicode_FromString(kDevices[i]));
+    isSet = device && askTorch("set_autocast_enabled", device.get(), item(3 + 2 * i)) &&
+            askTorch("set_autocast_dtype", device.get(), item(4 + 2 * i));
+  }
+  if (!isSet) return nullptr;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+uint64_t autocastSettings() {
+  using enum TorchSetting;
+  return settingBit(autocast_cpu) | settingBit(autocast_cuda) | settingBit(autocast_devices) |
+         settingBit(autocast_cpu_dtype) | settingBit(autocast_cuda_dtype) |
+         settingBit(autocast_cache) | settingBit(autocast_device_dtypes);
+}
+
+bool enterAutocast(ModeScope& scope, uint32_t mode, bool keepsCache) {
+  llvm::SmallVector<const Region*, 4> entered;
+  for (uint32_t number = mode >> 1; number; number = regions()[number].outer) {
+    entered.push_back(&regions()[number]);
+  }
+  for (const Region* region : llvm::reverse(entered)) {
+    PyObject* cache = keepsCache ? region->cacheEnabled.get() : Py_False;
+    if (!scope.setAutocast(region->device, region->enabled, region->dtype, cache)) return false;
+  }
+  return true;
+}
+
+Library::ModeState autocastState() {
+  static PyMethodDef get = {"get_state", getState, METH_NOARGS, nullptr};
+  static PyMethodDef set = {"set_state", setState, METH_O, nullptr};
+  static const Library::ModeState state = {checked(PyCFunction_New(&get, nullptr)).release(),
+                                           checked(PyCFunction_New(&set, nullptr)).release()};
+  return state;
+}
+
+void registerAutocast() {
+  BorrowedRef<> found = importedAttribute("torch.amp.autocast_mode", "autocast");
+  if (found && PyType_Check(found.get())) registerObjectHandler(found.get(), makeAutocast);
+}
+
+}  // namespace armature
