@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/StringSet.h>
 
 #include <algorithm>
@@ -19,7 +20,9 @@ namespace {
 // The base of a node's name. FX: a callable's __name__, a method's name without its underscores.
 std::string nameBase(const Node& node) {
   if (node.operation == NodeOperation::Output) return "output";
-  if (node.operation == NodeOperation::GetAttribute) return printable(node.target) + "_0";
+  if (node.operation == NodeOperation::GetAttribute) {
+    return printable(node.target) + "_" + std::to_string(node.bodyNumber);
+  }
   if (node.operation == NodeOperation::CallMethod) {
     const std::string text = printable(node.target);
     std::string_view name = text;
@@ -144,6 +147,47 @@ Graph::Subgraph Graph::outline(size_t first, std::vector<Node*> outputs) {
   return result;
 }
 
+void Graph::Subgraph::sortByName(std::vector<Input>& inputs) {
+  auto key = [](const Input& input) {
+    const Node& node = *input.outer;
+    llvm::StringSet<> none;
+    if (node.operation == NodeOperation::Placeholder) {
+      return snakeCase(parameterName(node.source, none));
+    }
+    return node.variableName ? printable(node.variableName) : nameBase(node);
+  };
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [&](const Input& one, const Input& other) { return key(one) < key(other); });
+}
+
+void Graph::Subgraph::arrange(llvm::ArrayRef<Input> wanted) {
+  std::vector<std::unique_ptr<Node>> nodes;
+  for (const Input& input : wanted) {
+    auto used = llvm::find(inputs, input.outer);
+    std::unique_ptr<Node> node;
+    if (used != inputs.end()) {
+      node = std::move(graph->nodes_[used - inputs.begin()]);
+    } else {
+      node = std::make_unique<Node>();
+      node->operation = NodeOperation::Placeholder;
+      node->ordinal = input.outer->ordinal;
+      node->outer = input.outer;
+      node->metadata = input.outer->metadata;
+    }
+    node->parameterSuffix = input.parameterSuffix;
+    nodes.push_back(std::move(node));
+  }
+  for (auto& node : graph->nodes_) {
+    if (node) nodes.push_back(std::move(node));
+  }
+  graph->nodes_ = std::move(nodes);
+  for (size_t i = 0; i < graph->nodes_.size(); ++i) {
+    graph->nodes_[i]->index = static_cast<int32_t>(i);
+  }
+  inputs.clear();
+  for (const Input& input : wanted) inputs.push_back(input.outer);
+}
+
 Node* Graph::addSubgraph(std::shared_ptr<Graph> body, BorrowedRef<> name,
                          ProgramLocation location) {
   Node* node = addCall(NodeOperation::GetAttribute, name, {}, {}, location);
@@ -203,12 +247,35 @@ void Graph::dropModeChanges() {
 
 void Graph::nameNodes() const {
   if (unnamed_.empty()) return;
+  llvm::StringMap<int32_t> numbers;
+  numberBodies(numbers);
+  nameOwnNodes();
+}
+
+void Graph::numberBodies(llvm::StringMap<int32_t>& numbers) const {
+  // Bodies that one call is given stand beside each other, and are made before any is numbered.
+  auto isBody = [](const auto& node) { return node->operation == NodeOperation::GetAttribute; };
+  for (auto node = nodes_.begin(); node != nodes_.end();) {
+    if (!isBody(*node)) {
+      ++node;
+      continue;
+    }
+    auto end = std::find_if_not(node, nodes_.end(), isBody);
+    for (auto body = node; body != end; ++body) (*body)->body->numberBodies(numbers);
+    for (; node != end; ++node) (*node)->bodyNumber = numbers[printable((*node)->target)]++;
+  }
+}
+
+void Graph::nameOwnNodes() const {
   // In the order in which TorchDynamo creates nodes, which is the program's.
   Namespace names;
   llvm::StringSet<> parameters;
   for (Node* node : unnamed_) {
     if (node->operation == NodeOperation::Placeholder) {
+      const char* suffix = node->parameterSuffix;
       node->parameter = node->outer ? node->outer->name : parameterName(node->source, parameters);
+      if (suffix && *suffix) node->parameter += std::string("_") + suffix;
+      if (suffix && !*suffix) names.createName(snakeCase(node->parameter));
       node->name = names.createName(snakeCase(node->parameter));
     } else {
       node->name = names.createName(nameBase(*node));
@@ -219,7 +286,7 @@ void Graph::nameNodes() const {
     }
   }
   for (const auto& node : nodes_) {
-    if (node->body) node->body->nameNodes();
+    if (node->body) node->body->nameOwnNodes();
   }
   unnamed_.clear();
 }

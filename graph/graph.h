@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/StringMap.h>
+
 #include "core/ref.h"
 #include "shapes/tensor_metadata.h"
 #include "sources/source.h"
@@ -85,7 +88,12 @@ class Node {
   const Source* source = nullptr;  // Placeholder of the outermost graph only
   // Placeholder of a subgraph only: the node of the graph around it that is passed for it.
   Node* outer = nullptr;
+  // Placeholder of a subgraph only: what its parameter's name ends with. Null where it is named as
+  // the node outside, and so is the node; "" where FX has made a node of that name before.
+  const char* parameterSuffix = nullptr;
   std::shared_ptr<Graph> body;  // GetAttribute only
+  // GetAttribute only: what its name ends with; 0 before Graph::nameNodes().
+  int32_t bodyNumber = 0;
   // What the eager backend calls instead of the target; null: the target.
   Ref<> eagerTarget;
   std::vector<Argument> arguments;
@@ -136,8 +144,16 @@ class Graph {
   // A graph inside of a graph, and the nodes outside that it uses, in the order in which it does:
   // they are passed for its placeholders.
   struct Subgraph {
+    struct Input {
+      Node* outer;
+      const char* parameterSuffix;
+    };
     std::shared_ptr<Graph> graph;
     std::vector<Node*> inputs;
+    // By the names that the nodes outside would have if there were no others of the same name.
+    static void sortByName(std::vector<Input>& inputs);
+    // Makes these the inputs, among which are all that there are.
+    void arrange(llvm::ArrayRef<Input> wanted);
   };
   // Moves the calls from `first` on into a graph of their own, which returns `outputs`, some of
   // them. Placeholders stay.
@@ -170,6 +186,10 @@ class Graph {
 
  private:
   void dropModeChanges();
+  // Numbers the bodies of each name in the order in which they are complete: `numbers` of them
+  // were.
+  void numberBodies(llvm::StringMap<int32_t>& numbers) const;
+  void nameOwnNodes() const;
 
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;

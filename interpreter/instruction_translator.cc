@@ -455,10 +455,12 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::DELETE_NAME:
         ok = storeName(frame, instruction);
         break;
+      case Opcode::STORE_DEREF:
+        nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
+        [[fallthrough]];
       case Opcode::MAKE_CELL:
       case Opcode::LOAD_CLOSURE:
       case Opcode::LOAD_DEREF:
-      case Opcode::STORE_DEREF:
       case Opcode::DELETE_DEREF:
       case Opcode::LOAD_CLASSDEREF:
         ok = cellOperation(frame, instruction);

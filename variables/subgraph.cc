@@ -1,9 +1,8 @@
-// Operations with a body: a call is traced as any other, and the operations that it did become a
-// graph of their own.
-#include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/SmallPtrSet.h>
+#include "variables/subgraph.h"
 
-#include "core/text.h"
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
+
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -11,61 +10,88 @@
 #include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
-#include "variables/translator.h"
 
 namespace armature {
 
-namespace {
-
-// The arrays in what a body returned that the body has made.
-class BodyResults {
- public:
-  // `firstNode`, `firstSerial`: where the body began.
-  BodyResults(Translator& translator, size_t firstNode, size_t firstSerial)
-      : translator_(translator), firstNode_(firstNode), firstSerial_(firstSerial) {}
-
-  void visit(const Value& value) {
-    if (!value.isTracker()) return;
-    VariableTracker* tracker = value.tracker();
-    bool isOwn = !tracker->existing() && tracker->serial() >= firstSerial_;
-    if (!isOwn || tracker->kind() == VariableKind::Lazy || !seen_.insert(tracker).second) return;
-    RecursionGuard guard(translator_);
-    if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
-      addTensor(tensor);
-    } else if (auto* sequence = llvm::dyn_cast<SequenceVariable>(tracker)) {
-      for (const Value& item : sequence->items()) visit(item);
-    } else if (auto* dict = llvm::dyn_cast<DictVariable>(tracker)) {
-      dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
-        visit(entry.key);
-        visit(entry.value);
-      });
-    } else {
-      throw GraphBreak(GraphBreakKind::ResultOfBody, describe(value));
-    }
+Body::Body(Translator& translator, const Library& library, const Value& callable,
+           CallArguments& arguments)
+    : translator_(translator),
+      library_(library),
+      firstNode_(translator.graph->size()),
+      firstSerial_(translator.arena.trackers().size()),
+      mode_(translator.mode(library)) {
+  {
+    SideEffects::BodyScope scope(translator.effects, firstSerial_);
+    arguments.tail = false;
+    result_ = call(translator, callable, arguments);
   }
-
-  const std::vector<Node*>& nodes() const { return nodes_; }
-  const std::vector<TensorVariable*>& tensors() const { return tensors_; }
-
- private:
-  void addTensor(TensorVariable* tensor) {
-    Node* node = tensor->node;
-    bool isInput = node->operation == NodeOperation::Placeholder;
-    if (isInput || static_cast<size_t>(node->index) < firstNode_) return;
-    // What it is has to be known where the body cannot be asked any more.
-    if (!tensor->library().metadata(node, translator_)) throw PendingPythonException();
-    tensors_.push_back(tensor);
-    if (!llvm::is_contained(nodes_, node)) nodes_.push_back(node);
+  if (!result_ || translator.mode(library) != mode_) {
+    throw GraphBreak(GraphBreakKind::UnfinishedBody, describe(callable));
   }
+  collect(result_);
+}
 
-  Translator& translator_;
-  size_t firstNode_, firstSerial_;
-  llvm::SmallPtrSet<VariableTracker*, 8> seen_;
-  std::vector<Node*> nodes_;
-  std::vector<TensorVariable*> tensors_;
-};
+void Body::collect(const Value& value) {
+  if (!value.isTracker()) return;
+  VariableTracker* tracker = value.tracker();
+  bool isOwn = !tracker->existing() && tracker->serial() >= firstSerial_;
+  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
+    returnsOthers_ |= !isOwn;
+    if (isOwn && seen_.insert(tracker).second) addTensor(tensor);
+    return;
+  }
+  if (!isOwn || tracker->kind() == VariableKind::Lazy) {
+    returnsOthers_ = true;
+    return;
+  }
+  if (!seen_.insert(tracker).second) return;
+  RecursionGuard guard(translator_);
+  if (auto* sequence = llvm::dyn_cast<SequenceVariable>(tracker)) {
+    for (const Value& item : sequence->items()) collect(item);
+  } else if (auto* dict = llvm::dyn_cast<DictVariable>(tracker)) {
+    dict->forEach(translator_, [&](const OrderedValueMap::Entry& entry) {
+      collect(entry.key);
+      collect(entry.value);
+    });
+  } else {
+    throw GraphBreak(GraphBreakKind::ResultOfBody, describe(value));
+  }
+}
 
-}  // namespace
+void Body::addTensor(TensorVariable* tensor) {
+  Node* node = tensor->node;
+  bool isInput = node->operation == NodeOperation::Placeholder;
+  if (isInput || static_cast<size_t>(node->index) < firstNode_) {
+    returnsOthers_ = true;
+    return;
+  }
+  // What it is has to be known where the body cannot be asked any more.
+  if (!tensor->library().metadata(node, translator_)) throw PendingPythonException();
+  tensors_.push_back(tensor);
+  if (!llvm::is_contained(outputs_, node)) outputs_.push_back(node);
+}
+
+bool Body::isEmpty() const {
+  return llvm::all_of(
+      llvm::drop_begin(translator_.graph->nodes(), firstNode_),
+      [](const auto& node) { return node->operation == NodeOperation::Placeholder; });
+}
+
+Graph::Subgraph Body::outline() { return translator_.outline(firstNode_, outputs_); }
+
+void Body::takeItemsOf(Node* node) {
+  llvm::DenseMap<Node*, Node*> items;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    Node* item = addItemNode(translator_, library_, node, i);
+    item->mode = mode_;
+    item->metadata = outputs_[i]->metadata;
+    item->sizesObserved = outputs_[i]->sizesObserved;
+    items[outputs_[i]] = item;
+  }
+  for (TensorVariable* tensor : tensors_) {
+    assignTrailed(translator_.trail, tensor->node, items[tensor->node]);
+  }
+}
 
 Graph::Subgraph Translator::outline(size_t firstNode, std::vector<Node*> outputs) {
   Graph::Subgraph subgraph = graph->outline(firstNode, std::move(outputs));
@@ -75,67 +101,41 @@ Graph::Subgraph Translator::outline(size_t firstNode, std::vector<Node*> outputs
   return subgraph;
 }
 
-Node* Translator::addBodyCall(const Library& library, const Graph::Subgraph& body,
-                              BorrowedRef<> bodyName, BorrowedRef<> target,
-                              llvm::ArrayRef<Node*> inputs,
-                              std::vector<std::pair<Ref<>, Argument>> keywords) {
-  auto own = [&](Node* node) {
-    node->library = library.kind();
-    node->mode = mode(library);
-    return node;
-  };
+Node* Translator::addBody(const Library& library, const Graph::Subgraph& body, BorrowedRef<> name) {
   recordGraphGrowth();
-  std::vector<Argument> arguments;
-  arguments.push_back(Argument(own(graph->addSubgraph(body.graph, bodyName, location()))));
-  for (Node* input : inputs) arguments.push_back(Argument(input));
-  Node* node = own(graph->addCall(NodeOperation::CallFunction, target, std::move(arguments),
-                                  std::move(keywords), location()));
+  Node* node = graph->addSubgraph(body.graph, name, location());
+  node->library = library.kind();
+  node->mode = mode(library);
+  return node;
+}
+
+Node* Translator::addBodyCall(const Library& library, BorrowedRef<> target,
+                              std::vector<Argument> arguments,
+                              std::vector<std::pair<Ref<>, Argument>> keywords) {
+  recordGraphGrowth();
+  Node* node = graph->addCall(NodeOperation::CallFunction, target, std::move(arguments),
+                              std::move(keywords), location());
+  node->library = library.kind();
+  node->mode = mode(library);
   if (failureIsHandled_ && isForeign_) checkChange(library, node);
   return node;
 }
 
 Value Translator::callInSubgraph(const Library& library, const HigherOrderOperation& operation,
                                  const Value& callable, CallArguments& arguments) {
-  size_t firstNode = graph->size(), firstSerial = arena.trackers().size();
-  uint32_t modeBefore = mode(library);
-  Value result;
-  {
-    SideEffects::BodyScope scope(effects, firstSerial);
-    arguments.tail = false;
-    result = call(*this, callable, arguments);
-  }
-  if (!result || mode(library) != modeBefore) {
-    throw GraphBreak(GraphBreakKind::UnfinishedBody, describe(callable));
-  }
-  BodyResults results(*this, firstNode, firstSerial);
-  results.visit(result);
-  bool isEmpty = llvm::all_of(llvm::drop_begin(graph->nodes(), firstNode), [](const auto& node) {
-    return node->operation == NodeOperation::Placeholder;
-  });
-  if (isEmpty) return result;
-
-  Graph::Subgraph subgraph = outline(firstNode, results.nodes());
+  Body body(*this, library, callable, arguments);
+  if (body.isEmpty()) return body.result();
+  Graph::Subgraph subgraph = body.outline();
+  std::vector<Argument> passed = {Argument(addBody(library, subgraph, operation.bodyName))};
+  passed.insert(passed.end(), subgraph.inputs.begin(), subgraph.inputs.end());
   std::vector<std::pair<Ref<>, Argument>> keywords;
   for (const auto& [name, constant] : operation.keywords) {
     keywords.emplace_back(name, Argument::constant(constant));
   }
-  Node* node = addBodyCall(library, subgraph, operation.bodyName, operation.target, subgraph.inputs,
-                           std::move(keywords));
+  Node* node = addBodyCall(library, operation.target, std::move(passed), std::move(keywords));
   node->eagerTarget = operation.eagerTarget;
-
-  llvm::DenseMap<Node*, Node*> items;
-  for (size_t i = 0; i < results.nodes().size(); ++i) {
-    Node* output = results.nodes()[i];
-    Node* item = addItemNode(*this, library, node, i);
-    item->mode = modeBefore;
-    item->metadata = output->metadata;
-    item->sizesObserved = output->sizesObserved;
-    items[output] = item;
-  }
-  for (TensorVariable* tensor : results.tensors()) {
-    assignTrailed(trail, tensor->node, items[tensor->node]);
-  }
-  return result;
+  body.takeItemsOf(node);
+  return body.result();
 }
 
 }  // namespace armature

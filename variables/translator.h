@@ -220,9 +220,9 @@ class Translator : public Observer, public Heap::Dependencies {
                        const Value& callable, CallArguments& arguments);
   // Moves the operations from `firstNode` on into a graph of their own: see Graph::outline.
   Graph::Subgraph outline(size_t firstNode, std::vector<Node*> outputs);
-  // Adds a call that is given such a graph and `inputs`, which begin with the graph's.
-  Node* addBodyCall(const Library& library, const Graph::Subgraph& body, BorrowedRef<> bodyName,
-                    BorrowedRef<> target, llvm::ArrayRef<Node*> inputs,
+  // Adds the node by which the graph refers to such a graph, and a call that is given some.
+  Node* addBody(const Library& library, const Graph::Subgraph& body, BorrowedRef<> name);
+  Node* addBodyCall(const Library& library, BorrowedRef<> target, std::vector<Argument> arguments,
                     std::vector<std::pair<Ref<>, Argument>> keywords);
   // The mode in which the program runs the library's operations, by the library's own number: what
   // the graph has set so far, not what is set while tracing. See Node::mode.

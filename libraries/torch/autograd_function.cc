@@ -340,7 +340,9 @@ class DifferentiableCall {
     if (!target) throw PendingPythonException();
 
     static PyObject* const bodyName = staticName("fwd_body");
-    Node* node = translator_.addBodyCall(torchLibrary(), body, bodyName, target, passed_, {});
+    std::vector<Argument> given = {Argument(translator_.addBody(torchLibrary(), body, bodyName))};
+    given.insert(given.end(), passed_.begin(), passed_.end());
+    Node* node = translator_.addBodyCall(torchLibrary(), target, std::move(given), {});
     auto* next = metadata.begin();
     for (size_t i = 0; i < results_.size(); ++i) {
       if (!trackerOf<TensorVariable>(results_[i])) continue;

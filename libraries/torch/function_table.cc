@@ -10,6 +10,7 @@
 #include "libraries/torch/autograd_function.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/checkpoint.h"
+#include "libraries/torch/cond.h"
 #include "libraries/torch/dynamo_patches.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/nn_module.h"
@@ -81,6 +82,9 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
     return findOperator(callable);
   }
   if (PyType_IsSubtype(type, torch_.higherOrderOperator.get())) {
+    if (LibraryCallHandler handler = findCondHandler(callable)) {
+      return {.kind = CallKind::Handled, .handler = handler};
+    }
     return unsupported("this higher-order operator is not supported");
   }
   return {};
@@ -93,6 +97,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   if (!handler && PyFunction_Check(function.get())) handler = findDynamoPatchHandler(function);
   if (!handler && PyFunction_Check(function.get())) handler = findCheckpointHandler(function);
   if (!handler && PyFunction_Check(function.get())) handler = findAutogradFunctionHandler(function);
+  if (!handler && PyFunction_Check(function.get())) handler = findCondHandler(function);
   if (handler) return {.kind = CallKind::Handled, .handler = handler};
   const CallableName& name = callableNames().of(function);
   // The operator module's functions are Python's own.

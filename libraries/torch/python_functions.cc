@@ -30,7 +30,6 @@ constexpr const char* kReadsData = "its result depends on the data of a tensor";
 constexpr std::array kFunctions = {
     // torch
     NamedRule{"torch.compile", CallKind::Unsupported, kCompiler},
-    NamedRule{"torch.cond", CallKind::Unsupported, kTransforms},
     NamedRule{"torch.while_loop", CallKind::Unsupported, kTransforms},
     NamedRule{"torch.set_default_device", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.set_default_dtype", CallKind::Unsupported, kGlobalState},

@@ -440,6 +440,17 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
   return array(*node);
 }
 
+namespace {
+
+bool isBody(const Argument& argument) {
+  return argument.kind() == Argument::Kind::Node &&
+         argument.node()->operation == NodeOperation::GetAttribute;
+}
+
+bool callsBodies(const Node& node) { return llvm::any_of(node.arguments, isBody); }
+
+}  // namespace
+
 const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const {
   auto unknown = [&](const Node& other) {
     return GraphBreak(GraphBreakKind::IdentityOfResults, targetName(other.target));
@@ -466,10 +477,7 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
       maker = node->arguments[0].node();
       position = &node->arguments[1];
     }
-    bool callsGraph = false;
-    forEachInput(*maker,
-                 [&](Node* each) { callsGraph |= each->operation == NodeOperation::GetAttribute; });
-    if (callsGraph) throw unknown(*maker);
+    if (callsBodies(*maker)) throw unknown(*maker);
     forEachInput(*maker, [&](Node* each) { input(*each); });
     ResultStructure result = evaluateOnMeta(torch_, *maker, input);
     if (isFailure(result)) {
@@ -548,9 +556,12 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return none ? NodeEffect::None : NodeEffect::Other;
   }
   if (name == kSetGradMode || changesAutocast(name)) return NodeEffect::Mode;
-  if (!node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node &&
-      node.arguments[0].node()->operation == NodeOperation::GetAttribute) {
-    return effectOf(*node.arguments[0].node());
+  if (callsBodies(node)) {
+    NodeEffect effect = NodeEffect::None;
+    for (const Argument& argument : node.arguments) {
+      if (isBody(argument)) effect = std::max(effect, effectOf(*argument.node()));
+    }
+    return effect;
   }
   if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
   if (changesMoreThanArrays(name)) {
