@@ -436,4 +436,13 @@ void endIterator(BorrowedRef<> iterator) {
 PyTypeObject* chainType() { return hiddenTypes().chain; }
 PyTypeObject* isliceType() { return hiddenTypes().islice; }
 
+PyTypeObject* itertoolsType(const char* name) {
+  Ref<> module = Ref<>::steal(PyImport_ImportModule("itertools"));
+  Ref<> found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
+  if (!found) PyErr_Clear();
+  auto* type = reinterpret_cast<PyTypeObject*>(found.get());
+  if (!found || !PyType_Check(found.get()) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  return std::string("itertools.") + name == type->tp_name ? type : nullptr;
+}
+
 }  // namespace armature::cpython

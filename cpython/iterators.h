@@ -66,6 +66,9 @@ void endIterator(BorrowedRef<> iterator);
 PyTypeObject* chainType();
 PyTypeObject* isliceType();
 
+// A class of itertools, which a program may have replaced there: then null.
+PyTypeObject* itertoolsType(const char* name);
+
 // Whether the layouts are those of this interpreter.
 bool iteratorsAreRead();
 

@@ -207,9 +207,6 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::FunctionDoc:
       loadFunctionField(node, cpython::FunctionField::Doc);
       break;
-    case SourceKind::FunctionDict:
-      loadFunctionField(node, cpython::FunctionField::Dict);
-      break;
     case SourceKind::MethodFunction:
       loadAs(node, Operation::LoadMethodFunction);
       break;

@@ -27,8 +27,6 @@ cpython::FunctionField fieldOf(SourceKind kind) {
       return cpython::FunctionField::Module;
     case SourceKind::FunctionDoc:
       return cpython::FunctionField::Doc;
-    case SourceKind::FunctionDict:
-      return cpython::FunctionField::Dict;
     default:
       return cpython::FunctionField::Code;
   }
@@ -56,9 +54,10 @@ void Heap::identify(const Source* source, PyFunctionObject* function) {
   }
 }
 
-Found Heap::annotationsOf(const Source* source, PyFunctionObject* function) {
+Found Heap::madeOnDemand(const Source* source, PyFunctionObject* function,
+                         const char* attribute) {
   auto* type = reinterpret_cast<PyObject*>(&PyFunction_Type);
-  PyObject* descriptor = cpython::ownAttribute(&PyFunction_Type, "__annotations__");
+  PyObject* descriptor = cpython::ownAttribute(&PyFunction_Type, attribute);
   auto* object = reinterpret_cast<PyObject*>(function);
   // The function keeps it.
   Ref<> dict = Ref<>::steal(Py_TYPE(descriptor)->tp_descr_get(descriptor, object, type));

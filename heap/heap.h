@@ -97,9 +97,9 @@ class Heap {
   // Each part; None where the function has none.
   Found part(const Source* source, PyFunctionObject* function, SourceKind kind);
 
-  // function.__annotations__, a dict, which CPython makes when it is first asked for. Null with the
-  // exception set where memory ran out.
-  Found annotationsOf(const Source* source, PyFunctionObject* function);
+  // function.__annotations__ and function.__dict__, which CPython makes when they are first asked
+  // for. Null with the exception set where memory ran out.
+  Found madeOnDemand(const Source* source, PyFunctionObject* function, const char* attribute);
 
   // Are the function's names those of its code?
   bool isNamedAsItsCode(const Source* source, PyFunctionObject* function);

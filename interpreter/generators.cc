@@ -13,12 +13,24 @@
 
 namespace armature {
 
+namespace {
+
+// Has the trace given a function that it made another name?
+bool isRenamed(Translator& translator, const UserFunctionVariable& function) {
+  static PyObject* const names[] = {staticName("__name__"), staticName("__qualname__")};
+  return llvm::any_of(names, [&](PyObject* name) {
+    return function.members && function.members->get(translator, name);
+  });
+}
+
+}  // namespace
+
 Value InstructionTranslator::makeGenerator(Frame& frame) {
   // One that the trace makes real is called what its code is called.
   if (UserFunctionVariable* function = frame.back ? frame.function : nullptr) {
     auto* existing = reinterpret_cast<PyFunctionObject*>(function->existing());
     bool isNamed = existing ? heap.isNamedAsItsCode(function->source(), existing)
-                            : function->attributes == nullptr;
+                            : !isRenamed(*this, *function);
     if (!isNamed) throw GraphBreak(GraphBreakKind::AssignmentToFunction, describe(function));
   }
   auto suspended = std::make_unique<SuspendedGenerator>();

@@ -107,8 +107,6 @@ Step lastStep(const Source& source) {
       return {base, "", ".__module__"};
     case SourceKind::FunctionDoc:
       return {base, "", ".__doc__"};
-    case SourceKind::FunctionDict:
-      return {base, "", ".__dict__"};
     case SourceKind::MethodFunction:
       return {base, "", ".__func__"};
     case SourceKind::MethodSelf:

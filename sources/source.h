@@ -50,7 +50,6 @@ enum class SourceKind : uint8_t {
   FunctionQualifiedName,  // base.__qualname__
   FunctionModule,         // base.__module__ (None where the function has none)
   FunctionDoc,            // base.__doc__
-  FunctionDict,           // base.__dict__ (None where there is none yet)
   MethodFunction,         // base.__func__ of a bound method
   MethodSelf,             // base.__self__ of a bound method or builtin
   TypeMro,                // base.__mro__

@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/functions.h"
@@ -11,7 +12,8 @@ namespace {
 class UserFunctionReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker* tracker) const override {
-    return functionOf(tracker)->attributes ? Steps::Two : Steps::One;
+    UserFunctionVariable* function = functionOf(tracker);
+    return function->members || function->dict ? Steps::Two : Steps::One;
   }
   void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserFunctionVariable* function = functionOf(tracker);
@@ -22,10 +24,14 @@ class UserFunctionReconstructor : public Reconstructor {
     for (NewCellVariable* cell : function->closure) visit(cell);
   }
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
-    DictVariable* attributes = functionOf(tracker)->attributes;
-    if (!attributes) return;
-    attributes->forEach(translator,
-                        [&](const OrderedValueMap::Entry& entry) { visit(entry.value); });
+    UserFunctionVariable* function = functionOf(tracker);
+    for (DictVariable* dict : {function->members, function->dict}) {
+      if (!dict) continue;
+      dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+        visit(entry.key);
+        visit(entry.value);
+      });
+    }
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
@@ -41,12 +47,14 @@ class UserFunctionReconstructor : public Reconstructor {
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
   void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
-    functionOf(tracker)->attributes->forEach(
-        codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
-          codegen.load(entry.value);
-          codegen.load(tracker);
-          codegen.assembler().emitName(Opcode::STORE_ATTR, entry.key.object());
-        });
+    UserFunctionVariable* function = functionOf(tracker);
+    if (function->dict) fillInstanceDict(codegen, tracker, function->dict);
+    if (!function->members) return;
+    function->members->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      codegen.load(entry.value);
+      codegen.load(tracker);
+      codegen.assembler().emitName(Opcode::STORE_ATTR, entry.key.object());
+    });
   }
 
  private:

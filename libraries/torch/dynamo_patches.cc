@@ -13,9 +13,8 @@ namespace {
 
 constexpr const char* kModule = "torch._dynamo.mutation_guard";
 
-// The code of a function that is defined inside of a function of the module, or null.
-PyObject* innerCode(PyObject* dict, const char* outer, const char* inner) {
-  PyObject* function = PyDict_GetItemString(dict, outer);
+// The code of a function that is defined inside of another, or null.
+PyObject* innerCode(PyObject* function, const char* inner) {
   if (!function || !PyFunction_Check(function)) return nullptr;
   PyCodeObject* code = cpython::codeOf(function);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
@@ -77,12 +76,28 @@ Value callPatchedSetattr(Translator& translator, const Value& callable, CallArgu
   return callFreeVariable(translator, callable, "original_setattr", arguments);
 }
 
+// What torch.compile makes of a function is, inside of a graph, the function.
+Value callCompiled(Translator& translator, const Value& callable, CallArguments& arguments) {
+  return callFreeVariable(translator, callable, "fn", arguments);
+}
+
+// Is it a function of torch.compile's?
+bool isCompileWrapper(PyObject* globals, PyObject* code) {
+  if (TorchModule::modules().moduleOf(globals) != "torch._dynamo.eval_frame") return false;
+  PyObject* context = PyDict_GetItemString(globals, "_TorchDynamoContext");
+  PyObject* call = context && PyType_Check(context)
+                       ? cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(context), "__call__")
+                       : nullptr;
+  return innerCode(call, "compile_wrapper") == code;
+}
+
 }  // namespace
 
 LibraryCallHandler findDynamoPatchHandler(BorrowedRef<> function) {
   PyObject* globals = cpython::read(function, cpython::FunctionField::Globals);
-  if (TorchModule::modules().moduleOf(globals) != kModule) return nullptr;
   auto* code = reinterpret_cast<PyObject*>(cpython::codeOf(function));
+  if (isCompileWrapper(globals, code)) return callCompiled;
+  if (TorchModule::modules().moduleOf(globals) != kModule) return nullptr;
   struct Patch {
     const char* outer;
     const char* inner;
@@ -92,7 +107,7 @@ LibraryCallHandler findDynamoPatchHandler(BorrowedRef<> function) {
        {Patch{"install_generation_tagging_init", "patched_init", callPatchedInit},
         Patch{"install_generation_tagging_init", "patched_setstate", callPatchedSetstate},
         Patch{"ensure_patched", "custom_setattr", callPatchedSetattr}}) {
-    if (innerCode(globals, patch.outer, patch.inner) == code) {
+    if (innerCode(PyDict_GetItemString(globals, patch.outer), patch.inner) == code) {
       return patch.handler;
     }
   }

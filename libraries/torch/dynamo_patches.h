@@ -1,5 +1,6 @@
-// What TorchDynamo puts into torch.nn.Module and its subclasses when it is used in the same
-// process: functions that call the ones they replaced, and keep TorchDynamo's own books.
+// Functions of TorchDynamo's that stand for others, when it is used in the same process: what it
+// puts into torch.nn.Module and its subclasses (they call the ones they replaced, and keep
+// TorchDynamo's own books), and what torch.compile makes of a function.
 #pragma once
 
 #include "core/ref.h"

@@ -18,6 +18,7 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
+#include "libraries/torch/wrap.h"
 
 namespace armature {
 
@@ -82,9 +83,9 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
     return findOperator(callable);
   }
   if (PyType_IsSubtype(type, torch_.higherOrderOperator.get())) {
-    if (LibraryCallHandler handler = findCondHandler(callable)) {
-      return {.kind = CallKind::Handled, .handler = handler};
-    }
+    LibraryCallHandler handler = findCondHandler(callable);
+    if (!handler) handler = findWrapHandler(callable);
+    if (handler) return {.kind = CallKind::Handled, .handler = handler};
     return unsupported("this higher-order operator is not supported");
   }
   return {};

@@ -6,6 +6,7 @@
 #include "variables/objects/context_manager.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
+#include "variables/type_slots.h"
 
 namespace armature {
 
@@ -46,6 +47,7 @@ class GradModeModel : public ContextManagerModel {
       const ContextManagerVariable& manager) const override {
     return {{"prev", Value::boolean(manager.previous)}};
   }
+  bool showsAttributes() const override { return true; }
 };
 
 // set_grad_enabled(mode) sets the mode when it is made; its end puts the old one back.
@@ -68,10 +70,16 @@ PyTypeObject* classOf(const Value& callable) {
 template <bool kTarget>
 Value makeMode(Translator& translator, const Value& callable, CallArguments& arguments) {
   static const GradModeModel model;
-  if (!arguments.values.empty()) {
-    throw GraphBreak(GraphBreakKind::GradModeDecorator, describe(callable));
+  if (!checkArgumentCount(translator, kTarget ? "enable_grad" : "no_grad", arguments, 0, 1)) {
+    return Value();
   }
-  return translator.make<ContextManagerVariable>(classOf(callable), callable, model, kTarget);
+  Value manager =
+      translator.make<ContextManagerVariable>(classOf(callable), callable, model, kTarget);
+  // With a function, it is a decorator.
+  if (arguments.values.empty() || translator.realized(arguments.values[0]).is(Py_None)) {
+    return manager;
+  }
+  return call(translator, manager, {arguments.values[0]}, arguments.tail);
 }
 
 Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArguments& arguments) {
@@ -88,6 +96,15 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
   rememberMode(translator, *manager);
   setMode(translator, manager->target);
   return manager;
+}
+
+// torch._C._set_grad_enabled(mode)
+Value setGradEnabled(Translator& translator, const Value& callable, CallArguments& arguments) {
+  bool isGiven = arguments.values.size() == 1 && arguments.keywordCount() == 0;
+  PyObject* mode = isGiven ? translator.realized(arguments.values[0]).objectOrNull() : nullptr;
+  if (!mode || !PyBool_Check(mode)) return unimplemented::call(translator, callable, arguments);
+  setMode(translator, mode == Py_True);
+  return Value::none();
 }
 
 // The mode is the trace's: what the graph has set so far, not what is set while tracing.
@@ -112,6 +129,7 @@ void registerGradModes() {
   add(kModes, "enable_grad", makeMode<true>);
   add(kModes, "set_grad_enabled", makeSetGradEnabled);
   add("torch._C", "is_grad_enabled", isGradEnabled);
+  add("torch._C", "_set_grad_enabled", setGradEnabled);
 }
 
 }  // namespace armature

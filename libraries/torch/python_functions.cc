@@ -46,6 +46,10 @@ constexpr std::array kFunctions = {
     NamedRule{"torch.backends.mha.get_fastpath_enabled", CallKind::Inline},
     NamedRule{"torch.jit._script._unwrap_optional", CallKind::Inline},
     NamedRule{"torch.jit.annotate", CallKind::Inline},
+    // A call of a GraphModule is one of its forward.
+    NamedRule{"torch.fx.graph_module.call_wrapped", CallKind::Inline},
+    NamedRule{"torch.fx.graph_module.__call__", CallKind::Inline},
+    NamedRule{"torch.utils._contextlib.context_decorator", CallKind::Inline},
     // torch.functional
     NamedRule{"torch.functional.unique", CallKind::Unsupported, kReadsData},
     NamedRule{"torch.functional.unique_consecutive", CallKind::Unsupported, kReadsData},

@@ -24,6 +24,7 @@
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
+#include "variables/objects/generic_alias.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
@@ -232,11 +233,14 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
 }
 
 Value constantSubscript(Translator& translator, const Value& self, const Value& key) {
-  if (!isConstantData(self)) {
-    // list[int] and its like: an alias object; nothing to trace.
-    throw GraphBreak(GraphBreakKind::SubscriptOfClass, describe(self));
+  if (isSubscriptedForAlias(translator, self.object())) return makeGenericAlias(translator, self, key);
+  if (PyType_Check(self.object())) {
+    static PyObject* const name = staticName("__class_getitem__");
+    auto* type = reinterpret_cast<PyTypeObject*>(self.object());
+    if (translator.heap.lookup(type, name)) return unimplemented::subscript(translator, self, key);
+    return translator.raise(PyExc_TypeError, "type '%.200s' is not subscriptable", type->tp_name);
   }
-  if (key.isConstant()) {
+  if (key.isConstant() && isConstantData(self)) {
     return translator.fromPython(PyObject_GetItem(self.object(), key.object()));
   }
   if (PyTuple_CheckExact(self.object()) || PyUnicode_CheckExact(self.object()) ||

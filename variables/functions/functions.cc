@@ -96,29 +96,37 @@ Value partOfNew(Translator& translator, UserFunctionVariable* function, SourceKi
   }
 }
 
-// The dict of an existing function, if it has one.
-DictVariable* existingFunctionDict(Translator& translator, UserFunctionVariable* function) {
+// An attribute that the function makes when it is asked for.
+Value madeOnDemand(Translator& translator, UserFunctionVariable* function, const char* name) {
   auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
-  Found found = translator.heap.part(function->source(), real, SourceKind::FunctionDict);
-  Value dict = translator.realized(translator.wrap(found.source, found.object));
-  return trackerOf<DictVariable>(dict);
+  Found found = translator.heap.madeOnDemand(function->source(), real, name);
+  if (!found) throw PendingPythonException();
+  return translator.wrap(found.source, found.object);
 }
 
-DictVariable* attributesOf(Translator& translator, UserFunctionVariable* function) {
-  if (!function->attributes) {
-    assignTrailed(translator.trail, function->attributes, translator.make<DictVariable>(function));
+// func.__dict__
+DictVariable* dictOf(Translator& translator, UserFunctionVariable* function) {
+  if (function->existing()) {
+    return requireKind<DictVariable>(
+        translator.realized(madeOnDemand(translator, function, "__dict__")));
   }
-  return function->attributes;
+  if (!function->dict) {
+    assignTrailed(translator.trail, function->dict, translator.make<DictVariable>(function));
+  }
+  return function->dict;
+}
+
+bool setMember(Translator& translator, UserFunctionVariable* function, PyObject* name,
+               const Value& value) {
+  if (!function->members) {
+    assignTrailed(translator.trail, function->members, translator.make<DictVariable>());
+  }
+  return function->members->set(translator, Value::constant(name), value);
 }
 
 // func_get_annotation_dict. MAKE_FUNCTION was given names and annotations in turn.
 Value annotationsOf(Translator& translator, UserFunctionVariable* function) {
-  if (function->existing()) {
-    auto* real = reinterpret_cast<PyFunctionObject*>(function->existing());
-    Found found = translator.heap.annotationsOf(function->source(), real);
-    if (!found) throw PendingPythonException();
-    return translator.wrap(found.source, found.object);
-  }
+  if (function->existing()) return madeOnDemand(translator, function, "__annotations__");
   ValueVector parts;
   if (function->annotations && !iterateInto(translator, function->annotations, parts)) {
     return Value();
@@ -126,17 +134,20 @@ Value annotationsOf(Translator& translator, UserFunctionVariable* function) {
   auto* dict = translator.make<DictVariable>();
   for (size_t i = 0; i + 1 < parts.size(); i += 2) dict->set(translator, parts[i], parts[i + 1]);
   static PyObject* const name = staticName("__annotations__");
-  attributesOf(translator, function)->set(translator, Value::constant(name), dict);
+  setMember(translator, function, name, dict);
   return dict;
 }
 
 Value functionAttribute(Translator& translator, const Value& self, PyObject* name) {
   auto* function = requireKind<UserFunctionVariable>(self);
-  if (function->attributes) {
-    if (Value value = function->attributes->get(translator, name)) return value;
+  if (function->members) {
+    if (Value value = function->members->get(translator, name)) return value;
   }
   if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0) {
     return annotationsOf(translator, function);
+  }
+  if (PyUnicode_CompareWithASCIIString(name, "__dict__") == 0) {
+    return translator.dictValue(dictOf(translator, function));
   }
   if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return typeValue(translator, self);
   if (PyUnicode_CompareWithASCIIString(name, "__get__") == 0) {
@@ -155,10 +166,8 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
     throw GraphBreak(GraphBreakKind::AttributeOfFunction,
                      std::string("function.") + printable(name));
   }
-  if (real) {
-    if (DictVariable* dict = existingFunctionDict(translator, function)) {
-      if (Value value = dict->get(translator, name)) return value;
-    }
+  if (real || function->dict) {
+    if (Value value = dictOf(translator, function)->get(translator, name)) return value;
   }
   return translator.raise(PyExc_AttributeError, "'function' object has no attribute '%U'", name);
 }
@@ -166,8 +175,15 @@ Value functionAttribute(Translator& translator, const Value& self, PyObject* nam
 bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* name,
                           const Value& value) {
   auto* function = requireKind<UserFunctionVariable>(self);
-  bool plain = !cpython::lookup(&PyFunction_Type, name);
-  bool settable = plain || PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
+  if (!cpython::lookup(&PyFunction_Type, name)) {
+    DictVariable* dict = dictOf(translator, function);
+    if (value) return dict->set(translator, Value::constant(name), value);
+    if (dict->remove(translator, Value::constant(name))) return true;
+    if (translator.exceptionPending()) return false;
+    translator.raise(PyExc_AttributeError, "'function' object has no attribute '%U'", name);
+    return false;
+  }
+  bool settable = PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
@@ -178,7 +194,7 @@ bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* n
   if (function->existing() || !settable || !value) {
     throw GraphBreak(GraphBreakKind::AssignmentToFunction, describe(self));
   }
-  return attributesOf(translator, function)->set(translator, Value::constant(name), value);
+  return setMember(translator, function, name, value);
 }
 
 // --- Bound methods.

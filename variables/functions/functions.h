@@ -52,8 +52,10 @@ class UserFunctionVariable : public VariableTracker {
   Value keywordDefaults;
   Value annotations;
   llvm::SmallVector<NewCellVariable*, 2> closure;
-  // Attributes set by the trace (functools.wraps does), made on demand. Trailed.
-  DictVariable* attributes = nullptr;
+  // Of a function that the trace made: what it has put where descriptors of function look (`__name__`,
+  // as functools.wraps does), and the __dict__. Made on demand. Trailed.
+  DictVariable* members = nullptr;
+  DictVariable* dict = nullptr;
 };
 
 // A callable with its first argument: Python methods, C methods ("abc".join), classmethods.

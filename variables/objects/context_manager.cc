@@ -1,6 +1,8 @@
 #include "variables/objects/context_manager.h"
 
+#include "core/checked.h"
 #include "variables/kind_slots.h"
+#include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -13,11 +15,33 @@ Value callExit(Translator& translator, const Value& self, CallArguments&) {
   return Value::none();
 }
 
+// What the model says of the instance, and the class's own methods.
+Value managerAttribute(Translator& translator, const Value& self, PyObject* name) {
+  auto* manager = requireKind<ContextManagerVariable>(self);
+  if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return manager->classValue;
+  for (const auto& [attribute, value] : manager->model.attributes(*manager)) {
+    if (!manager->model.showsAttributes()) break;
+    if (PyUnicode_CompareWithASCIIString(name, attribute) == 0) return value;
+  }
+  Found found = translator.heap.lookup(manager->type(), name);
+  if (!found || translator.heap.isDataDescriptor(found.object)) {
+    return unimplemented::getAttribute(translator, self, name);
+  }
+  return bindTypeAttribute(translator, found, self, manager->type(), name);
+}
+
+// As a decorator.
+Value callManager(Translator& translator, const Value& self, CallArguments& arguments) {
+  static PyObject* const name = staticName("__call__");
+  Value method = managerAttribute(translator, self, name);
+  return method ? call(translator, method, arguments) : method;
+}
+
 TypeSlots makeContextManagerSlots() {
   TypeSlots slots;
-  slots.tp_getattro = unimplemented::getAttribute;
+  slots.tp_getattro = managerAttribute;
   slots.tp_setattro = unimplemented::setAttribute;
-  slots.tp_call = unimplemented::call;
+  slots.tp_call = callManager;
   return slots;
 }
 

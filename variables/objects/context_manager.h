@@ -23,6 +23,8 @@ class ContextManagerModel {
   // The attributes of the instance, by which it can be built without running its constructor.
   virtual std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const = 0;
+  // Are those what the program would see of the instance?
+  virtual bool showsAttributes() const { return false; }
 };
 
 class ContextManagerVariable : public VariableTracker {

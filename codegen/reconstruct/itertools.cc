@@ -1,0 +1,113 @@
+// Iterators of itertools: made by their class, and put where they stand by their __setstate__.
+#include "variables/containers/itertools.h"
+
+#include "codegen/py_codegen.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "cpython/c_functions.h"
+#include "cpython/iterators.h"
+
+namespace armature {
+
+namespace {
+
+using Construction = IteratorRecipe::Construction;
+
+Ref<> chained(PyObject* items, PyObject* iterator) {
+  auto* chain = reinterpret_cast<PyObject*>(cpython::chainType());
+  return Ref<>::steal(PyObject_CallFunctionObjArgs(chain, items, iterator, nullptr));
+}
+
+Ref<> construct(PyObject* type, Construction construction, PyObject* const* arguments, size_t count,
+                PyObject* keyword) {
+  switch (construction) {
+    case Construction::Call: {
+      Ref<> names = Ref<>::steal(keyword ? PyTuple_Pack(1, keyword) : nullptr);
+      if (keyword && !names) return Ref<>();
+      return Ref<>::steal(
+          PyObject_Vectorcall(type, arguments, count - (keyword ? 1 : 0), names.get()));
+    }
+    case Construction::Pairwise: {
+      Ref<> before = Ref<>::steal(PyTuple_Pack(1, arguments[0]));
+      Ref<> all = before ? chained(before.get(), arguments[1]) : Ref<>();
+      return all ? Ref<>::steal(PyObject_CallOneArg(type, all.get())) : Ref<>();
+    }
+    case Construction::Tee: {
+      // Its items are those of now.
+      Ref<> items = Ref<>::steal(PySequence_Tuple(arguments[0]));
+      Ref<> all = items ? chained(items.get(), arguments[1]) : Ref<>();
+      return all ? Ref<>::steal(PyObject_CallOneArg(type, all.get())) : Ref<>();
+    }
+    case Construction::TeeBranch: {
+      Ref<> tee = Ref<>::steal(PyObject_CallMethod(arguments[0], "__copy__", nullptr));
+      Py_ssize_t steps = PyLong_AsSsize_t(arguments[1]);
+      while (tee && steps-- > 0) {
+        Ref<> item = Ref<>::steal(PyIter_Next(tee.get()));
+        if (!item) return Ref<>();
+      }
+      return tee;
+    }
+  }
+  return Ref<>();
+}
+
+// make_iterator(class, construction, keyword, argument count, *arguments, *state)
+PyObject* makeIterator(PyObject*, PyObject* const* all, Py_ssize_t count) {
+  auto construction = static_cast<Construction>(PyLong_AsLong(all[1]));
+  PyObject* keyword = Py_IsNone(all[2]) ? nullptr : all[2];
+  Py_ssize_t given = PyLong_AsSsize_t(all[3]), states = count - 4 - given;
+  Ref<> iterator = construct(all[0], construction, all + 4, static_cast<size_t>(given), keyword);
+  if (!iterator || states == 0) return iterator.release();
+  Ref<> state = Ref<>::create(all[4 + given]);
+  if (states > 1) {
+    state = Ref<>::steal(PyTuple_New(states));
+    if (!state) return nullptr;
+    for (Py_ssize_t i = 0; i < states; ++i) {
+      PyTuple_SET_ITEM(state.get(), i, Ref<>::create(all[4 + given + i]).release());
+    }
+  }
+  Ref<> done =
+      Ref<>::steal(PyObject_CallMethod(iterator.get(), "__setstate__", "(O)", state.get()));
+  return done ? iterator.release() : nullptr;
+}
+
+PyObject* makeIteratorFunction() {
+  static PyMethodDef method = {"make_iterator", cpython::asMethod(makeIterator), METH_FASTCALL,
+                               nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+class ItertoolsReconstructor : public Reconstructor {
+ public:
+  void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
+    IteratorRecipe recipe = recipeOf(translator, tracker);
+    for (const Value& argument : recipe.arguments) visit(argument);
+    for (const Value& state : recipe.state) visit(state);
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    IteratorRecipe recipe = recipeOf(codegen.translator(), tracker);
+    if (recipe.impossible) throw UnsupportedReconstruction(recipe.impossible);
+    auto number = [](size_t value) { return Value::integer(static_cast<int64_t>(value)); };
+    codegen.prepareCall(makeIteratorFunction());
+    codegen.loadConstant(reinterpret_cast<PyObject*>(tracker->type()));
+    codegen.load(number(static_cast<size_t>(recipe.construction)));
+    codegen.load(recipe.keyword ? Value::string(recipe.keyword) : Value::none());
+    codegen.load(number(recipe.arguments.size()));
+    for (const Value& argument : recipe.arguments) codegen.load(argument);
+    for (const Value& state : recipe.state) codegen.load(state);
+    codegen.call(static_cast<int32_t>(4 + recipe.arguments.size() + recipe.state.size()));
+  }
+
+ private:
+  static IteratorRecipe recipeOf(Translator& translator, VariableTracker* tracker) {
+    auto* iterator = llvm::cast<ItertoolsVariable>(tracker);
+    return iterator->model.recipe(translator, *iterator);
+  }
+};
+
+}  // namespace
+
+ARMATURE_RECONSTRUCTOR(Itertools)
+
+}  // namespace armature
