@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <llvm/ADT/DenseMap.h>
@@ -179,16 +180,46 @@ bool isAtom(const PyTypeObject* type) {
          type == &PyBool_Type || type == Py_TYPE(Py_None);
 }
 
-bool isConstantWithin(PyObject* object, int depth, int64_t& budget) {
-  if (--budget < 0) return false;
-  PyTypeObject* type = Py_TYPE(object);
-  if (isAtom(type)) return true;
-  const ConstantType* constant = find(type);
-  if (!constant || !constant->forEachPart) return constant;
-  return depth < kMaximumDepth && constant->forEachPart(object, [&](PyObject* part) {
-    return isConstantWithin(part, depth + 1, budget);
-  });
-}
+// What a walk over a composite knows of the composites in it, which may be shared: how often parts
+// of theirs are met, and how deep they nest.
+struct SharedParts {
+  int64_t parts;
+  int height;
+};
+
+class ConstantWalk {
+ public:
+  bool visit(PyObject* object, int depth) {
+    deepest_ = std::max(deepest_, depth);
+    if (--budget_ < 0) return false;
+    PyTypeObject* type = Py_TYPE(object);
+    if (isAtom(type)) return true;
+    const ConstantType* constant = find(type);
+    if (!constant || !constant->forEachPart) return constant;
+    if (depth >= kMaximumDepth) return false;
+    if (auto known = shared_.find(object); known != shared_.end()) {
+      deepest_ = std::max(deepest_, depth + known->second.height);
+      budget_ -= known->second.parts;
+      return budget_ >= 0 && deepest_ <= kMaximumDepth;
+    }
+    int64_t budget = budget_;
+    int deepest = std::exchange(deepest_, depth);
+    bool isConstant =
+        constant->forEachPart(object, [&](PyObject* part) { return visit(part, depth + 1); });
+    // What is met again is not walked again.
+    if (isConstant && depth > 0 && Py_REFCNT(object) > 1 && budget - budget_ > kFewParts) {
+      shared_[object] = {budget - budget_, deepest_ - depth};
+    }
+    deepest_ = std::max(deepest_, deepest);
+    return isConstant;
+  }
+
+ private:
+  static constexpr int64_t kFewParts = 8;
+  int64_t budget_ = kMaximumParts;
+  int deepest_ = 0;
+  llvm::SmallDenseMap<PyObject*, SharedParts, 4> shared_;
+};
 
 bool sameWithin(PyObject* a, PyObject* b, int depth, int64_t& budget) {
   if (a == b) return true;
@@ -239,8 +270,8 @@ std::string shortened(std::string text) {
 bool isConstantType(const PyTypeObject* type) { return isAtom(type) || find(type); }
 
 bool isConstant(BorrowedRef<> object) {
-  int64_t budget = kMaximumParts;
-  return isConstantWithin(object, 0, budget);
+  PyTypeObject* type = Py_TYPE(object.get());
+  return isAtom(type) || (find(type) && ConstantWalk().visit(object, 0));
 }
 
 bool sameConstant(BorrowedRef<> a, BorrowedRef<> b) {

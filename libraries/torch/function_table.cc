@@ -15,6 +15,7 @@
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/operator_schema.h"
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
@@ -36,11 +37,6 @@ constexpr std::array<std::string_view, 7> kOperationModules = {
 // Those that stand for operations of other names.
 constexpr std::array<std::string_view, 7> kOperationsWithoutSchema = {
     "_parse_to", "asarray", "dsmm", "from_numpy", "hsmm", "saddmm", "spmm"};
-
-bool isOneTensor(std::string_view returns) {
-  return returns.starts_with("Tensor") && !returns.ends_with("[]") &&
-         returns.find(',') == std::string_view::npos;
-}
 
 // torch._dynamo.assume_constant_result(function): what it returns for the same constants is the
 // same in each call. That is the program's own promise, which nothing watches.
@@ -145,16 +141,12 @@ CallRule FunctionTable::findOperator(BorrowedRef<> overloadOrPacket) {
     text.remove_prefix(colon + 1);
   if (const char* reason = reasonAgainstMethod(text)) return unsupported(reason);
   CallRule rule{.kind = CallKind::GraphOperation, .mutates = isInPlaceName(text)};
-  Ref<> schema = Ref<>::steal(PyObject_GetAttrString(overloadOrPacket.get(), "_schema"));
-  PyErr_Clear();
-  if (schema) {
-    Ref<> schemaText = Ref<>::steal(PyObject_Str(schema.get()));
-    std::string_view signature = stringView(schemaText);
-    if (size_t arrow = signature.rfind(" -> "); arrow != std::string_view::npos) {
-      rule.returnsOneArray = isOneTensor(signature.substr(arrow + 4));
-      rule.mutates = signature.substr(0, arrow).find('!') != std::string_view::npos;
+  if (std::optional<OperatorSchema> schema = operatorSchema(overloadOrPacket)) {
+    if (schema->effect == SchemaEffect::Other) {
+      return unsupported("it changes another argument than the first one");
     }
-    PyErr_Clear();
+    rule.returnsOneArray = schema->returnsOneTensor;
+    rule.mutates = schema->effect != SchemaEffect::None;
   }
   return rule;
 }

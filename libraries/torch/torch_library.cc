@@ -24,6 +24,7 @@
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/operator_schema.h"
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/tensor_constants.h"
@@ -187,8 +188,13 @@ bool isInPlaceOperator(std::string_view name) {
   return isInPlace || name == "setitem" || name == "delitem";
 }
 
-// Does the call change one of its arguments, as far as its name and its arguments say?
+// Does the call change one of its arguments, as far as its name, its schema and its arguments say?
 bool changesArgument(const Node& node) {
+  if (node.operation == NodeOperation::CallFunction) {
+    if (std::optional<OperatorSchema> schema = operatorSchema(node.target)) {
+      return schema->effect != SchemaEffect::None;
+    }
+  }
   std::string_view name;
   bool isOperator = false;
   if (node.operation == NodeOperation::CallMethod) {

@@ -517,3 +517,17 @@ def test_what_was_there_before_is_not_guarded_item_by_item_without_end(make, ope
         (a, plain), (b, captured) = f(X, items), compiled(X, items)
         assert torch.equal(a, b) and plain == captured
     assert all(entry["guard_count"] < MANY / 10 for entry in entries(compiled))
+
+
+def test_shared_parts_of_constants_are_walked_once():
+    numbers = [frozenset()]
+    for _ in range(40):
+        numbers.append(frozenset(numbers))
+
+    def f(x):
+        made = [frozenset(numbers[:n]) for n in range(30)]
+        return x + len(made), hash(made[-1]) == hash(numbers[28])
+
+    compiled = armature.compile(f)
+    (a, plain), (b, captured) = f(X), compiled(X)
+    assert torch.equal(a, b) and plain == captured

@@ -372,3 +372,40 @@ def test_numbers_are_read_from_what_shows_its_bytes(make):
     compiled = armature.compile(numbers)
     for _ in range(2):
         assert compiled(make(b" 3.5 "), make(b"12")) == numbers(make(b" 3.5 "), make(b"12"))
+
+
+class Reflecting(float):
+    def __rtruediv__(self, other):
+        return "divided", other
+
+    def __radd__(self, other):
+        return "added", other
+
+    def __gt__(self, other):
+        return "greater", other
+
+    def __eq__(self, other):
+        return "equal", other
+
+    __hash__ = float.__hash__
+
+
+class ReflectingText(str):
+    def __eq__(self, other):
+        return "equal", other
+
+    __hash__ = str.__hash__
+
+
+def test_a_builtin_operand_leaves_what_it_does_not_know_to_the_class():
+    made, text = Reflecting(2.0), ReflectingText("a")
+
+    def f(x):
+        return (
+            x + 1,
+            [1 / made, True / made, 1.5 / made, 2 + made, 1j + made],
+            [1 < made, 1.5 < made, 2 == made, 2.0 == made],
+            [1 == text, "a" == text, b"a" == text],
+        )
+
+    check(f, torch.ones(1), breaks=0)

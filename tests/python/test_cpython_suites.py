@@ -120,6 +120,7 @@ ABOUT_THE_INTERPRETER = {
     "test_descr.ClassPropertiesAndMethods.test_restored_object_new": "CPython fails it, we do not",
     "test_raise.TestTracebackType.test_attrs": "the frame that runs, by identity",
     "test_coroutines.CoroutineTest.test_for_2": "counts references",
+    "test_enumerate.TestReversed.test_bug1229429": "counts references",
     "test_traceback.PyExcReportingTests.test_KeyboardInterrupt_at_first_line_of_frame": "the "
     "first instruction of the frame that runs",
 }

@@ -224,3 +224,28 @@ def test_groups_that_outlive_the_trace(taken):
     assert items + list(group) == [1, 1, 1]
     assert [(key, list(items)) for key, items in groups] == [(2, [2, 2])]
     assert list(group) == []
+
+
+def test_a_tee_that_is_entered_again():
+    class Reading:
+        first = True
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            first, self.first = self.first, False
+            return next(b) if first else 1
+
+    b = None
+
+    def reading(x):
+        nonlocal b
+        a, b = itertools.tee(Reading())
+        try:
+            next(a)
+        except RuntimeError as error:
+            return x + 1, str(error)
+        return x
+
+    check(reading, torch.ones(1))

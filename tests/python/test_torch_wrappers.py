@@ -125,6 +125,21 @@ def test_custom_operator_that_mutates():
     check(called, torch.ones(2), breaks=0)
 
 
+@torch.library.custom_op("armature_wrappers::moved", mutates_args=("y",))
+def moved(x: torch.Tensor, y: torch.Tensor) -> None:
+    y.copy_(x)
+
+
+def test_custom_operator_that_changes_another_argument():
+    def called(x, y):
+        z = y.view(-1)
+        moved(x * 2, y)
+        torch.ops.armature_wrappers.increased(x)
+        return z + 1, x + 1
+
+    check(called, torch.ones(2), torch.zeros(2))
+
+
 def test_wrap():
     weight = torch.full((3,), 2.0)
 

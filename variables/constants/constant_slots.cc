@@ -23,8 +23,8 @@
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
-#include "variables/objects/user_defined.h"
 #include "variables/objects/generic_alias.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
@@ -106,6 +106,20 @@ Value asData(Translator& translator, const Value& operand) {
   return data ? data : operand;
 }
 
+// Numbers of a builtin type know those of the types before it: int.__truediv__ leaves a float to
+// the float's own method, which the float's class may override.
+int rankOfNumber(PyObject* object) {
+  if (PyLong_Check(object)) return 1;
+  if (PyFloat_Check(object)) return 2;
+  return PyComplex_Check(object) ? 3 : 0;
+}
+
+// Does the operator of `number` leave the operation to that of `other`?
+bool leavesNumber(PyObject* number, PyObject* other) {
+  int rank = rankOfNumber(number);
+  return rank && rankOfNumber(other) > rank;
+}
+
 // An operation on what such operands are as data has failed. Its TypeError names other types than
 // the operands', and to raise it is the protocol's business: NotImplemented.
 Value unlessOfTypes(Translator& translator, Value result, bool repeats) {
@@ -123,6 +137,9 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
   if (!formats && left.isConstant() != right.isConstant()) {
     Value leftData = asData(translator, left), rightData = asData(translator, right);
     if (leftData.isConstant() && rightData.isConstant()) {
+      bool leaves = left.isConstant() ? leavesNumber(left.object(), rightData.object())
+                                      : leavesNumber(right.object(), leftData.object());
+      if (leaves) return Value::constant(Py_NotImplemented);
       bool repeats = slot == nb_multiply || slot == nb_inplace_multiply;
       return unlessOfTypes(translator, constantBinary(translator, slot, leftData, rightData),
                            repeats && PySequence_Check(leftData.object()));
@@ -222,7 +239,10 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
   if (left.isConstant() != right.isConstant()) {
     Value leftData = asData(translator, left), rightData = asData(translator, right);
     if (leftData.isConstant() && rightData.isConstant()) {
-      return unlessOfTypes(translator, constantCompare(translator, leftData, rightData, op), false);
+      // The left one's own answer: the right operand's class may have another.
+      richcmpfunc compare = Py_TYPE(leftData.object())->tp_richcompare;
+      if (!compare) return Value::constant(Py_NotImplemented);
+      return translator.fromPython(compare(leftData.object(), rightData.object(), op));
     }
   }
   // A constant tuple compares with a traced one item by item.
@@ -233,7 +253,8 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
 }
 
 Value constantSubscript(Translator& translator, const Value& self, const Value& key) {
-  if (isSubscriptedForAlias(translator, self.object())) return makeGenericAlias(translator, self, key);
+  if (isSubscriptedForAlias(translator, self.object()))
+    return makeGenericAlias(translator, self, key);
   if (PyType_Check(self.object())) {
     static PyObject* const name = staticName("__class_getitem__");
     auto* type = reinterpret_cast<PyTypeObject*>(self.object());

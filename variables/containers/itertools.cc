@@ -486,10 +486,11 @@ Value makeGroupby(Translator& translator, const Value&, CallArguments& arguments
                        {iterator, key, Value(), Value(), Value(), Value()});
 }
 
-// --- tee: what the tees share (the list of what was read, the iterator), the position.
+// --- tee: what the tees share (the list of what was read, the iterator, whether it is being
+// stepped), the position.
 
 IteratorRecipe teeDataRecipe(Translator&, const ItertoolsVariable& self) {
-  return {.construction = Construction::Tee, .arguments = self.state()};
+  return {.construction = Construction::Tee, .arguments = {self[0], self[1]}};
 }
 ItertoolsModel teeDataModel = {"_tee", nullptr, teeDataRecipe};
 
@@ -497,9 +498,19 @@ Value teeNext(Translator& translator, ItertoolsVariable& self) {
   auto& data = *requireKind<ItertoolsVariable>(self[0]);
   auto* items = requireKind<ListVariable>(data[0]);
   auto position = static_cast<size_t>(numberOf(self[1]));
-  Value item = position < items->size() ? items->item(position) : step(translator, data, 1);
+  Value item;
+  if (position < items->size()) {
+    item = items->item(position);
+  } else {
+    if (data[2].is(Py_True)) {
+      return translator.raise(PyExc_RuntimeError, "cannot re-enter the tee iterator");
+    }
+    data.set(translator, 2, Value::boolean(true));
+    item = step(translator, data, 1);
+    data.set(translator, 2, Value::boolean(false));
+    if (item) items->append(translator, item);
+  }
   if (!item) return item;
-  if (position == items->size()) items->append(translator, item);
   self.set(translator, 1, Value::integer(static_cast<int64_t>(position + 1)));
   return item;
 }
@@ -530,7 +541,7 @@ Value makeTee(Translator& translator, const Value&, CallArguments& arguments) {
     tees.push_back(iterator);
   } else {
     Value items = translator.make<ListVariable>(ValueVector());
-    Value data = makeItertools(translator, teeDataModel, {items, iterator});
+    Value data = makeItertools(translator, teeDataModel, {items, iterator, Value::boolean(false)});
     tees.push_back(makeItertools(translator, teeModel, {data, Value::integer(0)}));
     tee = requireKind<ItertoolsVariable>(tees[0]);
   }
