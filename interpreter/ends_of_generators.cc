@@ -10,6 +10,7 @@
 #include "variables/lazy.h"
 #include "variables/objects/traceback.h"
 #include "variables/tensors/tensor.h"
+#include "variables/trailed.h"
 
 namespace armature {
 
@@ -196,8 +197,22 @@ void InstructionTranslator::leaveEndToPython(GeneratorVariable* generator) {
   if (owned_.count(generator)) generators_.push_back(generator);
 }
 
+// What is over has nothing left to clean up: a loop does not ask after the generators of its turns.
+void InstructionTranslator::forgetFinished() {
+  auto isFinished = [](const GeneratorVariable* generator) {
+    return generator->state == GeneratorVariable::State::Finished;
+  };
+  if (llvm::none_of(cleanUps_, isFinished)) return;
+  for (GeneratorVariable* generator : cleanUps_) {
+    if (isFinished(generator))
+      recordUndo(trail, [this, generator] { cleanUps_.push_back(generator); });
+  }
+  llvm::erase_if(cleanUps_, isFinished);
+}
+
 void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, const Value& result) {
   if (!parts_) return;
+  forgetFinished();
   for (bool hasClosed = false;; hasClosed = true) {
     llvm::SmallVector<GeneratorVariable*, 4> unknown;
     for (GeneratorVariable* generator : cleanUps_) {

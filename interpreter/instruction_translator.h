@@ -268,6 +268,7 @@ class InstructionTranslator : public Translator {
   // the program from C++. `leaving`: the running frame, which is about to end with `result`; null:
   // none.
   void endGenerators(bool ranCode, const Frame* leaving, const Value& result);
+  void forgetFinished();
   // Is it suspended where GeneratorExit does not just pass through?
   bool hasCleanUp(GeneratorVariable* generator);
 
