@@ -9,6 +9,7 @@
 #include "cpython/c_functions.h"
 #include "cpython/integers.h"
 #include "cpython/type_lookup.h"
+#include "cpython/weak_references.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/string_formatting.h"
@@ -593,7 +594,9 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
                                   : Value()) {
         self = std::move(data);
       }
-      if (trackerOf<OpaqueVariable>(self) && owner != &PyBaseObject_Type) {
+      // What these have is looked at by no method of theirs.
+      bool hasNoPart = owner == &PyBaseObject_Type || owner == cpython::weakReferenceType();
+      if (trackerOf<OpaqueVariable>(self) && !hasNoPart) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
       // dict's own method on an OrderedDict goes past what that does instead.

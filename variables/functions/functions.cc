@@ -215,10 +215,11 @@ Value boundAttribute(Translator& translator, const Value& self, PyObject* name) 
   if (PyUnicode_CompareWithASCIIString(name, "__func__") == 0 && method->type() == &PyMethod_Type) {
     return method->function;
   }
+  bool isDoc = PyUnicode_CompareWithASCIIString(name, "__doc__") == 0;
   // A method of Python code shows the attributes of its function; a C method has its own, of which
   // only the name is that of its descriptor.
   bool shown = method->type() == &PyMethod_Type
-                   ? !cpython::lookup(&PyMethod_Type, name)
+                   ? !cpython::lookup(&PyMethod_Type, name) || isDoc
                    : PyUnicode_CompareWithASCIIString(name, "__name__") == 0 &&
                          !trackerOf<TensorVariable>(method->self);
   if (!shown) return unimplemented::getAttribute(translator, self, name);

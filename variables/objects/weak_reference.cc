@@ -17,7 +17,19 @@ Value referent(Translator& translator, const Value& self, CallArguments& argumen
                          PyWeakref_GET_OBJECT(reference->existing()));
 }
 
-void registerWeakReferences() { registerInstanceHandler(cpython::weakReferenceType(), referent); }
+// What it refers to is its __new__'s business: this checks arguments that are there, and does
+// nothing.
+Value initialize(Translator&, const Value&, CallArguments& arguments) {
+  bool fits =
+      !arguments.keywordCount() && arguments.values.size() >= 1 && arguments.values.size() <= 2;
+  if (!fits) throw GraphBreak(GraphBreakKind::UnknownCFunction, "weakref.ref.__init__");
+  return Value::none();
+}
+
+void registerWeakReferences() {
+  registerInstanceHandler(cpython::weakReferenceType(), referent);
+  registerMovingMethodHandler(cpython::weakReferenceType(), "__init__", initialize);
+}
 ARMATURE_REGISTER_HANDLERS(registerWeakReferences);
 
 }  // namespace
