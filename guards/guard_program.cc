@@ -19,6 +19,7 @@
 #include "guards/object_access.h"
 #include "guards/silent_end.h"
 #include "shapes/value_comparison.h"
+#include "sources/computation.h"
 
 namespace armature {
 namespace {
@@ -243,6 +244,12 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
                      ? cpython::generatorSlot(input, static_cast<size_t>(instruction.number))
                      : nullptr;
         goto load;
+      case Operation::LoadComputed: {
+        Ref<> result = compute(instruction.object, input);
+        loaded = result.get();
+        if (loaded) state.pins.push_back(std::move(result));
+        goto load;
+      }
       case Operation::LoadDescriptor:
         loaded = callDescriptor(instruction.object, input);
         if (loaded) state.pins.push_back(Ref<>::steal(loaded));

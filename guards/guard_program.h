@@ -100,8 +100,8 @@ class GuardProgram {
   }
 
   // The instruction that failed, or `passed`. Sets no exception. Allocates nothing and runs no
-  // Python code, except that LoadDescriptor calls a C function which may do both, and that the
-  // items of some iterators have to be made (numbers, characters).
+  // Python code, except that LoadDescriptor calls a C function which may do both, and that what
+  // LoadComputed gives and the items of some iterators have to be made (numbers, strings).
   size_t run(const FrameLocalsMapping& locals, GuardProgramState& state) const;
 
   // Where `distinct` does not hold in the state: the first two sources that have met; or one, and

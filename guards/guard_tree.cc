@@ -39,6 +39,8 @@ uint32_t costOfLoad(const Source& source) {
     case SourceKind::DictItem:
     case SourceKind::DictKey:
       return 2;
+    case SourceKind::Computed:
+      return 50;
     case SourceKind::Descriptor:
       return 100;
     default:

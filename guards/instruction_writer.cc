@@ -238,6 +238,9 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::GeneratorSlot:
       loadAs(node, Operation::LoadGeneratorSlot).number = indexOf(source);
       break;
+    case SourceKind::Computed:
+      loadAs(node, Operation::LoadComputed).object = source.object();
+      break;
     case SourceKind::Descriptor:
       loadAs(node, Operation::LoadDescriptor).object = source.object();
       break;

@@ -2,6 +2,7 @@
 // method's frame is pushed, and the instruction ends where that returns.
 #include "core/checked.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/constants/computed_values.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
@@ -135,7 +136,8 @@ bool InstructionTranslator::protocolInstruction(Frame& frame, const Instruction&
 }
 
 bool InstructionTranslator::loadMethodInstruction(Frame& frame, PyObject* name) {
-  realizeOperand(frame, 1);
+  // A method of a value that varied may take it as it is.
+  if (!computableMethod(*this, frame.peek(1), name)) realizeOperand(frame, 1);
   Value function;
   if (!loadMethod(*this, frame.peek(1), name, function, true)) return complete(std::move(function));
   if (!function) return false;

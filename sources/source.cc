@@ -11,6 +11,7 @@
 #include "core/fault_injection.h"
 #include "core/text.h"
 #include "cpython/iterators.h"
+#include "sources/computation.h"
 
 namespace armature {
 namespace {
@@ -127,6 +128,8 @@ Step lastStep(const Source& source) {
       return {base, "", std::string(".<") + cpython::fieldName(fieldOf(source)) + ">"};
     case SourceKind::GeneratorSlot:
       return {base, "", ".<slot " + std::to_string(source.index()) + ">"};
+    case SourceKind::Computed:
+      return {base, textBefore(source.object()), textBehind(source.object())};
     default:
       return {base, "", "?"};
   }
@@ -274,8 +277,19 @@ const Source* SourceTable::handledException() {
   return intern(SourceKind::HandledException, nullptr, 0, nullptr);
 }
 
+const Source* SourceTable::computed(const Source* base, Ref<> computation) {
+  auto known = llvm::find_if(
+      computations_, [&](const Ref<>& other) { return sameComputation(other, computation); });
+  if (known == computations_.end()) {
+    computations_.push_back(std::move(computation));
+    known = computations_.end() - 1;
+  }
+  return intern(SourceKind::Computed, base, 0, *known);
+}
+
 int SourceTable::traverse(visitproc visit, void* arg) const {
   Py_VISIT(integers_.get());
+  for (const Ref<>& computation : computations_) Py_VISIT(computation.get());
   for (Source* source : sources_) {
     Py_VISIT(source->object_.get());
     Py_VISIT(source->after_.get());

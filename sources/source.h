@@ -60,6 +60,9 @@ enum class SourceKind : uint8_t {
   IteratorValue,          // the value of its dict that belongs to that item
   IteratorField,          // the field `index` (cpython::IteratorField) of base, an iterator
   GeneratorSlot,          // the slot `index`, of locals and then the stack, of base, a generator
+  // What the computation `object` (sources/computation.h) gives of base, a number or a str. The
+  // result is a new reference.
+  Computed,
   // A path that calls the getset or member descriptor `object` of a C type (tensor.grad, slice
   // members …): runs C code of that type only. The result is a new reference.
   Descriptor,
@@ -132,6 +135,8 @@ class SourceTable {
   // Paths with an object (DictItem, Slot, TypeAttribute, Descriptor). DictItem keys are compared by
   // identity, or by type and value where they are str or int.
   const Source* item(SourceKind kind, const Source* base, BorrowedRef<> object);
+  // What a computation gives of `base`. Equal computations make one source.
+  const Source* computed(const Source* base, Ref<> computation);
   // base.__dict__[name]
   const Source* instanceAttribute(const Source* base, BorrowedRef<> name) {
     return item(SourceKind::DictItem, path(SourceKind::InstanceDict, base), name);
@@ -155,7 +160,8 @@ class SourceTable {
                        std::string_view text = {}, BorrowedRef<> after = nullptr);
   void grow();
 
-  Ref<> integers_;  // dict: the one object for each int that serves as a key
+  std::vector<Ref<>> computations_;  // each once
+  Ref<> integers_;                   // dict: the one object for each int that serves as a key
   llvm::SpecificBumpPtrAllocator<Source> allocator_;
   std::vector<Source*> sources_;  // the oldest first
   // Open addressing by keys; a power of two, or empty until it is asked for. The hash is here so

@@ -10,6 +10,7 @@
 #include "cpython/integers.h"
 #include "cpython/type_lookup.h"
 #include "cpython/weak_references.h"
+#include "variables/constants/computed_values.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/string_formatting.h"
@@ -503,7 +504,9 @@ bool leavesNumbersAlone(PyObject* callable) {
       cpython::ownAttribute(&PyList_Type, "append"),
       cpython::ownAttribute(&PyDict_Type, "__setitem__")};
   return llvm::is_contained(methods, callable) ||
+         callable == reinterpret_cast<PyObject*>(&PyType_Type) ||
          isBuiltinFunction(callable, "builtins", "isinstance") ||
+         isBuiltinFunction(callable, "builtins", "callable") ||
          isBuiltinFunction(callable, "builtins", "setattr");
 }
 
@@ -531,6 +534,7 @@ bool readsBuiltinParts(PyObject* callable) {
 
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
+  if (Value computed = computedCall(translator, object, arguments)) return computed;
   // Of a method that moves its arguments, only the object is looked at.
   bool moves = movesArguments(object);
   bool keepNumbers = !moves && leavesNumbersAlone(object);

@@ -7,6 +7,7 @@
 #include "cpython/integers.h"
 #include "shapes/sym_comparison.h"
 #include "shapes/value_comparison.h"
+#include "variables/constants/computed_values.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/protocol/object_protocol.h"
@@ -64,13 +65,16 @@ SymNodeVariable* symbolicOf(const Value& value) {
   return symbolic && !symbolic->specialized ? symbolic : nullptr;
 }
 
-// A value that is symbolic, or may become so.
+}  // namespace
+
 bool isSymbolic(const Translator& translator, const Value& value) {
   if (symbolicOf(value)) return true;
   auto* lazy = trackerOf<LazyVariable>(value);
   return lazy && !lazy->realized && lazy->source() && mayVary(lazy->existing()) &&
          translator.hasVaried(lazy->source());
 }
+
+namespace {
 
 // Of a value that isSymbolic().
 SymNodeVariable* symbolicInput(Translator& translator, const Value& value) {
@@ -85,7 +89,8 @@ SymNodeVariable* symbolicInput(Translator& translator, const Value& value) {
   return symbolic;
 }
 
-// Null for what cannot be symbolic. `value` may become realized.
+}  // namespace
+
 const SymNode* nodeOf(Translator& translator, Value value) {
   if (isSymbolic(translator, value)) return symbolicInput(translator, value)->node;
   PyTypeObject* type = typeOf(value);
@@ -94,6 +99,8 @@ const SymNode* nodeOf(Translator& translator, Value value) {
   PyObject* object = value.objectOrNull();
   return object && mayVary(object) ? translator.symNodes.constant(object) : nullptr;
 }
+
+namespace {
 
 // False if an input is too large in this call already.
 bool guardSmallInputs(Translator& translator, const SymNode& node) {
@@ -113,10 +120,17 @@ bool isBare(const SymNode& node) {
   return node.operation == SymOperation::Input || node.isConstant();
 }
 
+// The node as an input or a constant; null for an expression over several inputs.
+const SymNode* bareNode(Translator& translator, const SymNode* node) {
+  return isBare(*node) ? node : computedInput(translator, *node);
+}
+
 // Of values as they are, whatever their size.
 Value compareBare(Translator& translator, const SymNode* left, const SymNode* right, int relation) {
   constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-  if (!isBare(*left) || !isBare(*right)) return Value();
+  left = bareNode(translator, left);
+  right = left ? bareNode(translator, right) : nullptr;
+  if (!right) return Value();
   if (left->isConstant()) {
     std::swap(left, right);
     relation = kMirrored[relation];
@@ -136,6 +150,29 @@ Value compareBare(Translator& translator, const SymNode* left, const SymNode* ri
   return Value::boolean(outcome);
 }
 
+// Do different inputs often give the same? Then what is computed is guarded, and not the inputs.
+bool losesInput(const SymNode& node) {
+  switch (node.operation) {
+    case SymOperation::FloorDivide:
+    case SymOperation::Remainder:
+    case SymOperation::And:
+    case SymOperation::Or:
+      return true;
+    default:
+      return (node.left && losesInput(*node.left)) || (node.right && losesInput(*node.right));
+  }
+}
+
+// Guards an expression to give what it gives in this call. False for one whose inputs are simpler
+// to guard.
+bool guardOutcome(Translator& translator, const SymNode& node) {
+  if (!losesInput(node)) return false;
+  const SymNode* input = computedInput(translator, node);
+  if (!input) return false;
+  translator.addGuard(input->source, GuardType::EQUALS_MATCH, input->hint);
+  return true;
+}
+
 }  // namespace
 
 void realizeType(Translator& translator, Value& value) {
@@ -149,15 +186,18 @@ void realizeType(Translator& translator, Value& value) {
 Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
   if (!isSymbolic(translator, left) && !isSymbolic(translator, right)) return Value();
-  std::optional<SymOperation> operation = operationOf(slot);
-  if (!operation) return Value();
   const SymNode* a = nodeOf(translator, left);
   const SymNode* b = a ? nodeOf(translator, right) : nullptr;
-  if (!b || !isNumber(*a) || !isNumber(*b)) return Value();
-  bool needsSmallInputs;
-  const SymNode* node = translator.symNodes.apply(*operation, a, b, needsSmallInputs);
-  if (!node || (needsSmallInputs && !guardSmallInputs(translator, *node))) return Value();
-  return translator.make<SymNodeVariable>(node);
+  if (!b) return Value();
+  std::optional<SymOperation> operation = operationOf(slot);
+  bool needsSmallInputs = false;
+  const SymNode* node = operation && isNumber(*a) && isNumber(*b)
+                            ? translator.symNodes.apply(*operation, a, b, needsSmallInputs)
+                            : nullptr;
+  if (node && !(needsSmallInputs && !guardSmallInputs(translator, *node))) {
+    return translator.make<SymNodeVariable>(node);
+  }
+  return computedOperation(translator, slot, *a, *b);
 }
 
 Value symbolicComparison(Translator& translator, const Value& left, const Value& right,
@@ -195,9 +235,11 @@ Value symbolicNegative(Translator& translator, const Value& operand) {
 
 Value specialize(Translator& translator, SymNodeVariable* variable) {
   if (!variable->specialized) {
-    forEachInput(*variable->node, [&](const SymNode& input) {
-      translator.addGuard(input.source, GuardType::EQUALS_MATCH, input.hint);
-    });
+    if (!guardOutcome(translator, *variable->node)) {
+      forEachInput(*variable->node, [&](const SymNode& input) {
+        translator.addGuard(input.source, GuardType::EQUALS_MATCH, input.hint);
+      });
+    }
     if (const Source* source = variable->source()) {
       translator.rememberConstant(variable->node->hint.get(), source);
     }

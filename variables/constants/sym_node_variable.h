@@ -28,6 +28,12 @@ inline bool isData(const Value& value) {
   return value.isConstant() || trackerOf<SymNodeVariable>(value);
 }
 
+// A value that is symbolic, or becomes so where it is asked for as a number or text.
+bool isSymbolic(const Translator& translator, const Value& value);
+// The expression of a symbolic value or constant: an exact int, float or str. Null for what is
+// none. `value` may become realized.
+const SymNode* nodeOf(Translator& translator, Value value);
+
 // The result of arithmetic on numbers of which one is symbolic, or an input that varied. Null, with
 // nothing pending, where there is none, and where the result cannot be symbolic.
 Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,

@@ -13,6 +13,7 @@
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
+#include "variables/constants/computed_values.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -531,6 +532,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
 }
 
 Value getAttribute(Translator& translator, Value object, PyObject* name, bool tail) {
+  if (Value method = computedMethod(translator, object, name)) return method;
   translator.realize(object);
   GetAttributeFunction function = slotsOf(object).tp_getattro;
   Value value;
@@ -594,6 +596,10 @@ Value getOptionalAttribute(Translator& translator, Value object, PyObject* name)
 }
 
 bool loadMethod(Translator& translator, Value object, PyObject* name, Value& function, bool tail) {
+  if (PyObject* method = computableMethod(translator, object, name)) {
+    function = Value::constant(method);
+    return true;
+  }
   translator.realize(object);
   if (isConstantData(object)) {
     Found found = translator.heap.lookup(typeOf(object), name);

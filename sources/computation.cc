@@ -1,0 +1,87 @@
+#include "sources/computation.h"
+
+#include <algorithm>
+
+#include <llvm/ADT/SmallVector.h>
+
+#include "core/checked.h"
+#include "core/constant.h"
+#include "core/describe.h"
+#include "core/text.h"
+#include "cpython/c_functions.h"
+
+namespace armature {
+
+namespace {
+
+// Behind the function and the place.
+constexpr Py_ssize_t kFirstArgument = 2;
+
+PyObject* functionOf(BorrowedRef<> computation) { return PyTuple_GET_ITEM(computation.get(), 0); }
+
+Py_ssize_t placeOf(BorrowedRef<> computation) {
+  return PyLong_AsSsize_t(PyTuple_GET_ITEM(computation.get(), 1));
+}
+
+llvm::SmallVector<PyObject*, 4> othersOf(BorrowedRef<> computation) {
+  llvm::SmallVector<PyObject*, 4> others;
+  for (Py_ssize_t i = kFirstArgument; i < PyTuple_GET_SIZE(computation.get()); ++i)
+    others.push_back(PyTuple_GET_ITEM(computation.get(), i));
+  return others;
+}
+
+std::string functionText(PyObject* function) {
+  if (Py_TYPE(function) == &PyMethodDescr_Type)
+    return std::string(PyDescr_TYPE(function)->tp_name) + "." + printable(PyDescr_NAME(function));
+  if (PyCFunction_Check(function)) return cpython::methodDefinition(function)->ml_name;
+  return describe(function);
+}
+
+}  // namespace
+
+Ref<> makeComputation(BorrowedRef<> function, size_t place, llvm::ArrayRef<PyObject*> others) {
+  Ref<> computation = checked(PyTuple_New(kFirstArgument + static_cast<Py_ssize_t>(others.size())));
+  PyTuple_SET_ITEM(computation.get(), 0, Py_NewRef(function.get()));
+  PyTuple_SET_ITEM(computation.get(), 1, checked(PyLong_FromSize_t(place)).release());
+  for (size_t i = 0; i < others.size(); ++i)
+    PyTuple_SET_ITEM(computation.get(), kFirstArgument + static_cast<Py_ssize_t>(i),
+                     Py_NewRef(others[i]));
+  return computation;
+}
+
+bool sameComputation(BorrowedRef<> a, BorrowedRef<> b) {
+  llvm::SmallVector<PyObject*, 4> left = othersOf(a), right = othersOf(b);
+  return functionOf(a) == functionOf(b) && placeOf(a) == placeOf(b) &&
+         std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](PyObject* one, PyObject* other) { return sameConstant(one, other); });
+}
+
+Ref<> compute(BorrowedRef<> computation, BorrowedRef<> value) {
+  bool isKnown = PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) ||
+                 PyUnicode_CheckExact(value.get());
+  if (!isKnown) return nullptr;
+  llvm::SmallVector<PyObject*, 4> arguments = othersOf(computation);
+  arguments.insert(arguments.begin() + placeOf(computation), value.get());
+  Ref<> result = Ref<>::steal(
+      PyObject_Vectorcall(functionOf(computation), arguments.data(), arguments.size(), nullptr));
+  if (!result) PyErr_Clear();
+  return result;
+}
+
+std::string textBefore(BorrowedRef<> computation) {
+  std::string text = functionText(functionOf(computation)) + "(";
+  llvm::SmallVector<PyObject*, 4> others = othersOf(computation);
+  for (PyObject* other : llvm::ArrayRef<PyObject*>(others).take_front(placeOf(computation)))
+    text += describe(other) + ", ";
+  return text;
+}
+
+std::string textBehind(BorrowedRef<> computation) {
+  std::string text;
+  llvm::SmallVector<PyObject*, 4> others = othersOf(computation);
+  for (PyObject* other : llvm::ArrayRef<PyObject*>(others).drop_front(placeOf(computation)))
+    text += ", " + describe(other);
+  return text + ")";
+}
+
+}  // namespace armature

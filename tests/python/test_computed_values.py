@@ -1,0 +1,160 @@
+"""What pure functions make of values that vary is an input of its own: guarded is what the program
+finds out, and not what it was found out of."""
+
+import math
+import random
+
+import armature
+import pytest
+from differential import compilations
+
+TABLE = {0: "zero", 1: "one", 2: "two"}
+HUGE = 1 << 70
+
+
+def bit_length(n):
+    return n.bit_length() * 2 + 1
+
+
+def starts(text):
+    return "yes" if text.startswith("te") else text.upper() + "!"
+
+
+def box_muller(x):
+    return math.sqrt(abs(-2.0 * math.log(1.0 - x))) * math.cos(x * math.tau)
+
+
+def item_of_remainder(n):
+    return TABLE[n % 3], n + 1
+
+
+def compared_expression(x):
+    return "above" if 1.0 - x > 0.3 else "below"
+
+
+def length(text):
+    return len(text) > 3, len(text) + 1
+
+
+def rounded(x):
+    return math.floor(x), math.ceil(x) - 1, abs(x), round(x, 1)
+
+
+def shifted(n):
+    return (n >> 2) + n // 2
+
+
+def types(first, second=None):
+    return type(first) is type(second), callable(first), type(first).__name__
+
+
+def found(text):
+    try:
+        return text.index("x")
+    except ValueError as error:
+        return str(error)
+
+
+def chained(text):
+    return text.strip().lower().removeprefix("a").endswith("b")
+
+
+INTEGERS = [3, 9, HUGE, 0, -5, 100, 7, -HUGE, 6, 12]
+TEXTS = ["test", "no", "tea", "x", "", "é" * 5, " AxB ", "ab", "tex", "ß"]
+FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
+
+
+@pytest.mark.parametrize(
+    "program, values, most",
+    [
+        (bit_length, INTEGERS, 2),
+        (starts, TEXTS, 3),
+        (box_muller, FLOATS, 2),
+        (item_of_remainder, INTEGERS, 5),
+        (compared_expression, FLOATS, 3),
+        (length, TEXTS, 3),
+        (rounded, FLOATS, 2),
+        (shifted, INTEGERS, 2),
+        (types, INTEGERS, 2),
+        (found, TEXTS, None),
+        (chained, TEXTS, 3),
+    ],
+)
+def test_what_is_computed_is_an_input(program, values, most):
+    captured = armature.compile(program)
+    with compilations() as made:
+        for value in [*values, *values]:
+            assert captured(value) == program(value), value
+    assert most is None or len(made) <= most
+
+
+@pytest.mark.parametrize("program", [bit_length, starts, box_muller, rounded, length, shifted])
+def test_other_types_and_errors_are_plain_pythons(program):
+    captured = armature.compile(program)
+    classes = [type("N", (int,), {"bit_length": lambda self: 5}), type("S", (str,), {})]
+    values = [3, 8, 0.5, 0.25, "te", "b", True, None, 2.0, 1.0, classes[0](4), classes[1]("text")]
+    for value in [*values, *values[::-1], math.nan, math.inf]:
+        try:
+            expected = program(value)
+        except Exception as error:
+            with pytest.raises(type(error)) as raised:
+                captured(value)
+            assert str(raised.value) == str(error)
+        else:
+            assert repr(captured(value)) == repr(expected), value
+
+
+def test_the_state_before_the_change_counts():
+    class Counter:
+        n = 7
+
+    def program(counter):
+        before = counter.n.bit_length()
+        counter.n *= 5
+        return before, counter.n.bit_length(), counter.n
+
+    captured = armature.compile(program)
+    plain, other = Counter(), Counter()
+    for _ in range(50):
+        assert captured(other) == program(plain)
+
+
+def test_functions_that_the_program_replaces():
+    def program(x):
+        return math.floor(x)
+
+    captured = armature.compile(program)
+    assert [captured(x) for x in (1.5, 2.5, 3.5)] == [1, 2, 3]
+    own = math.floor
+    math.floor = lambda x: "own"
+    try:
+        assert [captured(x) for x in (1.5, 4.5)] == ["own", "own"]
+    finally:
+        math.floor = own
+    assert captured(5.5) == 5
+
+
+def test_turns_of_a_loop_share_translations():
+    def program(n, texts):
+        for _ in range(1500):
+            n = (n * 7 + 3) % 1009
+            if str.startswith(texts[n % 3], "b"):
+                n += 1
+        return n
+
+    captured = armature.compile(program)
+    for n in range(5):
+        assert captured(n, ["a", "b", "c"]) == program(n, ["a", "b", "c"])
+
+
+def test_random_numbers_of_any_bound():
+    def program(generator, n):
+        return generator.randrange(n), generator.gauss(0.0, 1.0)
+
+    captured = armature.compile(program)
+    plain, other = random.Random(5), random.Random(5)
+    with compilations() as made:
+        for n in range(1, 200):
+            assert captured(other, n) == program(plain, n)
+        assert other.getstate() == plain.getstate()
+    assert len(made) <= armature.config.recompile_limit

@@ -1,0 +1,235 @@
+#include "variables/constants/computed_values.h"
+
+#include <llvm/ADT/DenseSet.h>
+
+#include "core/checked.h"
+#include "core/constant.h"
+#include "cpython/c_functions.h"
+#include "cpython/type_lookup.h"
+#include "sources/computation.h"
+#include "variables/constants/sym_node_variable.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
+
+namespace armature {
+
+namespace {
+
+// One computation upon the other.
+constexpr int kMostSteps = 16;
+
+// What their results cost is bounded by the sizes of what they are given.
+constexpr const char* kMethodsOfInt[] = {"bit_count", "bit_length", "conjugate"};
+constexpr const char* kMethodsOfFloat[] = {"conjugate", "hex", "is_integer"};
+constexpr const char* kMethodsOfStr[] = {
+    "capitalize",   "casefold",     "count",        "endswith",  "find",    "index",
+    "isalnum",      "isalpha",      "isascii",      "isdecimal", "isdigit", "islower",
+    "isidentifier", "isnumeric",    "isspace",      "istitle",   "isupper", "lower",
+    "lstrip",       "removeprefix", "removesuffix", "rfind",     "rindex",  "rstrip",
+    "strip",        "title",        "startswith",   "swapcase",  "upper",
+};
+constexpr const char* kFunctionsOfMath[] = {
+    "acos",     "acosh",    "asin",  "asinh",  "atan",    "atan2", "atanh", "cbrt",
+    "ceil",     "copysign", "cos",   "cosh",   "degrees", "erf",   "erfc",  "exp",
+    "exp2",     "expm1",    "fabs",  "floor",  "fmod",    "gamma", "gcd",   "hypot",
+    "isfinite", "isinf",    "isnan", "lgamma", "log",     "log10", "log1p", "log2",
+    "pow",      "radians",  "sin",   "sinh",   "sqrt",    "tan",   "tanh",  "trunc",
+};
+constexpr const char* kFunctionsOfBuiltins[] = {"abs", "chr", "len", "ord", "round"};
+
+constexpr const char* kFunctionsOfOperator[] = {"index", "neg", "pos"};
+
+PyObject* operatorFunction(const char* name) {
+  Ref<> module = checked(PyImport_ImportModule("_operator"));
+  return checked(PyObject_GetAttrString(module.get(), name)).release();
+}
+
+// The function of an operator; null for one whose result may be much larger than its operands.
+PyObject* functionOf(NumberSlot slot) {
+  static PyObject* const add = operatorFunction("add");
+  static PyObject* const subtract = operatorFunction("sub");
+  static PyObject* const trueDivide = operatorFunction("truediv");
+  static PyObject* const floorDivide = operatorFunction("floordiv");
+  static PyObject* const remainder = operatorFunction("mod");
+  static PyObject* const rightShift = operatorFunction("rshift");
+  switch (slot) {
+    case nb_add:
+    case nb_inplace_add:
+      return add;
+    case nb_subtract:
+    case nb_inplace_subtract:
+      return subtract;
+    case nb_true_divide:
+    case nb_inplace_true_divide:
+      return trueDivide;
+    case nb_floor_divide:
+    case nb_inplace_floor_divide:
+      return floorDivide;
+    case nb_remainder:
+    case nb_inplace_remainder:
+      return remainder;
+    case nb_rshift:
+    case nb_inplace_rshift:
+      return rightShift;
+    default:
+      return nullptr;
+  }
+}
+
+PyObject* functionOf(SymOperation operation) {
+  static PyObject* const multiply = operatorFunction("mul");
+  static PyObject* const power = operatorFunction("pow");
+  static PyObject* const both = operatorFunction("and_");
+  static PyObject* const either = operatorFunction("or_");
+  static PyObject* const oneOf = operatorFunction("xor");
+  switch (operation) {
+    case SymOperation::Add:
+      return functionOf(nb_add);
+    case SymOperation::Subtract:
+      return functionOf(nb_subtract);
+    case SymOperation::Multiply:
+      return multiply;
+    case SymOperation::TrueDivide:
+      return functionOf(nb_true_divide);
+    case SymOperation::FloorDivide:
+      return functionOf(nb_floor_divide);
+    case SymOperation::Remainder:
+      return functionOf(nb_remainder);
+    case SymOperation::Power:
+      return power;
+    case SymOperation::And:
+      return both;
+    case SymOperation::Or:
+      return either;
+    case SymOperation::Xor:
+      return oneOf;
+    default:
+      return nullptr;
+  }
+}
+
+bool isComputable(PyObject* function) {
+  static const auto& methods = *[] {
+    auto* found = new llvm::DenseSet<PyObject*>();
+    auto add = [&](PyTypeObject* type, llvm::ArrayRef<const char*> names) {
+      for (const char* name : names) found->insert(cpython::ownAttribute(type, name));
+    };
+    add(&PyLong_Type, kMethodsOfInt);
+    add(&PyFloat_Type, kMethodsOfFloat);
+    add(&PyUnicode_Type, kMethodsOfStr);
+    return found;
+  }();
+  if (methods.contains(function)) return true;
+  auto isOneOf = [&](const char* module, llvm::ArrayRef<const char*> names) {
+    return llvm::any_of(
+        names, [&](const char* name) { return isBuiltinFunction(function, module, name); });
+  };
+  return PyCFunction_Check(function) &&
+         (isOneOf("math", kFunctionsOfMath) || isOneOf("builtins", kFunctionsOfBuiltins) ||
+          isOneOf("_operator", kFunctionsOfOperator));
+}
+
+const Source* computedSource(Translator& translator, const Source* base, PyObject* function,
+                             size_t place, llvm::ArrayRef<PyObject*> others) {
+  int steps = 0;
+  for (const Source* at = base; at && at->kind() == SourceKind::Computed; at = at->base()) ++steps;
+  if (!base || steps >= kMostSteps) return nullptr;
+  return translator.sources->computed(base, makeComputation(function, place, others));
+}
+
+// Null where an input comes in twice, or two do.
+const Source* sourceOf(Translator& translator, const SymNode& node) {
+  static PyObject* const negate = operatorFunction("neg");
+  if (node.operation == SymOperation::Input) return node.source;
+  if (node.operation == SymOperation::Constant) return nullptr;
+  if (node.operation == SymOperation::Negate) {
+    return computedSource(translator, sourceOf(translator, *node.left), negate, 0, {});
+  }
+  bool isLeft = node.right->isConstant();
+  if (!isLeft && !node.left->isConstant()) return nullptr;
+  const SymNode& varies = isLeft ? *node.left : *node.right;
+  PyObject* other = (isLeft ? node.right : node.left)->hint.get();
+  return computedSource(translator, sourceOf(translator, varies), functionOf(node.operation),
+                        isLeft ? 0 : 1, other);
+}
+
+// What a function gives, as an input or the truth value that is guarded.
+Value apply(Translator& translator, PyObject* function, const SymNode& node, size_t place,
+            llvm::ArrayRef<PyObject*> others) {
+  const Source* base = sourceOf(translator, node);
+  const Source* source = computedSource(translator, base, function, place, others);
+  if (!source) return Value();
+  Ref<> result = compute(source->object(), node.hint);
+  if (!result) return Value();
+  if (PyBool_Check(result.get())) {
+    if (!translator.countComparison(base)) return Value();
+    bool isTrue = result.get() == Py_True;
+    translator.addGuard(source, GuardType::BOOL_MATCH, nullptr, isTrue);
+    return Value::boolean(isTrue);
+  }
+  bool isValue = PyLong_CheckExact(result.get()) || PyFloat_CheckExact(result.get()) ||
+                 PyUnicode_CheckExact(result.get());
+  if (!isValue) return Value();
+  translator.addGuard(source, GuardType::TYPE_MATCH,
+                      reinterpret_cast<PyObject*>(Py_TYPE(result.get())));
+  return translator.make<SymNodeVariable>(translator.symNodes.input(source, result));
+}
+
+}  // namespace
+
+Value computedCall(Translator& translator, PyObject* function, const CallArguments& arguments) {
+  if (arguments.keywordCount()) return Value();
+  size_t place = arguments.values.size();
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    if (!isSymbolic(translator, arguments.values[i])) continue;
+    if (place < arguments.values.size()) return Value();
+    place = i;
+  }
+  if (place == arguments.values.size() || !isComputable(function)) return Value();
+  llvm::SmallVector<PyObject*, 4> others;
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    if (i == place) continue;
+    Value other = translator.realized(arguments.values[i]);
+    if (!other.isConstant() || !isConstant(other.object())) return Value();
+    others.push_back(other.object());
+  }
+  return apply(translator, function, *nodeOf(translator, arguments.values[place]), place, others);
+}
+
+Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
+                        const SymNode& right) {
+  PyObject* function = functionOf(slot);
+  bool isLeft = right.isConstant();
+  if (!function || (!isLeft && !left.isConstant())) return Value();
+  // A format's result may be as large as its numbers are.
+  bool isFormat = function == functionOf(nb_remainder) && PyUnicode_CheckExact(left.hint.get());
+  if (isFormat) return Value();
+  const SymNode& varies = isLeft ? left : right;
+  PyObject* other = (isLeft ? right : left).hint.get();
+  return apply(translator, function, varies, isLeft ? 0 : 1, other);
+}
+
+PyObject* computableMethod(const Translator& translator, const Value& value, PyObject* name) {
+  if (!isSymbolic(translator, value)) return nullptr;
+  PyObject* method = cpython::ownAttribute(typeOf(value), name);
+  return method && isComputable(method) ? method : nullptr;
+}
+
+Value computedMethod(Translator& translator, const Value& value, PyObject* name) {
+  PyObject* method = computableMethod(translator, value, name);
+  if (!method) return Value();
+  Value self = value;
+  realizeType(translator, self);
+  return translator.make<BoundMethodVariable>(cpython::boundType(method), Value::constant(method),
+                                              self);
+}
+
+const SymNode* computedInput(Translator& translator, const SymNode& node) {
+  const Source* source = sourceOf(translator, node);
+  if (!source) return nullptr;
+  translator.addGuard(source, GuardType::TYPE_MATCH,
+                      reinterpret_cast<PyObject*>(Py_TYPE(node.hint.get())));
+  return translator.symNodes.input(source, node.hint);
+}
+
+}  // namespace armature

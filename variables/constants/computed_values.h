@@ -1,0 +1,25 @@
+// What pure functions of C make of values that varied: computed by the guards ahead of the call, as
+// inputs of their own. So what a program does with `name.startswith("test")` is guarded by that,
+// and not by the name.
+#pragma once
+
+#include "shapes/sym_node.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+// A call of a function with one symbolic value and constants else; null, with nothing pending,
+// where it is none or the function no such one.
+Value computedCall(Translator& translator, PyObject* function, const CallArguments& arguments);
+// An operator, likewise.
+Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
+                        const SymNode& right);
+// The function, which the type of a symbolic value has as a method; null where it is no such one.
+PyObject* computableMethod(const Translator& translator, const Value& value, PyObject* name);
+// The method of a symbolic value, bound to it as it is; null where it is no such function.
+Value computedMethod(Translator& translator, const Value& value, PyObject* name);
+// An expression over one input as an input; null for another.
+const SymNode* computedInput(Translator& translator, const SymNode& node);
+
+}  // namespace armature
