@@ -96,6 +96,15 @@ enum class NodeEffect : uint8_t {
   Other,
 };
 
+// An attribute of arrays that holds another array, or None: a gradient. No operation of a graph
+// changes what it holds.
+struct HeldAttribute {
+  // The attribute of the metadata that says that it can be read without further ado.
+  std::string_view readable;
+  // Those in which the array that is put there has to be like the one that it is put onto.
+  std::vector<std::string_view> alike;
+};
+
 // Told of every input whose metadata an answer depended on; the translator turns it into guards.
 class Observer {
  public:
@@ -121,6 +130,12 @@ class Library {
                               Observer& observer) const {
     (void)node, (void)attribute, (void)graph, (void)observer;
     return false;
+  }
+  // What is known of the attribute if it holds another array, or None, as the program puts it
+  // there; null for all others.
+  virtual const HeldAttribute* heldAttribute(std::string_view attribute) const {
+    (void)attribute;
+    return nullptr;
   }
   // True for attributes that are operations: a view, say, and not metadata.
   virtual bool isOperationAttribute(std::string_view attribute) const = 0;

@@ -601,6 +601,12 @@ const ArrayConventions& TorchLibrary::conventions() const {
   return conventions;
 }
 
+// To read the gradient of what is no leaf is a warning.
+const HeldAttribute* TorchLibrary::heldAttribute(std::string_view name) const {
+  static const HeldAttribute gradient{.readable = "is_leaf", .alike = {"dtype", "device", "shape"}};
+  return name == "grad" ? &gradient : nullptr;
+}
+
 bool TorchLibrary::isOperationAttribute(std::string_view name) const {
   return name == "T" || name == "mT" || name == "H" || name == "mH" || name == "real" ||
          name == "imag" || name == "data";

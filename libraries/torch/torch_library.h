@@ -21,6 +21,7 @@ class TorchLibrary : public Library {
   bool mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,
                       Observer& observer) const override;
   uint32_t observedBy(std::string_view attribute) const override;
+  const HeldAttribute* heldAttribute(std::string_view attribute) const override;
   bool isOperationAttribute(std::string_view attribute) const override;
   CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
   bool owns(PyTypeObject* type, PyObject* name, PyObject* attribute) const override {

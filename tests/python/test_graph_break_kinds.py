@@ -308,7 +308,7 @@ example("ComputedClassAttribute")(lambda: Node.__basicsize__)
 example("UnsupportedOperation", iter(Items()))(lambda items: next(items))
 example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
-example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "attribute", 1))
+example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "data", x))
 example("OverriddenOperation", torch.ones(2))(lambda x: torch.stack([x, SUBCLASS]))
 example("UnsupportedArgument", torch.ones(1))(lambda x: torch.add(x, Node()))
 

@@ -226,10 +226,6 @@ Value tensorIterator(Translator& translator, const Value& self) {
   return translator.make<SequenceIteratorVariable>(type, self);
 }
 
-bool tensorSetAttribute(Translator&, const Value& self, PyObject* name, const Value&) {
-  throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self) + "." + printable(name));
-}
-
 TypeSlots makeTensorSlots() {
   TypeSlots slots;
   slots.nb.fill(tensorBinary);
@@ -246,7 +242,8 @@ TypeSlots makeTensorSlots() {
   slots.tp_hash = unimplemented::unary;
   slots.tp_richcompare = tensorCompare;
   slots.tp_getattro = tensorAttribute;
-  slots.tp_setattro = tensorSetAttribute;
+  slots.tp_setattro = setTensorAttribute;
+  slots.instanceDict = tensorInstanceDict;
   return slots;
 }
 

@@ -1,8 +1,13 @@
 #include "variables/tensors/tensor_attributes.h"
 
+#include <optional>
+
+#include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
+#include "variables/ends_of_objects.h"
 #include "variables/functions/functions.h"
 #include "variables/objects/instance_dict.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -21,8 +26,8 @@ bool isEmptyDict(Translator& translator, PyObject* dict) {
 // What the program has put into the array's own __dict__. Null where there is nothing, as nearly
 // always: that is guarded without making a dict.
 DictVariable* attributesOf(Translator& translator, TensorVariable* tensor) {
-  // Results of operations have no attributes yet, and assigning one breaks.
-  if (!tensor->existing() || !cpython::hasInstanceDict(tensor->type())) return nullptr;
+  if (!tensor->existing()) return tensor->attributes;
+  if (!cpython::hasInstanceDict(tensor->type())) return nullptr;
   PyObject** place = cpython::instanceDictPlace(tensor->existing());
   if (place && !isEmptyDict(translator, *place)) return existingInstanceDict(translator, tensor);
   if (!tensor->attributesObserved) {
@@ -34,7 +39,102 @@ DictVariable* attributesOf(Translator& translator, TensorVariable* tensor) {
   return nullptr;
 }
 
+// What the attribute holds, by the library's descriptor.
+Value heldValue(Translator& translator, const Value& self, const Found& found, PyObject* name,
+                const HeldAttribute& attribute) {
+  auto* tensor = requireKind<TensorVariable>(self);
+  const TensorMetadata* metadata = observedMetadata(translator, tensor, attribute.readable);
+  if (!metadata) return Value();
+  bool isReadable = tensor->library().attribute(*metadata, attribute.readable).get() == Py_True &&
+                    (!tensor->existing() || tensor->source());
+  if (!isReadable) {
+    throw GraphBreak(GraphBreakKind::AttributeOfArray, describe(self) + "." + printable(name));
+  }
+  if (tensor->held) return tensor->held;
+  Value value = Value::none();  // of a new one
+  if (tensor->existing()) {
+    descrgetfunc get = Py_TYPE(found.object)->tp_descr_get;
+    Ref<> real =
+        checked(get(found.object, tensor->existing(), reinterpret_cast<PyObject*>(tensor->type())));
+    value = translator.wrap(
+        translator.sources->item(SourceKind::Descriptor, tensor->source(), found.object), real);
+  }
+  assignTrailed(translator.trail, tensor->held, value);
+  return value;
+}
+
+// Does the library take the array for one that the attribute of the other one can hold? Nothing
+// with an exception pending.
+std::optional<bool> areAlike(Translator& translator, TensorVariable* a, TensorVariable* b,
+                             const HeldAttribute& attribute) {
+  for (std::string_view each : attribute.alike) {
+    const TensorMetadata* first = observedMetadata(translator, a, each);
+    const TensorMetadata* second = first ? observedMetadata(translator, b, each) : nullptr;
+    if (!second) return {};
+    Ref<> one = a->library().attribute(*first, each), other = a->library().attribute(*second, each);
+    int isSame = PyObject_RichCompareBool(one.get(), other.get(), Py_EQ);
+    if (isSame < 0) throw PendingPythonException();
+    if (!isSame) return false;
+  }
+  return true;
+}
+
+bool setHeld(Translator& translator, const Value& self, const Found& found, PyObject* name,
+             const HeldAttribute& attribute, const Value& value) {
+  auto* tensor = requireKind<TensorVariable>(self);
+  Value given = translator.realized(value);
+  auto refuse = [&] {
+    throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self) + "." + printable(name));
+  };
+  if (!given.is(Py_None)) {
+    auto* other = trackerOf<TensorVariable>(given);
+    if (!other || other == tensor || &other->library() != &tensor->library()) refuse();
+    std::optional<bool> alike = areAlike(translator, tensor, other, attribute);
+    if (!alike) return false;
+    if (!*alike) refuse();
+  }
+  if (translator.effects.concerns(tensor)) {
+    Value before = heldValue(translator, self, found, name, attribute);
+    if (!before) return false;
+    letGo(translator, before);
+    if (!tensor->heldBy) {
+      translator.effects.append({EffectKind::SlotSet, tensor, Value::constant(found.object), {}});
+    }
+  }
+  assignTrailed(translator.trail, tensor->held, given);
+  assignTrailed(translator.trail, tensor->heldBy, Value::constant(found.object));
+  return true;
+}
+
 }  // namespace
+
+DictVariable* tensorInstanceDict(Translator& translator, const Value& self) {
+  auto* tensor = requireKind<TensorVariable>(self);
+  if (!cpython::hasInstanceDict(tensor->type())) return nullptr;
+  if (tensor->existing()) return existingInstanceDict(translator, tensor);
+  if (!tensor->attributes) {
+    auto* dict = translator.make<DictVariable>(static_cast<VariableTracker*>(tensor));
+    assignTrailed(translator.trail, tensor->attributes, dict);
+  }
+  return tensor->attributes;
+}
+
+bool setTensorAttribute(Translator& translator, const Value& self, PyObject* name,
+                        const Value& value) {
+  auto* tensor = requireKind<TensorVariable>(self);
+  const Library& library = tensor->library();
+  PyTypeObject* type = tensor->type();
+  Found found = translator.heap.lookup(type, name);
+  bool isData = found && translator.heap.isDataDescriptor(found.object);
+  bool isPrograms =
+      isData && !cpython::isImmutable(type) && !library.owns(type, name, found.object);
+  if (isPrograms || (!isData && cpython::hasInstanceDict(type))) {
+    return genericSetAttribute(translator, self, name, value);
+  }
+  const HeldAttribute* held = value && isData ? library.heldAttribute(printable(name)) : nullptr;
+  if (held) return setHeld(translator, self, found, name, *held, value);
+  throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self) + "." + printable(name));
+}
 
 void requireOwnMethod(Translator& translator, const TensorVariable* tensor, PyObject* name) {
   PyTypeObject* type = tensor->type();
@@ -102,6 +202,13 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   }
   const std::string text = printable(name);
   if (text == "__class__") return typeValue(translator, self);
+  if (text == "__dict__") {
+    if (DictVariable* dict = tensorInstanceDict(translator, self))
+      return translator.dictValue(dict);
+  }
+  if (const HeldAttribute* held = library.heldAttribute(text)) {
+    return heldValue(translator, self, found, name, *held);
+  }
   bool isCallable = PyFunction_Check(found.object) ||
                     Py_TYPE(found.object) == &PyMethodDescr_Type ||
                     Py_TYPE(found.object) == &PyWrapperDescr_Type;

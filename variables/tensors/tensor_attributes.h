@@ -9,6 +9,14 @@ namespace armature {
 // type.__getattribute__, as TypeSlots has it.
 Value tensorAttribute(Translator& translator, const Value& self, PyObject* name);
 
+// type.__setattr__ and __delattr__: what the program puts into the array's __dict__, and what the
+// library lets an attribute hold.
+bool setTensorAttribute(Translator& translator, const Value& self, PyObject* name,
+                        const Value& value);
+
+// Null for arrays of types without a __dict__.
+DictVariable* tensorInstanceDict(Translator& translator, const Value& self);
+
 // Breaks unless the operator that stands for the special method is the library's own: programs can
 // give types that are written in Python another one. The answer is guarded. `name` is interned.
 void requireOwnMethod(Translator& translator, const TensorVariable* tensor, PyObject* name);
