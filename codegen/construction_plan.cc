@@ -40,7 +40,7 @@ const ConstructionPlan::Part* ConstructionPlan::find(VariableTracker* tracker) c
 }
 
 // The part that stands for a value, counted as referred to once more; null for what exists already
-// and for results of the graph to which nothing is added.
+// and for results of the graph.
 ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
   VariableTracker* tracker = codegen_.trackerFor(value);
   if (!tracker) return nullptr;
@@ -49,7 +49,7 @@ ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
   if (tracker->instance) return partOf(tracker->instance);
   if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
     outputs_.insert(tensor->node);
-    if (!tensor->attributes && !tensor->heldBy) return nullptr;
+    return nullptr;
   }
   auto [found, isNew] = byTracker_.try_emplace(tracker, nullptr);
   if (isNew) {

@@ -51,7 +51,7 @@ VariableTracker* InstructionTranslator::newObject(const Value& value) const {
   if (!value.isTracker()) return nullptr;
   VariableTracker* tracker = value.tracker();
   if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker)) return newObject(lazy->realized);
-  bool isNew = !tracker->source() && !tracker->existing();
+  bool isNew = !tracker->source() && !tracker->existing() && !llvm::isa<TensorVariable>(tracker);
   return isNew || owned_.count(tracker) ? tracker : nullptr;
 }
 

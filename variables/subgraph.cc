@@ -37,10 +37,6 @@ void Body::collect(const Value& value) {
   bool isOwn = !tracker->existing() && tracker->serial() >= firstSerial_;
   if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
     returnsOthers_ |= !isOwn;
-    // What was put onto it may be of the body's graph.
-    if (isOwn && (tensor->attributes || tensor->heldBy)) {
-      throw GraphBreak(GraphBreakKind::ResultOfBody, describe(value));
-    }
     if (isOwn && seen_.insert(tracker).second) addTensor(tensor);
     return;
   }

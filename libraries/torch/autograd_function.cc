@@ -249,7 +249,6 @@ class DifferentiableCall {
       auto* tensor = trackerOf<TensorVariable>(each);
       if (!tensor && !each.objectOrNull()) refuse("forward() returns objects");
       if (!tensor) continue;
-      if (tensor->attributes || tensor->heldBy) refuse("forward() puts something onto its result");
       bool isArgument = llvm::is_contained(arguments_, tensor->node);
       if (!isArgument && !isComputed(tensor->node)) refuse("forward() returns a tensor of others");
       if (llvm::is_contained(outputs_, tensor->node)) refuse("forward() returns a tensor twice");

@@ -23,7 +23,7 @@
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
 #include "variables/recursion_guard.h"
-#include "variables/tensors/tensor.h"
+#include "variables/tensors/tensor_attributes.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
 
@@ -140,18 +140,6 @@ Value DictVariable::written(const Value& key) const {
   return index == OrderedValueMap::kAbsent ? Value() : map_[index].value;
 }
 
-namespace {
-
-// Arrays are keys by their identity, which a result may share with an argument of its operation.
-void requireOwnIdentity(Translator& translator, const Value& key) {
-  auto* tensor = trackerOf<TensorVariable>(key);
-  if (!tensor || tensor->existing() || tensor->library().isImmutable(tensor->type())) return;
-  if (tensor->library().identityOf(tensor->node, translator) == tensor->node) return;
-  throw GraphBreak(GraphBreakKind::IdentityOfResults, describe(key));
-}
-
-}  // namespace
-
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash) {
   if (PyObject* object = key.objectOrNull(); object && PyUnicode_CheckExact(object)) {
     realized = key;
@@ -159,7 +147,8 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
     return true;
   }
   realized = realizeDeeply(translator, key);
-  requireOwnIdentity(translator, realized);
+  // Arrays are keys by their identity.
+  if (auto* tensor = trackerOf<TensorVariable>(realized)) requireOwnIdentity(translator, tensor);
   KeyHash hashed = hashKey(realized);
   switch (hashed.status) {
     case KeyHash::Status::Ok:

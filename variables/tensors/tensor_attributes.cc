@@ -26,8 +26,8 @@ bool isEmptyDict(Translator& translator, PyObject* dict) {
 // What the program has put into the array's own __dict__. Null where there is nothing, as nearly
 // always: that is guarded without making a dict.
 DictVariable* attributesOf(Translator& translator, TensorVariable* tensor) {
-  if (!tensor->existing()) return tensor->attributes;
-  if (!cpython::hasInstanceDict(tensor->type())) return nullptr;
+  // What the program puts onto a result, Python does.
+  if (!tensor->existing() || !cpython::hasInstanceDict(tensor->type())) return nullptr;
   PyObject** place = cpython::instanceDictPlace(tensor->existing());
   if (place && !isEmptyDict(translator, *place)) return existingInstanceDict(translator, tensor);
   if (!tensor->attributesObserved) {
@@ -52,6 +52,7 @@ Value heldValue(Translator& translator, const Value& self, const Found& found, P
   }
   if (tensor->held) return tensor->held;
   Value value = Value::none();  // of a new one
+  requireOwnIdentity(translator, tensor);
   if (tensor->existing()) {
     descrgetfunc get = Py_TYPE(found.object)->tp_descr_get;
     Ref<> real =
@@ -86,6 +87,7 @@ bool setHeld(Translator& translator, const Value& self, const Found& found, PyOb
   auto refuse = [&] {
     throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self) + "." + printable(name));
   };
+  if (!tensor->existing()) refuse();
   if (!given.is(Py_None)) {
     auto* other = trackerOf<TensorVariable>(given);
     if (!other || other == tensor || &other->library() != &tensor->library()) refuse();
@@ -108,15 +110,18 @@ bool setHeld(Translator& translator, const Value& self, const Found& found, PyOb
 
 }  // namespace
 
+void requireOwnIdentity(Translator& translator, TensorVariable* tensor) {
+  if (tensor->existing() || tensor->library().isImmutable(tensor->type())) return;
+  if (tensor->library().identityOf(tensor->node, translator) == tensor->node) return;
+  throw GraphBreak(GraphBreakKind::IdentityOfResults, describe(Value(tensor)));
+}
+
 DictVariable* tensorInstanceDict(Translator& translator, const Value& self) {
   auto* tensor = requireKind<TensorVariable>(self);
   if (!cpython::hasInstanceDict(tensor->type())) return nullptr;
   if (tensor->existing()) return existingInstanceDict(translator, tensor);
-  if (!tensor->attributes) {
-    auto* dict = translator.make<DictVariable>(static_cast<VariableTracker*>(tensor));
-    assignTrailed(translator.trail, tensor->attributes, dict);
-  }
-  return tensor->attributes;
+  // It may be the argument of a later operation that returns it, and outlive its own variable so.
+  throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self));
 }
 
 bool setTensorAttribute(Translator& translator, const Value& self, PyObject* name,
@@ -190,6 +195,8 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
     }
   }
   if (!found) {
+    // (Something in the place of a method is only found where the trace knows of attributes.)
+    requireOwnIdentity(translator, tensor);
     if (Found fallback = heap.lookup(type, getattr)) {
       Value method = bindTypeAttribute(translator, fallback, self, type, getattr);
       return method ? call(translator, method, {Value::constant(name)}) : method;

@@ -14,6 +14,10 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
 bool setTensorAttribute(Translator& translator, const Value& self, PyObject* name,
                         const Value& value);
 
+// Breaks where the result of an operation may be an argument of that operation, as that of
+// x.contiguous() may: another variable stands for the very object then.
+void requireOwnIdentity(Translator& translator, TensorVariable* tensor);
+
 // Null for arrays of types without a __dict__.
 DictVariable* tensorInstanceDict(Translator& translator, const Value& self);
 
