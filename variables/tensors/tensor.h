@@ -6,8 +6,6 @@
 
 namespace armature {
 
-class DictVariable;
-
 class TensorVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Tensor)
@@ -27,13 +25,10 @@ class TensorVariable : public VariableTracker {
   // The trace has seen that the array's own __dict__ is empty (ObservedNoAttributes). Trailed.
   bool attributesObserved = false;
 
-  // The __dict__ of one that the trace has made; on demand. Trailed.
-  DictVariable* attributes = nullptr;
-
-  // What its HeldAttribute holds, as far as that was looked at or set; and the descriptor by which
-  // generated code sets it, if the trace has set it. Trailed.
+  // What its HeldAttribute holds, as far as that was looked at or set. Trailed.
   Value held;
-  Value heldBy;
+  // The trace has set it, which is an effect. Trailed.
+  bool heldIsSet = false;
 
  private:
   const Library* library_;

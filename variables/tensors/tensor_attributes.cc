@@ -99,12 +99,12 @@ bool setHeld(Translator& translator, const Value& self, const Found& found, PyOb
     Value before = heldValue(translator, self, found, name, attribute);
     if (!before) return false;
     letGo(translator, before);
-    if (!tensor->heldBy) {
+    if (!tensor->heldIsSet) {
       translator.effects.append({EffectKind::SlotSet, tensor, Value::constant(found.object), {}});
     }
   }
   assignTrailed(translator.trail, tensor->held, given);
-  assignTrailed(translator.trail, tensor->heldBy, Value::constant(found.object));
+  assignTrailed(translator.trail, tensor->heldIsSet, true);
   return true;
 }
 
