@@ -6,6 +6,7 @@
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/exception.h"
@@ -537,7 +538,7 @@ Value InstructionTranslator::run(Frame* entry) {
         continue;
       case Opcode::POP_JUMP_IF_NONE:
       case Opcode::POP_JUMP_IF_NOT_NONE: {
-        realizeOperand(frame, 1);
+        realizeType(*this, frame.peek(1));
         bool isNone = frame.peek(1).is(Py_None);
         frame.drop(1);
         if (isNone == (instruction.opcode == Opcode::POP_JUMP_IF_NONE)) {

@@ -1,6 +1,7 @@
 #include "sources/computation.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <llvm/ADT/SmallVector.h>
 
@@ -9,6 +10,7 @@
 #include "core/describe.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
+#include "cpython/type_lookup.h"
 
 namespace armature {
 
@@ -56,10 +58,14 @@ bool sameComputation(BorrowedRef<> a, BorrowedRef<> b) {
                     [](PyObject* one, PyObject* other) { return sameConstant(one, other); });
 }
 
+bool isComputedOf(PyTypeObject* type) {
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type) return true;
+  // A static type is C's own, whatever it is called.
+  return !cpython::isHeapType(type) && std::strcmp(type->tp_name, "decimal.Decimal") == 0;
+}
+
 Ref<> compute(BorrowedRef<> computation, BorrowedRef<> value) {
-  bool isKnown = PyLong_CheckExact(value.get()) || PyFloat_CheckExact(value.get()) ||
-                 PyUnicode_CheckExact(value.get());
-  if (!isKnown) return nullptr;
+  if (!isComputedOf(Py_TYPE(value.get()))) return nullptr;
   llvm::SmallVector<PyObject*, 4> arguments = othersOf(computation);
   arguments.insert(arguments.begin() + placeOf(computation), value.get());
   Ref<> result = Ref<>::steal(

@@ -1,8 +1,8 @@
 // Pure functions of C on one value that varies, with the constants that they are called with.
 //
 // A computation is a tuple of the function, the place of the value among the arguments, and the
-// other arguments: `1.0 - x` is (operator.sub, 1, 1.0). Applied to an exact int, float or str it
-// runs no code of the program's.
+// other arguments: `1.0 - x` is (operator.sub, 1, 1.0). Applied to what isComputedOf() it runs no
+// code of the program's.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,11 @@ Ref<> makeComputation(BorrowedRef<> function, size_t place, llvm::ArrayRef<PyObj
 
 bool sameComputation(BorrowedRef<> a, BorrowedRef<> b);
 
-// What it gives. Null, with no exception set, where the value is no exact int, float or str, or the
-// function raises.
+// int, float, str, and types of C whose instances nothing can change (decimal.Decimal).
+bool isComputedOf(PyTypeObject* type);
+
+// What it gives. Null, with no exception set, where the value is not of an exact type of those, or
+// the function raises.
 Ref<> compute(BorrowedRef<> computation, BorrowedRef<> value);
 
 // "math.log(", ", 2)": what stands before and behind the value.

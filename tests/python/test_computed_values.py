@@ -1,8 +1,10 @@
 """What pure functions make of values that vary is an input of its own: guarded is what the program
 finds out, and not what it was found out of."""
 
+import decimal
 import math
 import random
+from decimal import Decimal
 
 import armature
 import pytest
@@ -158,3 +160,80 @@ def test_random_numbers_of_any_bound():
             assert captured(other, n) == program(plain, n)
         assert other.getstate() == plain.getstate()
     assert len(made) <= armature.config.recompile_limit
+
+
+def test_numbers_that_may_be_missing():
+    def program(x, rate=None):
+        if x is None:
+            return "missing"
+        return x * 2 if rate is None else x * rate
+
+    captured = armature.compile(program)
+    with compilations() as made:
+        for n in range(30):
+            for arguments in [(n,), (n, n / 2), (None,), (n, None)]:
+                assert captured(*arguments) == program(*arguments)
+    assert len(made) <= 5
+
+
+def test_decimals():
+    def program(x):
+        try:
+            return x.as_integer_ratio(), x.is_signed()
+        except (ValueError, OverflowError) as error:
+            return str(error)
+
+    class Own(Decimal):
+        def as_integer_ratio(self):
+            return "own"
+
+    captured = armature.compile(program)
+    values = [Decimal(n) / 7 for n in range(-10, 10)]
+    with compilations() as made:
+        for value in values:
+            assert captured(value) == program(value)
+        assert captured(values[0])[0] is not captured(values[0])[0]
+    assert len(made) <= 2
+    for value in [Decimal("nan"), Decimal("-inf"), Decimal("1e400"), Own(3), 1.5, 3]:
+        if isinstance(value, int):
+            continue
+        try:
+            expected = program(value)
+        except AttributeError as error:
+            with pytest.raises(AttributeError, match=str(error)):
+                captured(value)
+        else:
+            assert captured(value) == expected
+    with decimal.localcontext() as context:
+        context.prec = 2
+        assert captured(values[3]) == program(values[3])
+
+
+def test_new_tuples():
+    def program(x):
+        first, second = x.as_integer_ratio(), x.as_integer_ratio()
+        return first == second, first is second, first
+
+    captured = armature.compile(program)
+    for n in range(5):
+        value = Decimal(n) / 3
+        assert captured(value) == program(value)
+
+
+def test_methods_are_those_of_the_type_when_the_call_is_pythons():
+    class Text:
+        def index(self, part):
+            return "own"
+
+    def program(text):
+        return text.index("x")
+
+    captured = armature.compile(program)
+    for text in ["ax", "bbx", "x"]:
+        assert captured(text) == program(text)
+    for text in ["none", "no", "nothing"]:
+        with pytest.raises(ValueError, match="substring not found"):
+            captured(text)
+    assert captured(Text()) == "own"
+    assert captured(["a", "x"]) == 1
+    assert captured("aax") == 2

@@ -1,6 +1,6 @@
 #include "variables/constants/computed_values.h"
 
-#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include "core/checked.h"
 #include "core/constant.h"
@@ -8,6 +8,7 @@
 #include "cpython/type_lookup.h"
 #include "sources/computation.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 
@@ -28,6 +29,9 @@ constexpr const char* kMethodsOfStr[] = {
     "lstrip",       "removeprefix", "removesuffix", "rfind",     "rindex",  "rstrip",
     "strip",        "title",        "startswith",   "swapcase",  "upper",
 };
+constexpr const char* kMethodsOfDecimal[] = {"as_integer_ratio", "is_finite", "is_infinite",
+                                             "is_nan",           "is_qnan",   "is_signed",
+                                             "is_snan",          "is_zero"};
 constexpr const char* kFunctionsOfMath[] = {
     "acos",     "acosh",    "asin",  "asinh",  "atan",    "atan2", "atanh", "cbrt",
     "ceil",     "copysign", "cos",   "cosh",   "degrees", "erf",   "erfc",  "exp",
@@ -109,24 +113,23 @@ PyObject* functionOf(SymOperation operation) {
 }
 
 bool isComputable(PyObject* function) {
-  static const auto& methods = *[] {
-    auto* found = new llvm::DenseSet<PyObject*>();
-    auto add = [&](PyTypeObject* type, llvm::ArrayRef<const char*> names) {
-      for (const char* name : names) found->insert(cpython::ownAttribute(type, name));
-    };
-    add(&PyLong_Type, kMethodsOfInt);
-    add(&PyFloat_Type, kMethodsOfFloat);
-    add(&PyUnicode_Type, kMethodsOfStr);
-    return found;
-  }();
-  if (methods.contains(function)) return true;
-  auto isOneOf = [&](const char* module, llvm::ArrayRef<const char*> names) {
+  if (Py_TYPE(function) == &PyMethodDescr_Type) {
+    PyTypeObject* type = PyDescr_TYPE(function);
+    llvm::ArrayRef<const char*> names = kMethodsOfDecimal;
+    if (type == &PyLong_Type) names = kMethodsOfInt;
+    if (type == &PyFloat_Type) names = kMethodsOfFloat;
+    if (type == &PyUnicode_Type) names = kMethodsOfStr;
+    return isComputedOf(type) && llvm::any_of(names, [&](const char* name) {
+             return PyUnicode_CompareWithASCIIString(PyDescr_NAME(function), name) == 0;
+           });
+  }
+  auto isOf = [&](const char* module, llvm::ArrayRef<const char*> names) {
     return llvm::any_of(
         names, [&](const char* name) { return isBuiltinFunction(function, module, name); });
   };
   return PyCFunction_Check(function) &&
-         (isOneOf("math", kFunctionsOfMath) || isOneOf("builtins", kFunctionsOfBuiltins) ||
-          isOneOf("_operator", kFunctionsOfOperator));
+         (isOf("math", kFunctionsOfMath) || isOf("builtins", kFunctionsOfBuiltins) ||
+          isOf("_operator", kFunctionsOfOperator));
 }
 
 const Source* computedSource(Translator& translator, const Source* base, PyObject* function,
@@ -153,25 +156,63 @@ const Source* sourceOf(Translator& translator, const SymNode& node) {
                         isLeft ? 0 : 1, other);
 }
 
-// What a function gives, as an input or the truth value that is guarded.
-Value apply(Translator& translator, PyObject* function, const SymNode& node, size_t place,
+// An existing object of C that nothing can change.
+bool isImmutableInput(const Value& value) {
+  if (!value.isTracker() || !value.tracker()->source()) return false;
+  PyObject* object = value.tracker()->existing();
+  return object && !isConstantType(Py_TYPE(object)) && isComputedOf(Py_TYPE(object));
+}
+
+void guardType(Translator& translator, const Value& input) {
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(input.tracker()->existing()));
+  translator.addGuard(input.tracker()->source(), GuardType::TYPE_MATCH, type);
+}
+
+// What is computed with, and where it comes from.
+struct Operand {
+  const Source* source;
+  PyObject* object;
+};
+
+Operand operandOf(Translator& translator, const Value& value) {
+  if (!isImmutableInput(value)) {
+    const SymNode* node = nodeOf(translator, value);
+    return {sourceOf(translator, *node), node->hint.get()};
+  }
+  guardType(translator, value);
+  return {value.tracker()->source(), value.tracker()->existing()};
+}
+
+// A new tuple of what the one at `source` has.
+Value copyOf(Translator& translator, const Source* source, BorrowedRef<> tuple) {
+  Py_ssize_t size = PyTuple_GET_SIZE(tuple.get());
+  translator.addGuard(source, GuardType::SEQUENCE_LENGTH, nullptr, size);
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    const Source* item = translator.sources->item(SourceKind::TupleItem, source, i);
+    items.push_back(translator.wrap(item, PyTuple_GET_ITEM(tuple.get(), i)));
+  }
+  return makeTuple(translator, std::move(items));
+}
+
+// What a function gives: an input, or the truth value that is guarded.
+Value apply(Translator& translator, PyObject* function, const Operand& operand, size_t place,
             llvm::ArrayRef<PyObject*> others) {
-  const Source* base = sourceOf(translator, node);
-  const Source* source = computedSource(translator, base, function, place, others);
+  const Source* source = computedSource(translator, operand.source, function, place, others);
   if (!source) return Value();
-  Ref<> result = compute(source->object(), node.hint);
+  Ref<> result = compute(source->object(), operand.object);
   if (!result) return Value();
   if (PyBool_Check(result.get())) {
-    if (!translator.countComparison(base)) return Value();
+    if (!translator.countComparison(operand.source)) return Value();
     bool isTrue = result.get() == Py_True;
     translator.addGuard(source, GuardType::BOOL_MATCH, nullptr, isTrue);
     return Value::boolean(isTrue);
   }
-  bool isValue = PyLong_CheckExact(result.get()) || PyFloat_CheckExact(result.get()) ||
-                 PyUnicode_CheckExact(result.get());
-  if (!isValue) return Value();
+  bool isTuple = PyTuple_CheckExact(result.get());
+  if (!isTuple && !isComputedOf(Py_TYPE(result.get()))) return Value();
   translator.addGuard(source, GuardType::TYPE_MATCH,
                       reinterpret_cast<PyObject*>(Py_TYPE(result.get())));
+  if (isTuple) return copyOf(translator, source, result);
   return translator.make<SymNodeVariable>(translator.symNodes.input(source, result));
 }
 
@@ -181,7 +222,8 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
   if (arguments.keywordCount()) return Value();
   size_t place = arguments.values.size();
   for (size_t i = 0; i < arguments.values.size(); ++i) {
-    if (!isSymbolic(translator, arguments.values[i])) continue;
+    bool varies = isSymbolic(translator, arguments.values[i]);
+    if (!varies && !isImmutableInput(arguments.values[i])) continue;
     if (place < arguments.values.size()) return Value();
     place = i;
   }
@@ -193,7 +235,7 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
     if (!other.isConstant() || !isConstant(other.object())) return Value();
     others.push_back(other.object());
   }
-  return apply(translator, function, *nodeOf(translator, arguments.values[place]), place, others);
+  return apply(translator, function, operandOf(translator, arguments.values[place]), place, others);
 }
 
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
@@ -206,22 +248,29 @@ Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& 
   if (isFormat) return Value();
   const SymNode& varies = isLeft ? left : right;
   PyObject* other = (isLeft ? right : left).hint.get();
-  return apply(translator, function, varies, isLeft ? 0 : 1, other);
+  Operand operand{sourceOf(translator, varies), varies.hint.get()};
+  return apply(translator, function, operand, isLeft ? 0 : 1, other);
 }
 
-PyObject* computableMethod(const Translator& translator, const Value& value, PyObject* name) {
-  if (!isSymbolic(translator, value)) return nullptr;
+PyObject* computableMethod(Translator& translator, const Value& value, PyObject* name) {
+  bool isImmutable = isImmutableInput(value);
+  if (!isImmutable && !isSymbolic(translator, value)) return nullptr;
   PyObject* method = cpython::ownAttribute(typeOf(value), name);
-  return method && isComputable(method) ? method : nullptr;
+  if (!method || !isComputable(method)) return nullptr;
+  if (isImmutable) {
+    guardType(translator, value);
+  } else {
+    Value typed = value;
+    realizeType(translator, typed);
+  }
+  return method;
 }
 
 Value computedMethod(Translator& translator, const Value& value, PyObject* name) {
   PyObject* method = computableMethod(translator, value, name);
   if (!method) return Value();
-  Value self = value;
-  realizeType(translator, self);
   return translator.make<BoundMethodVariable>(cpython::boundType(method), Value::constant(method),
-                                              self);
+                                              value);
 }
 
 const SymNode* computedInput(Translator& translator, const SymNode& node) {

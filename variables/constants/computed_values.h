@@ -16,7 +16,8 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right);
 // The function, which the type of a symbolic value has as a method; null where it is no such one.
-PyObject* computableMethod(const Translator& translator, const Value& value, PyObject* name);
+// The type is guarded.
+PyObject* computableMethod(Translator& translator, const Value& value, PyObject* name);
 // The method of a symbolic value, bound to it as it is; null where it is no such function.
 Value computedMethod(Translator& translator, const Value& value, PyObject* name);
 // An expression over one input as an input; null for another.
