@@ -61,6 +61,18 @@ def chained(text):
     return text.strip().lower().removeprefix("a").endswith("b")
 
 
+def contained(text):
+    return text in ("test", "x", "ab"), "e" in text, text not in "xyz test"
+
+
+def indexed(n):
+    return "abcdefghij"[n % 10], (1.5, 2, "three", None)[n % 4]
+
+
+def first_letter(text):
+    return text[0] if text else "none", text[1:3] + "."
+
+
 INTEGERS = [3, 9, HUGE, 0, -5, 100, 7, -HUGE, 6, 12]
 TEXTS = ["test", "no", "tea", "x", "", "é" * 5, " AxB ", "ab", "tex", "ß"]
 FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
@@ -80,6 +92,9 @@ FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
         (types, INTEGERS, 2),
         (found, TEXTS, None),
         (chained, TEXTS, 3),
+        (contained, TEXTS, 8),
+        (indexed, INTEGERS, None),
+        (first_letter, TEXTS, None),
     ],
 )
 def test_what_is_computed_is_an_input(program, values, most):
@@ -237,3 +252,29 @@ def test_methods_are_those_of_the_type_when_the_call_is_pythons():
     assert captured(Text()) == "own"
     assert captured(["a", "x"]) == 1
     assert captured("aax") == 2
+
+
+def test_items_and_members_of_what_is_not_constant():
+    def program(items, key):
+        try:
+            return items[key], key in items
+        except (IndexError, KeyError, TypeError, ValueError) as error:
+            return type(error), str(error)
+
+    captured = armature.compile(program)
+    containers = ["text", (1, 2, 3), [4, 5, 1], {0: "a", 1: "b"}, {1, 2}, range(9), b"bytes", 5]
+    for key in [0, 1, 2, 5, -1, 100, "a", 1.0, 0, 3]:
+        for container in containers:
+            assert captured(container, key) == program(container, key), (container, key)
+
+
+def test_decimals_mind_the_context():
+    def program(x):
+        with decimal.localcontext() as context:
+            context.prec = 2
+            return abs(x), round(x, 1), x in (1, 2)
+
+    captured = armature.compile(program)
+    for n in range(5):
+        value = Decimal(n) / 7
+        assert captured(value) == program(value)

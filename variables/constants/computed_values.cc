@@ -41,7 +41,7 @@ constexpr const char* kFunctionsOfMath[] = {
 };
 constexpr const char* kFunctionsOfBuiltins[] = {"abs", "chr", "len", "ord", "round"};
 
-constexpr const char* kFunctionsOfOperator[] = {"index", "neg", "pos"};
+constexpr const char* kFunctionsOfOperator[] = {"contains", "getitem", "index", "neg", "pos"};
 
 PyObject* operatorFunction(const char* name) {
   Ref<> module = checked(PyImport_ImportModule("_operator"));
@@ -209,7 +209,9 @@ Value apply(Translator& translator, PyObject* function, const Operand& operand, 
     return Value::boolean(isTrue);
   }
   bool isTuple = PyTuple_CheckExact(result.get());
-  if (!isTuple && !isComputedOf(Py_TYPE(result.get()))) return Value();
+  bool isValue = PyLong_CheckExact(result.get()) || PyFloat_CheckExact(result.get()) ||
+                 PyUnicode_CheckExact(result.get());
+  if (!isTuple && !isValue) return Value();
   translator.addGuard(source, GuardType::TYPE_MATCH,
                       reinterpret_cast<PyObject*>(Py_TYPE(result.get())));
   if (isTuple) return copyOf(translator, source, result);
@@ -222,8 +224,11 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
   if (arguments.keywordCount()) return Value();
   size_t place = arguments.values.size();
   for (size_t i = 0; i < arguments.values.size(); ++i) {
-    bool varies = isSymbolic(translator, arguments.values[i]);
-    if (!varies && !isImmutableInput(arguments.values[i])) continue;
+    // Functions of several types ask a decimal's special methods, which mind the context.
+    bool isMethod = Py_TYPE(function) == &PyMethodDescr_Type;
+    bool varies = isSymbolic(translator, arguments.values[i]) ||
+                  (isMethod && isImmutableInput(arguments.values[i]));
+    if (!varies) continue;
     if (place < arguments.values.size()) return Value();
     place = i;
   }
@@ -250,6 +255,20 @@ Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& 
   PyObject* other = (isLeft ? right : left).hint.get();
   Operand operand{sourceOf(translator, varies), varies.hint.get()};
   return apply(translator, function, operand, isLeft ? 0 : 1, other);
+}
+
+Value computedContains(Translator& translator, const Value& container, const Value& item) {
+  static PyObject* const contains = operatorFunction("contains");
+  CallArguments arguments;
+  arguments.values = {container, item};
+  return computedCall(translator, contains, arguments);
+}
+
+Value computedItem(Translator& translator, const Value& container, const Value& key) {
+  static PyObject* const getitem = operatorFunction("getitem");
+  CallArguments arguments;
+  arguments.values = {container, key};
+  return computedCall(translator, getitem, arguments);
 }
 
 PyObject* computableMethod(Translator& translator, const Value& value, PyObject* name) {

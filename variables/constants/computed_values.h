@@ -15,6 +15,9 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
 // An operator, likewise.
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right);
+// `item in container` and `container[key]`, likewise.
+Value computedContains(Translator& translator, const Value& container, const Value& item);
+Value computedItem(Translator& translator, const Value& container, const Value& key);
 // The function, which the type of a symbolic value has as a method; null where it is no such one.
 // The type is guarded.
 PyObject* computableMethod(Translator& translator, const Value& value, PyObject* name);

@@ -4,6 +4,7 @@
 #include "core/constant.h"
 #include "core/describe.h"
 #include "core/text.h"
+#include "variables/constants/computed_values.h"
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
@@ -426,6 +427,7 @@ int searchIterable(Translator& translator, const Value& iterable, const Value& i
 
 int contains(Translator& translator, Value container, Value item) {
   RecursionGuard guard(translator);
+  if (Value computed = computedContains(translator, container, item)) return computed.is(Py_True);
   translator.realize(container);
   translator.realize(item);
   if (SubscriptFunction function = slotsOf(container).sq_contains) {
@@ -436,6 +438,7 @@ int contains(Translator& translator, Value container, Value item) {
 }
 
 Value isContained(Translator& translator, Value container, Value item, bool tail) {
+  if (Value computed = computedContains(translator, container, item)) return computed;
   translator.realize(container);
   if (tail && slotsOf(container).sq_contains == kUserObjectSlots.sq_contains) {
     return objectContains(translator, container, translator.realized(std::move(item)), tail);
@@ -454,6 +457,7 @@ Value isContained(Translator& translator, Value container, Value item, bool tail
 
 Value getItem(Translator& translator, Value container, Value key, bool tail) {
   RecursionGuard guard(translator);
+  if (Value computed = computedItem(translator, container, key)) return computed;
   translator.realize(container);
   translator.realize(key);
   if (SubscriptFunction function = slotsOf(container).mp_subscript) {
