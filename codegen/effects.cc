@@ -31,7 +31,8 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
     if (effect == NodeEffect::Other && !effects.first) effects.first = node.get();
     if (effect != NodeEffect::Mode) continue;
     if (!effects.mode) effects.mode = node.get();
-    if (!effects.modeState.get) effects.modeState = library->modeState(*node);
+    Library::ModeState state = library->modeState(*node);
+    if (!effects.modeState.get || state.isWhole) effects.modeState = state;
   }
   return effects;
 }

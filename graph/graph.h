@@ -113,6 +113,11 @@ class Node {
   // Calls only. Evaluated for its metadata without an error, and one of those that raise on no
   // data: it will not raise when it runs.
   bool checked = false;
+  // Calls only. A later call that changes the array, which keeps its name here; or null.
+  Node* alteredBy = nullptr;
+  // Is it known only inside of a transform of functions? Noted by the library when it was asked.
+  enum class TransformRelation : uint8_t { Unknown, Outside, Inside };
+  mutable TransformRelation transformRelation = TransformRelation::Unknown;
   // Placeholder only: the object that the traced call passed, for a backend's example inputs.
   // Dropped when the graph is compiled.
   Ref<> example;

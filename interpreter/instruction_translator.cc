@@ -298,10 +298,12 @@ bool InstructionTranslator::returnToCaller(Value result) {
 namespace {
 
 // As TorchDynamo does (TensorVariable.set_name_hint): the first variable gives a node its name.
-void nameNode(const Value& value, const Ref<>& name) {
+void nameNode(const Translator& translator, const Value& value, const Ref<>& name) {
   auto* tensor = trackerOf<TensorVariable>(value);
-  if (!tensor || tensor->node->variableName) return;
-  if (tensor->node->operation != NodeOperation::Placeholder) tensor->node->variableName = name;
+  if (!tensor || !translator.variablesNameNodes) return;
+  Node* node = tensor->node;
+  if (node->variableName || node->operation == NodeOperation::Placeholder) return;
+  node->variableName = name;
 }
 
 // Nearly half of all instructions only move values between the slots of their frame: they cannot
@@ -316,7 +318,7 @@ inline bool moveValue(Translator& translator, Frame& frame) {
       break;
     }
     case Opcode::STORE_FAST:
-      nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
+      nameNode(translator, frame.peek(1), frame.code->locals[instruction.argument].name);
       frame.locals()[instruction.argument] = frame.pop();
       break;
     case Opcode::LOAD_CONST: {
@@ -457,7 +459,7 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = storeName(frame, instruction);
         break;
       case Opcode::STORE_DEREF:
-        nameNode(frame.peek(1), frame.code->locals[instruction.argument].name);
+        nameNode(*this, frame.peek(1), frame.code->locals[instruction.argument].name);
         [[fallthrough]];
       case Opcode::MAKE_CELL:
       case Opcode::LOAD_CLOSURE:

@@ -202,6 +202,7 @@ class Library {
   struct ModeState {
     PyObject* get = nullptr;
     PyObject* set = nullptr;
+    bool isWhole = false;  // no node of the library changes anything else
   };
   virtual ModeState modeState(const Node& node) const {
     (void)node;
@@ -224,6 +225,7 @@ class Library {
   struct RandomState {
     PyObject* get = nullptr;
     PyObject* set = nullptr;
+    bool isWhole = false;  // no node of the library changes anything else
   };
   virtual RandomState randomState() const { return {}; }
   // Why no operation can be in a graph as things stand in this thread; null if they can. Nothing

@@ -109,7 +109,7 @@ Node* Translator::addBody(const Library& library, const Graph::Subgraph& body, B
   return node;
 }
 
-Node* Translator::addBodyCall(const Library& library, BorrowedRef<> target,
+Node* Translator::addOperation(const Library& library, BorrowedRef<> target,
                               std::vector<Argument> arguments,
                               std::vector<std::pair<Ref<>, Argument>> keywords) {
   recordGraphGrowth();
@@ -132,7 +132,7 @@ Value Translator::callInSubgraph(const Library& library, const HigherOrderOperat
   for (const auto& [name, constant] : operation.keywords) {
     keywords.emplace_back(name, Argument::constant(constant));
   }
-  Node* node = addBodyCall(library, operation.target, std::move(passed), std::move(keywords));
+  Node* node = addOperation(library, operation.target, std::move(passed), std::move(keywords));
   node->eagerTarget = operation.eagerTarget;
   body.takeItemsOf(node);
   return body.result();

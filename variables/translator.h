@@ -208,6 +208,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // What the user is to be told when the trace is done.
   std::set<std::string> warnings;
 
+  // While a library's code runs that TorchDynamo does not trace, its variables name no nodes.
+  bool variablesNameNodes = true;
+
   // --- Graph.
   Node* addInput(const Source* source, BorrowedRef<> object);
   // Adds a call and returns its result as variables (one tensor, or a structure of them).
@@ -220,10 +223,11 @@ class Translator : public Observer, public Heap::Dependencies {
                        const Value& callable, CallArguments& arguments);
   // Moves the operations from `firstNode` on into a graph of their own: see Graph::outline.
   Graph::Subgraph outline(size_t firstNode, std::vector<Node*> outputs);
-  // Adds the node by which the graph refers to such a graph, and a call that is given some.
+  // Adds the node by which the graph refers to such a graph.
   Node* addBody(const Library& library, const Graph::Subgraph& body, BorrowedRef<> name);
-  Node* addBodyCall(const Library& library, BorrowedRef<> target, std::vector<Argument> arguments,
-                    std::vector<std::pair<Ref<>, Argument>> keywords);
+  // Adds a call that a library builds by itself.
+  Node* addOperation(const Library& library, BorrowedRef<> target, std::vector<Argument> arguments,
+                     std::vector<std::pair<Ref<>, Argument>> keywords);
   // The mode in which the program runs the library's operations, by the library's own number: what
   // the graph has set so far, not what is set while tracing. See Node::mode.
   uint32_t mode(const Library& library) const {

@@ -2,6 +2,7 @@
 
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
 
 namespace armature {
 
@@ -14,9 +15,15 @@ class GenericAliasReconstructor : public Reconstructor {
     visit(alias->origin), visit(alias->arguments);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    codegen.prepareCall(reinterpret_cast<PyObject*>(&Py_GenericAliasType));
+    // A class below GenericAlias may want other arguments than those that are there.
+    static PyObject* const make =
+        checked(
+            PyObject_GetAttrString(reinterpret_cast<PyObject*>(&Py_GenericAliasType), "__new__"))
+            .release();
+    codegen.prepareCall(make);
+    codegen.loadType(tracker->type());
     needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
-    codegen.call(2);
+    codegen.call(3);
   }
 };
 

@@ -24,29 +24,8 @@ constexpr std::array kDevices = {"cpu", "cuda"};
 // Of ContextManagerVariable::previous: the region is entered.
 constexpr uint32_t kEntered = uint32_t{1} << 31;
 
-// What a region does. Numbers of regions are indices, and stay as long as the process.
-struct Region {
-  uint32_t outer = 0;
-  Ref<> device, dtype, enabled, cacheEnabled;
-};
-
-std::vector<Region>& regions() {
-  static auto& all = *new std::vector<Region>(1);
-  return all;
-}
-
-uint32_t numberOf(Region region) {
-  auto isSame = [&](const Region& known) {
-    return known.outer == region.outer && known.device.get() == region.device.get() &&
-           known.dtype.get() == region.dtype.get() && known.enabled.get() == region.enabled.get() &&
-           known.cacheEnabled.get() == region.cacheEnabled.get();
-  };
-  for (uint32_t i = 1; i < regions().size(); ++i) {
-    if (isSame(regions()[i])) return i;
-  }
-  regions().push_back(std::move(region));
-  return static_cast<uint32_t>(regions().size() - 1);
-}
+// Of Region::settings.
+enum Setting { kRegionDevice, kRegionEnabled, kRegionDType, kRegionCache };
 
 const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
@@ -95,7 +74,9 @@ class AutocastModel : public ContextManagerModel {
     uint32_t before = translator.mode(torchLibrary());
     auto object = [&](Made part) { return Ref<>::create(manager.arguments[part].object()); };
     uint32_t number = numberOf(
-        {before >> 1, object(kDevice), object(kDType), object(kEnabled), object(kCacheEnabled)});
+        {.outer = regionOf(before),
+         .kind = RegionKind::Autocast,
+         .settings = {object(kDevice), object(kEnabled), object(kDType), object(kCacheEnabled)}});
     std::vector<Argument> arguments;
     for (Made part : {kDevice, kGivenDType, kGivenEnabled, kGivenCache}) {
       arguments.push_back(Argument::constant(manager.arguments[part].object()));
@@ -258,13 +239,15 @@ uint64_t autocastSettings() {
 }
 
 bool enterAutocast(ModeScope& scope, uint32_t mode, bool keepsCache) {
-  llvm::SmallVector<const Region*, 4> entered;
-  for (uint32_t number = mode >> 1; number; number = regions()[number].outer) {
-    entered.push_back(&regions()[number]);
-  }
-  for (const Region* region : llvm::reverse(entered)) {
-    PyObject* cache = keepsCache ? region->cacheEnabled.get() : Py_False;
-    if (!scope.setAutocast(region->device, region->enabled, region->dtype, cache)) return false;
+  for (uint32_t number : regionsOf(mode)) {
+    const Region& region = regionAt(number);
+    if (region.kind != RegionKind::Autocast) continue;
+    const auto& settings = region.settings;
+    PyObject* cache = keepsCache ? settings[kRegionCache].get() : Py_False;
+    if (!scope.setAutocast(settings[kRegionDevice], settings[kRegionEnabled],
+                           settings[kRegionDType], cache)) {
+      return false;
+    }
   }
   return true;
 }

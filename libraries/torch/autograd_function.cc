@@ -6,10 +6,10 @@
 #include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
-#include "libraries/torch/autocast.h"
 #include "libraries/torch/autograd_call.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/regions.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
@@ -342,7 +342,7 @@ class DifferentiableCall {
     static PyObject* const bodyName = staticName("fwd_body");
     std::vector<Argument> given = {Argument(translator_.addBody(torchLibrary(), body, bodyName))};
     given.insert(given.end(), passed_.begin(), passed_.end());
-    Node* node = translator_.addBodyCall(torchLibrary(), target, std::move(given), {});
+    Node* node = translator_.addOperation(torchLibrary(), target, std::move(given), {});
     auto* next = metadata.begin();
     for (size_t i = 0; i < results_.size(); ++i) {
       if (!trackerOf<TensorVariable>(results_[i])) continue;

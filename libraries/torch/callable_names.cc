@@ -14,9 +14,9 @@ constexpr const char* kOperationModules[] = {"torch.nn.functional", "torch.funct
                                              "torch._linalg_utils", "torch"};
 // Modules of C functions; the first that has a function names it.
 constexpr const char* kBindingModules[] = {
-    "torch._C._nn",     "torch._C._fft",     "torch._C._linalg", "torch._C._nested",
-    "torch._C._sparse", "torch._C._special", "torch._C",         "torch",
-    "torch._C._onnx",   "torch._C._autograd"};
+    "torch._C._nn",     "torch._C._fft",      "torch._C._linalg",   "torch._C._nested",
+    "torch._C._sparse", "torch._C._special",  "torch._C",           "torch",
+    "torch._C._onnx",   "torch._C._autograd", "torch._C._functorch"};
 
 PyObject* itemNamed(PyObject* dict, const char* name) {
   PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;

@@ -192,10 +192,10 @@ Value callCond(Translator& translator, const Value&, CallArguments& arguments) {
   Argument falseArgument(translator.addBody(torchLibrary(), falseGraph, falseName));
   std::vector<Argument> inputs(trueGraph.inputs.begin(), trueGraph.inputs.end());
   Node* node =
-      translator.addBodyCall(torchLibrary(), condOperator(),
-                             {Argument(tensor->node), trueArgument, falseArgument,
-                              Argument::aggregate(Argument::Kind::Tuple, std::move(inputs))},
-                             {});
+      translator.addOperation(torchLibrary(), condOperator(),
+                              {Argument(tensor->node), trueArgument, falseArgument,
+                               Argument::aggregate(Argument::Kind::Tuple, std::move(inputs))},
+                              {});
   node->eagerTarget = Ref<>::create(eagerTarget());
   trueBody.takeItemsOf(node);
   nameParts(translator, trueBody.result(), nullptr, valueName);

@@ -12,6 +12,7 @@
 #include "libraries/torch/checkpoint.h"
 #include "libraries/torch/cond.h"
 #include "libraries/torch/dynamo_patches.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/operator_names.h"
@@ -19,6 +20,7 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
+#include "libraries/torch/tree_map.h"
 #include "libraries/torch/wrap.h"
 
 namespace armature {
@@ -97,6 +99,15 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   if (!handler && PyFunction_Check(function.get())) handler = findCondHandler(function);
   if (handler) return {.kind = CallKind::Handled, .handler = handler};
   const CallableName& name = callableNames().of(function);
+  std::string qualified = name.qualified();
+  if (LibraryCallHandler transform = findTransformHandler(qualified)) {
+    return {.kind = CallKind::Handled, .handler = transform};
+  }
+  if (LibraryCallHandler treeMap = findTreeMapHandler(qualified)) {
+    return {.kind = CallKind::Handled, .handler = treeMap};
+  }
+  CallRule operation = transformOperation(qualified);
+  if (operation.kind != CallKind::NotOurs) return operation;
   // The operator module's functions are Python's own.
   if (name.module.empty() || name.module == "operator") return {};
   if (const Query* query = findQuery(name.qualified())) {

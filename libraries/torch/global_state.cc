@@ -316,6 +316,22 @@ int64_t processGroup() {
   return number("rank") << 32 | number("size");
 }
 
+// How many levels of torch.func are entered, and whether hooks on saved tensors are refused.
+int64_t transformLevels() {
+  auto ask = [](const char* module, const char* function) {
+    Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
+    Ref<> result =
+        Ref<>::steal(found ? PyObject_CallMethod(found.get(), function, nullptr) : nullptr);
+    PyErr_Clear();
+    return result;
+  };
+  Ref<> depth = ask("torch._C._functorch", "get_dynamic_layer_stack_depth");
+  Ref<> message = ask("torch._C._autograd", "_saved_tensors_hooks_get_disabled_error_message");
+  int64_t levels = depth ? PyLong_AsLongLong(depth.get()) : -1;
+  PyErr_Clear();
+  return levels << 1 | (message && message.get() != Py_None);
+}
+
 int64_t answer(TorchSetting setting) {
   switch (setting) {
     case TorchSetting::autocast_device_dtypes:
@@ -357,6 +373,8 @@ int64_t answer(TorchSetting setting) {
       return onnxExport();
     case TorchSetting::process_group:
       return processGroup();
+    case TorchSetting::transform_levels:
+      return transformLevels();
     default:
       return 0;
   }

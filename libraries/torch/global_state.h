@@ -55,7 +55,8 @@ namespace armature {
   SETTING(cuda_device)            \
   SETTING(cuda_initialized)       \
   SETTING(onnx_export)            \
-  SETTING(process_group)
+  SETTING(process_group)          \
+  SETTING(transform_levels)
 
 enum class TorchSetting : uint8_t {
 #define SETTING(name) name,

@@ -1,7 +1,7 @@
 #include "libraries/torch/grad_modes.h"
 
-#include "libraries/torch/autocast.h"
 #include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/regions.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/protocol/object_protocol.h"

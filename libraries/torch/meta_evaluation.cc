@@ -11,7 +11,9 @@
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/transform_levels.h"
 
 namespace armature {
 
@@ -46,15 +48,16 @@ ResultStructure failed() {
 
 class Evaluation {
  public:
-  Evaluation(const TorchModule& torch, const Node& node, InputStructures inputs)
-      : torch_(torch), node_(node), inputs_(inputs) {}
+  Evaluation(const TorchModule& torch, const Node& node, InputStructures inputs,
+             llvm::ArrayRef<const Node*> before = {})
+      : torch_(torch), node_(node), inputs_(inputs), before_(before) {}
 
   ResultStructure run() {
     lookAtArguments();
     stand_ = needsFake() ? Stand::Fake : Stand::Meta;
     std::optional<ResultStructure> result;
     {
-      ModeScope state;
+      State state;
       if (Ref<> object = call(state)) result = structure(object);
     }
     if (result && resizesOut()) result = evaluateResized();
@@ -80,7 +83,7 @@ class Evaluation {
     warningsAreErrors_ = true;
     bool succeeded;
     {
-      ModeScope state;
+      State state;
       succeeded = static_cast<bool>(call(state));
     }
     if (!succeeded && interrupted()) throw PendingPythonException();
@@ -89,6 +92,12 @@ class Evaluation {
   }
 
  private:
+  // Of the thread while we try. The levels are left before the modes are put back.
+  struct State {
+    ModeScope modes;
+    TransformLevels levels;
+  };
+
   // Does the exception complain of what stands for the program's tensors? They lack data.
   static bool isAboutMeta() {
     PyObject *type, *value, *traceback;
@@ -103,17 +112,23 @@ class Evaluation {
 
   // Notes which devices and how much data the arguments mention.
   void lookAtArguments() {
-    forEachInput(node_, [&](Node* input) { lookAt(inputs_(*input)); });
-    for (const Argument& argument : node_.arguments) lookAt(argument);
-    for (const auto& [name, argument] : node_.keywordArguments) {
+    for (const Node* node : before_) lookAtArguments(*node);
+    lookAtArguments(node_);
+  }
+  void lookAtArguments(const Node& node) {
+    forEachInput(node, [&](Node* input) {
+      if (!llvm::is_contained(before_, input)) lookAt(inputs_(*input));
+    });
+    for (const Argument& argument : node.arguments) lookAt(argument);
+    for (const auto& [name, argument] : node.keywordArguments) {
       lookAt(argument);
       if (stringView(name) == "device" && argument.kind() == Argument::Kind::Constant) {
         lookAtDeviceName(argument.object());
       }
     }
-    if (node_.operation == NodeOperation::CallMethod && stringView(node_.target) == "to" &&
-        node_.arguments.size() > 1 && node_.arguments[1].kind() == Argument::Kind::Constant) {
-      lookAtDeviceName(node_.arguments[1].object());
+    if (node.operation == NodeOperation::CallMethod && stringView(node.target) == "to" &&
+        node.arguments.size() > 1 && node.arguments[1].kind() == Argument::Kind::Constant) {
+      lookAtDeviceName(node.arguments[1].object());
     }
   }
 
@@ -167,43 +182,74 @@ class Evaluation {
   }
 
   // The result of the operation on stand-ins; null with the exception set.
-  Ref<> call(ModeScope& state) {
+  Ref<> call(State& state) {
+    ModeScope& modes = state.modes;
     standIns_.clear();
-    if (!state.setWarnings(warningsAreErrors_ ? "error" : "ignore")) return nullptr;
-    if (!state.leaveSavedTensorHooks()) return nullptr;
-    if (!state.leaveModes(keepFunctionModes_)) return nullptr;
-    if (stand_ == Stand::Fake && !state.enter(fakeMode())) return nullptr;
+    if (!modes.setWarnings(warningsAreErrors_ ? "error" : "ignore")) return nullptr;
+    if (!modes.leaveSavedTensorHooks()) return nullptr;
+    if (!modes.leaveModes(keepFunctionModes_)) return nullptr;
+    if (stand_ == Stand::Fake && !modes.enter(fakeMode())) return nullptr;
     if (stand_ == Stand::Meta && !hasArrays_ && !namesDevice_ &&
-        !state.enter(deviceObject({kMetaDevice, -1}))) {
+        !modes.enter(deviceObject({kMetaDevice, -1}))) {
       return nullptr;
     }
-    if (stand_ == Stand::Real && !state.keepRandomState()) return nullptr;
+    if (stand_ == Stand::Real && !modes.keepRandomState()) return nullptr;
     // An input that is not a leaf needs the grad mode to become one that is not.
-    if (!state.setGradEnabled(true)) return nullptr;
-    Ref<> arguments = Ref<>::steal(PyTuple_New(node_.arguments.size()));
+    if (!modes.setGradEnabled(true)) return nullptr;
+    if (!before_.empty() && !doBefore(state)) return nullptr;
+    return callOne(node_, state);
+  }
+
+  // Does what has to be done first. What stands for inputs is no array of any level.
+  bool doBefore(State& state) {
+    bool made = true;
+    auto make = [&](const Node& node) {
+      forEachInput(node, [&](Node* input) {
+        made = made && (llvm::is_contained(before_, input) || standIn(*input));
+      });
+    };
+    for (const Node* node : before_) make(*node);
+    make(node_);
+    for (const Node* node : before_) {
+      Ref<> result = made ? callOne(*node, state) : nullptr;
+      if (!result) return false;
+      standIns_[node] = std::move(result);
+    }
+    return made;
+  }
+
+  Ref<> callOne(const Node& node, State& state) {
+    Ref<> arguments = Ref<>::steal(PyTuple_New(node.arguments.size()));
     Ref<> keywords = Ref<>::steal(PyDict_New());
     if (!arguments || !keywords) return nullptr;
-    for (size_t i = 0; i < node_.arguments.size(); ++i) {
-      Ref<> value = argument(node_.arguments[i]);
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      Ref<> value = argument(node.arguments[i]);
       if (!value) return nullptr;
       PyTuple_SET_ITEM(arguments.get(), i, value.release());
     }
-    for (const auto& [name, keyword] : node_.keywordArguments) {
+    for (const auto& [name, keyword] : node.keywordArguments) {
       Ref<> value = argument(keyword, stringView(name) == "device");
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
     }
-    ModeScope gradMode;
-    if (!gradMode.setGradEnabled(hasGradients(node_.mode))) return nullptr;
-    if (!enterAutocast(gradMode, node_.mode, false)) return nullptr;
-    if (node_.operation == NodeOperation::CallFunction) {
-      return Ref<>::steal(PyObject_Call(node_.target.get(), arguments.get(), keywords.get()));
+    ModeScope mode;
+    if (!state.levels.set(node.mode)) return nullptr;
+    if (!mode.setGradEnabled(hasGradients(node.mode))) return nullptr;
+    if (!enterAutocast(mode, node.mode, false)) return nullptr;
+    if (node.operation == NodeOperation::CallMethod) return callMethod(node, arguments, keywords);
+    bool needsLeave = setsRequiresGrad(node);
+    if (needsLeave && !callFunctorch("set_inplace_requires_grad_allowed", {Py_True})) {
+      return nullptr;
     }
-    return callMethod(arguments, keywords);
+    Ref<> result = Ref<>::steal(PyObject_Call(node.target.get(), arguments.get(), keywords.get()));
+    if (needsLeave && !callFunctorch("set_inplace_requires_grad_allowed", {Py_False})) {
+      return nullptr;
+    }
+    return result;
   }
 
-  Ref<> callMethod(BorrowedRef<> arguments, BorrowedRef<> keywords) {
+  Ref<> callMethod(const Node& node, BorrowedRef<> arguments, BorrowedRef<> keywords) {
     PyObject* self = PyTuple_GET_ITEM(arguments.get(), 0);
-    std::string_view name = stringView(node_.target);
+    std::string_view name = stringView(node.target);
     Py_ssize_t count = PyTuple_GET_SIZE(arguments.get());
     if (stand_ == Stand::Meta && name == "cpu") return Ref<>::create(self);
     if (stand_ == Stand::Meta && name == "to" && count > 1 &&
@@ -214,9 +260,9 @@ class Evaluation {
     if (PyDict_GET_SIZE(keywords.get()) == 0) {
       // As LOAD_METHOD calls it: exceptions name the class that defines the method.
       return Ref<>::steal(PyObject_VectorcallMethod(
-          node_.target.get(), PySequence_Fast_ITEMS(arguments.get()), count, nullptr));
+          node.target.get(), PySequence_Fast_ITEMS(arguments.get()), count, nullptr));
     }
-    Ref<> method = Ref<>::steal(PyObject_GetAttr(self, node_.target.get()));
+    Ref<> method = Ref<>::steal(PyObject_GetAttr(self, node.target.get()));
     Ref<> rest = Ref<>::steal(PyTuple_GetSlice(arguments.get(), 1, count));
     if (!method || !rest) return nullptr;
     return Ref<>::steal(PyObject_Call(method.get(), rest.get(), keywords.get()));
@@ -440,8 +486,9 @@ class Evaluation {
     auto result = std::make_shared<TensorMetadata>();
     std::string why = "torch is not registered with the guards";
     const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
-    bool read = stand_ == Stand::Fake ? readFake(tensor, *result, &why)
-                                      : library && library->read(tensor, *result, &why);
+    bool isWrapped = stand_ == Stand::Fake || isOfTransform(node_);
+    bool read = isWrapped ? readFake(tensor, *result, &why)
+                          : library && library->read(tensor, *result, &why);
     if (!read) {
       PyErr_Clear();
       std::string name;
@@ -453,7 +500,7 @@ class Evaluation {
     PyErr_Clear();
     // An operation in place returns what stood for its argument.
     for (const auto& [node, object] : standIns_) {
-      if (object.get() != tensor.get()) continue;
+      if (object.get() != tensor.get() || llvm::is_contained(before_, node)) continue;
       const ResultStructure& input = inputs_(*node);
       if (input.metadata) result->mayBeView = input.metadata->mayBeView;
     }
@@ -463,7 +510,8 @@ class Evaluation {
     return result;
   }
 
-  // A fake tensor's own attributes are the truth, not what its implementation holds.
+  // The own attributes of a fake tensor, or of one that is wrapped for a level, are the truth, not
+  // what its implementation holds.
   static bool readFake(BorrowedRef<> tensor, TensorMetadata& metadata, std::string* why) {
     auto attribute = [&](const char* name) {
       return Ref<>::steal(PyObject_GetAttrString(tensor.get(), name));
@@ -517,7 +565,7 @@ class Evaluation {
 
   // Was the tensor given as `out` of another shape than the result? Then it has the result's now.
   bool resizesOut() {
-    if (stand_ != Stand::Meta) return false;
+    if (stand_ != Stand::Meta || !before_.empty()) return false;
     for (const auto& [name, argument] : node_.keywordArguments) {
       if (stringView(name) != "out" || argument.kind() != Argument::Kind::Node) continue;
       auto standIn = standIns_.find(argument.node());
@@ -535,7 +583,7 @@ class Evaluation {
     stand_ = Stand::Real;
     std::optional<ResultStructure> result;
     {
-      ModeScope state;
+      State state;
       if (Ref<> object = call(state)) result = structure(object);
     }
     if (interrupted()) throw PendingPythonException();
@@ -555,7 +603,7 @@ class Evaluation {
     stand_ = Stand::Real;
     bool succeeded;
     {
-      ModeScope state;
+      State state;
       succeeded = static_cast<bool>(call(state));
     }
     if (interrupted()) throw PendingPythonException();
@@ -566,6 +614,7 @@ class Evaluation {
   const TorchModule& torch_;
   const Node& node_;
   InputStructures inputs_;
+  llvm::ArrayRef<const Node*> before_;
   Stand stand_ = Stand::Meta;
   bool onlyCpu_ = true;
   bool hasArrays_ = false;
@@ -578,8 +627,9 @@ class Evaluation {
 
 }  // namespace
 
-ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs) {
-  return Evaluation(torch, node, inputs).run();
+ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs,
+                               llvm::ArrayRef<const Node*> before) {
+  return Evaluation(torch, node, inputs, before).run();
 }
 
 std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node,

@@ -1,6 +1,7 @@
 // What an operation returns, found by asking torch itself: it runs on tensors without data.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <optional>
@@ -19,7 +20,11 @@ using InputStructures = llvm::function_ref<const ResultStructure&(const Node&)>;
 //
 // If the operation raises, so does this: a Constant with a null constant, and the exception that
 // the real operation raises on such tensors. Throws GraphBreak where the result depends on data.
-ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs);
+//
+// `before`: nodes that are done first, on the same tensors and in their modes, because what they
+// make is known only inside of levels of torch.func; inputs are asked for none of them.
+ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs,
+                               llvm::ArrayRef<const Node*> before = {});
 
 // Whether the operation runs, without a warning, on zeros of the shapes and dtypes of its inputs,
 // on the CPU; nothing where they are on other devices, or too many to try. Sets no exception.

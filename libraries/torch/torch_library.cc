@@ -16,6 +16,7 @@
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/imported_attribute.h"
@@ -74,6 +75,8 @@ std::vector<Node*> unknownNodes(Node* node) {
   std::vector<Node*> result = {node};
   llvm::DenseSet<Node*> seen = {node};
   for (size_t i = 0; i < result.size(); ++i) {
+    // What is inside of a level is evaluated together.
+    if (isOfTransform(*result[i])) continue;
     forEachInput(*result[i], [&](Node* input) {
       bool isKnown = input->metadata && input->operation != NodeOperation::Placeholder;
       if (!isKnown && seen.insert(input).second) result.push_back(input);
@@ -416,6 +419,29 @@ bool drawsFromDefaultGenerator(const Node& node) {
 
 }  // namespace
 
+ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer) const {
+  if (node.alteredBy) {
+    // What it is now is what the later call has made of it.
+    ResultStructure result = evaluate(node.alteredBy, observer);
+    if (!isFailure(result)) node.metadata = result.metadata;
+    return result;
+  }
+  std::vector<const Node*> before = transformNodesBefore(node);
+  Structures structures;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
+    if (isFailure(entry->second)) throw PendingPythonException();
+    return entry->second;
+  };
+  ResultStructure result = evaluateOnMeta(torch_, node, input, before);
+  if (isFailure(result)) return result;
+  result.mayFailOnData = true;
+  node.metadata = result.metadata;
+  node.checked = false;
+  return result;
+}
+
 ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
   bool isPlaceholder = node->operation == NodeOperation::Placeholder;
   if (node->metadata && !isPlaceholder) return array(*node);
@@ -427,7 +453,9 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       continue;
     }
     bool rules = useRules && !hasAutocast(unknown->mode);
-    ResultStructure result = evaluateNode(torch_, rules, *unknown, structures);
+    ResultStructure result = isOfTransform(*unknown)
+                                 ? evaluateInTransform(*unknown, observer)
+                                 : evaluateNode(torch_, rules, *unknown, structures);
     if (isFailure(result)) {
       // The exception that is set is what whoever asked looks at next.
       PyObject *type, *value, *traceback;
@@ -483,7 +511,7 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
       maker = node->arguments[0].node();
       position = &node->arguments[1];
     }
-    if (callsBodies(*maker)) throw unknown(*maker);
+    if (callsBodies(*maker) || isOfTransform(*maker)) throw unknown(*maker);
     forEachInput(*maker, [&](Node* each) { input(*each); });
     ResultStructure result = evaluateOnMeta(torch_, *maker, input);
     if (isFailure(result)) {
@@ -519,7 +547,7 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 }
 
 bool TorchLibrary::mayFailOnData(const Node& node) const {
-  if (!node.checked) return true;
+  if (!node.checked || isOfTransform(node)) return true;
   Structures structures;
   bool isKnown = true;
   auto input = [&](const Node& other) -> const ResultStructure& {
@@ -535,7 +563,9 @@ bool TorchLibrary::isPure(const Node& node) const {
   // TorchDynamo keeps what nobody uses, but for items. That an operation may raise is an effect.
   bool isItem = node.operation == NodeOperation::CallFunction &&
                 targetName(node.target) == "operator.getitem";
-  return isItem && node.checked && effectOf(node) == NodeEffect::None && !mayFailOnData(node);
+  // Of what is done inside of levels, only items of several results are checked.
+  bool isSafe = node.checked && (isOfTransform(node) || !mayFailOnData(node));
+  return isItem && isSafe && effectOf(node) == NodeEffect::None;
 }
 
 NodeEffect TorchLibrary::effectOf(const Node& node) const {
@@ -561,7 +591,9 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
                 callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
-  if (name == kSetGradMode || changesAutocast(name)) return NodeEffect::Mode;
+  if (name == kSetGradMode || changesAutocast(name) || changesTransforms(node)) {
+    return NodeEffect::Mode;
+  }
   if (callsBodies(node)) {
     NodeEffect effect = NodeEffect::None;
     for (const Argument& argument : node.arguments) {
@@ -671,6 +703,7 @@ const char* TorchLibrary::reasonAgainstOperations() const {
 }
 
 Library::ModeState TorchLibrary::modeState(const Node& node) const {
+  if (changesTransforms(node)) return transformState();
   return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
 }
 

@@ -46,6 +46,8 @@ class TorchLibrary : public Library {
   bool mayFailOnData(const Node& node) const override;
 
  private:
+  // Of a node that is known only inside of levels of torch.func.
+  ResultStructure evaluateInTransform(Node& node, Observer& observer) const;
   const TorchModule& torch_;
   OwnAttributes ownAttributes_;
   mutable FunctionTable functions_;

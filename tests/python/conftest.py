@@ -3,6 +3,7 @@
 Programs that a test starts find what the test itself finds.
 """
 
+import ctypes
 import gc
 import os
 import pathlib
@@ -29,3 +30,22 @@ def own_translations():
     import armature
 
     armature._C.forget_unused(True)
+
+
+_python = ctypes.pythonapi
+_python.PyInterpreterState_Get.restype = ctypes.c_void_p
+_python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p
+_python._PyInterpreterState_GetEvalFrameFunc.argtypes = [ctypes.c_void_p]
+_python._PyInterpreterState_SetEvalFrameFunc.restype = None
+_python._PyInterpreterState_SetEvalFrameFunc.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+
+
+@pytest.fixture(autouse=True)
+def own_frame_evaluation():
+    """TorchDynamo leaves its frame hook when it raises. With it, each call of a Python function
+    takes of the C stack, which deep recursion then exhausts, and holds its arguments to its end."""
+    interpreter = _python.PyInterpreterState_Get()
+    before = _python._PyInterpreterState_GetEvalFrameFunc(interpreter)
+    yield
+    if _python._PyInterpreterState_GetEvalFrameFunc(interpreter) != before:
+        _python._PyInterpreterState_SetEvalFrameFunc(interpreter, before)

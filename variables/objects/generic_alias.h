@@ -1,4 +1,4 @@
-// Parametrized classes: list[int], an instance of types.GenericAlias.
+// Parametrized classes: list[int], an instance of types.GenericAlias or of a class below it.
 #pragma once
 
 #include "variables/variable_tracker.h"
@@ -10,8 +10,8 @@ class Translator;
 class GenericAliasVariable : public VariableTracker {
  public:
   ARMATURE_KIND(GenericAlias)
-  GenericAliasVariable(Value origin, Value arguments)
-      : VariableTracker(VariableKind::GenericAlias, &Py_GenericAliasType),
+  GenericAliasVariable(Value origin, Value arguments, PyTypeObject* type = &Py_GenericAliasType)
+      : VariableTracker(VariableKind::GenericAlias, type),
         origin(std::move(origin)),
         arguments(std::move(arguments)) {}
   const Value origin;     // the class

@@ -1,6 +1,10 @@
 // Objects that can only be handed on: what looks inside is a graph break.
 #include "variables/objects/user_defined.h"
 
+#include "core/constant.h"
+#include "core/pending_python_exception.h"
+#include "cpython/set_entries.h"
+#include "guards/key.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/object_protocol.h"
@@ -9,11 +13,39 @@ namespace armature {
 
 namespace {
 
+constexpr Py_ssize_t kMostOpaqueElements = 1000;
+
 Value callOpaque(Translator& translator, const Value& callable, CallArguments& arguments) {
   if (BuiltinHandler handler = findInstanceHandler(callable.tracker()->type())) {
     return handler(translator, callable, arguments);
   }
   return unimplemented::call(translator, callable, arguments);
+}
+
+// Whose hash and comparison run no code of the program.
+bool isPlainKey(PyObject* object) {
+  return isConstant(object) || PyFunction_Check(object) || PyCFunction_Check(object) ||
+         (PyType_Check(object) && hashWithoutCode(object));
+}
+
+// A set whose elements the trace cannot name can be asked for those that it can.
+Value containsInOpaque(Translator& translator, const Value& self, const Value& item) {
+  VariableTracker* tracker = self.tracker();
+  PyObject* set = tracker->existing();
+  auto* cls = trackerOf<UserClassVariable>(item);
+  PyObject* key = cls ? reinterpret_cast<PyObject*>(cls->value()) : item.objectOrNull();
+  bool isKnown = set && tracker->source() &&
+                 (PySet_CheckExact(set) || PyFrozenSet_CheckExact(set)) &&
+                 PySet_GET_SIZE(set) <= kMostOpaqueElements && key && isPlainKey(key);
+  for (cpython::SetEntry each; isKnown && cpython::nextEntry(set, each);) {
+    isKnown = isPlainKey(each.element);
+  }
+  if (!isKnown) return unimplemented::subscript(translator, self, item);
+  int found = PySet_Contains(set, key);
+  if (found < 0) throw PendingPythonException();
+  translator.addGuard(tracker->source(),
+                      found ? GuardType::SET_CONTAINS : GuardType::SET_NOT_CONTAINS, key);
+  return Value::boolean(found);
 }
 
 }  // namespace
@@ -29,7 +61,7 @@ TypeSlots makeOpaqueSlots() {
   slots.mp_length = unimplemented::unary;
   slots.mp_subscript = unimplemented::subscript;
   slots.mp_ass_subscript = unimplemented::assignSubscript;
-  slots.sq_contains = unimplemented::subscript;
+  slots.sq_contains = containsInOpaque;
   slots.sq_concat = unimplemented::binary;
   slots.sq_repeat = unimplemented::binary;
   slots.tp_iter = unimplemented::unary;

@@ -16,6 +16,7 @@ Node* addItemNode(Translator& translator, const Library& library, Node* node, si
   Node* item = translator.graph->addCall(NodeOperation::CallFunction, getitem, std::move(arguments),
                                          {}, translator.location());
   item->library = library.kind();
+  item->mode = translator.mode(library);
   item->checked = true;
   return item;
 }

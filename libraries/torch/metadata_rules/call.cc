@@ -1,6 +1,6 @@
 #include "libraries/torch/metadata_rules/call.h"
 
-#include "libraries/torch/autocast.h"
+#include "libraries/torch/regions.h"
 namespace armature {
 
 namespace {

@@ -1,6 +1,6 @@
 #include "libraries/torch/metadata_rules/result.h"
 
-#include "libraries/torch/autocast.h"
+#include "libraries/torch/regions.h"
 namespace armature {
 
 MetadataPointer newTensor(const TensorMetadata& like, Dimensions sizes, DType dtype) {
