@@ -441,7 +441,8 @@ PyTypeObject* itertoolsType(const char* name) {
   Ref<> found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
   if (!found) PyErr_Clear();
   auto* type = reinterpret_cast<PyTypeObject*>(found.get());
-  if (!found || !PyType_Check(found.get()) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  if (!found || !PyType_Check(found.get()) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return nullptr;
   return std::string("itertools.") + name == type->tp_name ? type : nullptr;
 }
 

@@ -54,8 +54,7 @@ void Heap::identify(const Source* source, PyFunctionObject* function) {
   }
 }
 
-Found Heap::madeOnDemand(const Source* source, PyFunctionObject* function,
-                         const char* attribute) {
+Found Heap::madeOnDemand(const Source* source, PyFunctionObject* function, const char* attribute) {
   auto* type = reinterpret_cast<PyObject*>(&PyFunction_Type);
   PyObject* descriptor = cpython::ownAttribute(&PyFunction_Type, attribute);
   auto* object = reinterpret_cast<PyObject*>(function);

@@ -110,8 +110,8 @@ Node* Translator::addBody(const Library& library, const Graph::Subgraph& body, B
 }
 
 Node* Translator::addOperation(const Library& library, BorrowedRef<> target,
-                              std::vector<Argument> arguments,
-                              std::vector<std::pair<Ref<>, Argument>> keywords) {
+                               std::vector<Argument> arguments,
+                               std::vector<std::pair<Ref<>, Argument>> keywords) {
   recordGraphGrowth();
   Node* node = graph->addCall(NodeOperation::CallFunction, target, std::move(arguments),
                               std::move(keywords), location());

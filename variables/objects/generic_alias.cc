@@ -38,7 +38,9 @@ Value aliasAttribute(Translator& translator, const Value& self, PyObject* name) 
   if (PyUnicode_CompareWithASCIIString(name, "__origin__") == 0) return alias->origin;
   if (PyUnicode_CompareWithASCIIString(name, "__args__") == 0) return alias->arguments;
   if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) return typeValue(translator, self);
-  if (cpython::lookup(typeOf(self), name)) {
+  // A class below it may define anything.
+  bool isBase = typeOf(self) == &Py_GenericAliasType;
+  if (!isBase || cpython::lookup(&Py_GenericAliasType, name)) {
     return unimplemented::getAttribute(translator, self, name);
   }
   return getAttribute(translator, alias->origin, name);
@@ -77,10 +79,9 @@ bool isLasting(PyTypeObject* type) {
   name = name ? name + 1 : type->tp_name;
   for (const char* module : {"typing", "collections.abc"}) {
     PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-    PyObject* names = found && PyModule_Check(found) ? PyModule_GetDict(found) : nullptr;
-    if (names && PyDict_GetItemString(names, name) == reinterpret_cast<PyObject*>(type)) {
-      return true;
-    }
+    Ref<> known = Ref<>::steal(found ? PyObject_GetAttrString(found, name) : nullptr);
+    PyErr_Clear();
+    if (known.get() == reinterpret_cast<PyObject*>(type)) return true;
   }
   return false;
 }
