@@ -272,7 +272,12 @@ CallRule transformOperation(std::string_view name) {
 
 bool changesTransforms(const Node& node) {
   if (node.operation != NodeOperation::CallFunction) return false;
-  std::string name = callableNames().of(node.target).qualified();
+  // Asked of every node: most names tell at once.
+  const CallableName& callable = callableNames().of(node.target);
+  bool mayBe = callable.name.starts_with('_') || callable.name.starts_with("lazy_") ||
+               callable.name.starts_with("set_inplace_");
+  if (!mayBe) return false;
+  std::string name = callable.qualified();
   return entering(name) || leaving(name) || llvm::is_contained(kSettings, name);
 }
 
