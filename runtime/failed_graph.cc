@@ -102,27 +102,35 @@ class FailureEnvironment : public RuntimeEnvironment {
 
  private:
   // The calls that set modes, in their order: tuples of the target, for each argument the number
-  // of the call whose result it is or -1, and for each the constant or None.
+  // of the call whose result it is or -1, for each the constant or None, and the names of the last
+  // of them, which are keywords.
   static Ref<> modeChanges(const Graph& graph) {
     llvm::DenseMap<const Node*, Py_ssize_t> numbers;
     Ref<> changes = Ref<>::steal(PyList_New(0));
     for (const auto& node : graph.nodes()) {
       if (!changes || effectOf(*node) != NodeEffect::Mode) continue;
       Ref<> results = Ref<>::steal(PyList_New(0)), constants = Ref<>::steal(PyList_New(0));
-      if (!results || !constants) return nullptr;
-      for (const Argument& argument : node->arguments) {
+      Ref<> names = Ref<>::steal(PyTuple_New(node->keywordArguments.size()));
+      if (!results || !constants || !names) return nullptr;
+      auto add = [&](const Argument& argument) {
         bool isNode = argument.kind() == Argument::Kind::Node;
         Ref<> number =
             Ref<>::steal(PyLong_FromSsize_t(isNode ? numbers.lookup(argument.node()) : -1));
         PyObject* constant = isNode ? Py_None : argument.object().get();
-        if (!number || PyList_Append(results.get(), number.get()) < 0 ||
-            PyList_Append(constants.get(), constant) < 0) {
-          return nullptr;
-        }
+        return number && PyList_Append(results.get(), number.get()) == 0 &&
+               PyList_Append(constants.get(), constant) == 0;
+      };
+      for (const Argument& argument : node->arguments) {
+        if (!add(argument)) return nullptr;
+      }
+      Py_ssize_t named = 0;
+      for (const auto& [name, argument] : node->keywordArguments) {
+        if (!add(argument)) return nullptr;
+        PyTuple_SET_ITEM(names.get(), named++, Py_NewRef(name.get()));
       }
       numbers[node.get()] = PyList_GET_SIZE(changes.get());
-      Ref<> change =
-          Ref<>::steal(PyTuple_Pack(3, node->target.get(), results.get(), constants.get()));
+      Ref<> change = Ref<>::steal(
+          PyTuple_Pack(4, node->target.get(), results.get(), constants.get(), names.get()));
       if (!change || PyList_Append(changes.get(), change.get()) < 0) return nullptr;
     }
     return changes;
@@ -139,8 +147,10 @@ class FailureEnvironment : public RuntimeEnvironment {
         Py_ssize_t number = PyLong_AsSsize_t(PyList_GET_ITEM(results, k));
         arguments.push_back(number < 0 ? PyList_GET_ITEM(constants, k) : given[number].get());
       }
-      given.push_back(Ref<>::steal(PyObject_Vectorcall(
-          PyTuple_GET_ITEM(change, 0), arguments.data(), arguments.size(), nullptr)));
+      PyObject* names = PyTuple_GET_ITEM(change, 3);
+      given.push_back(
+          Ref<>::steal(PyObject_Vectorcall(PyTuple_GET_ITEM(change, 0), arguments.data(),
+                                           arguments.size() - PyTuple_GET_SIZE(names), names)));
       if (!given.back()) return nullptr;
     }
     return Py_NewRef(PyTuple_GET_ITEM(self, 0));

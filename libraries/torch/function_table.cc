@@ -90,27 +90,27 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
 }
 
 CallRule FunctionTable::findFunction(BorrowedRef<> function) {
-  LibraryCallHandler handler = PyFunction_Check(function.get())
-                                   ? findModuleHandler(function)
-                                   : findOverrideQueryHandler(function);
-  if (!handler && PyFunction_Check(function.get())) handler = findDynamoPatchHandler(function);
-  if (!handler && PyFunction_Check(function.get())) handler = findCheckpointHandler(function);
-  if (!handler && PyFunction_Check(function.get())) handler = findAutogradFunctionHandler(function);
-  if (!handler && PyFunction_Check(function.get())) handler = findCondHandler(function);
+  LibraryCallHandler handler = nullptr;
+  if (PyFunction_Check(function.get())) {
+    for (auto* find : {findModuleHandler, findDynamoPatchHandler, findCheckpointHandler,
+                       findAutogradFunctionHandler, findCondHandler}) {
+      handler = find(function);
+      if (handler) break;
+    }
+  } else {
+    handler = findOverrideQueryHandler(function);
+  }
   if (handler) return {.kind = CallKind::Handled, .handler = handler};
   const CallableName& name = callableNames().of(function);
   std::string qualified = name.qualified();
-  if (LibraryCallHandler transform = findTransformHandler(qualified)) {
-    return {.kind = CallKind::Handled, .handler = transform};
-  }
-  if (LibraryCallHandler treeMap = findTreeMapHandler(qualified)) {
-    return {.kind = CallKind::Handled, .handler = treeMap};
-  }
+  handler = findTransformHandler(qualified);
+  if (!handler) handler = findTreeMapHandler(qualified);
+  if (handler) return {.kind = CallKind::Handled, .handler = handler};
   CallRule operation = transformOperation(qualified);
   if (operation.kind != CallKind::NotOurs) return operation;
   // The operator module's functions are Python's own.
   if (name.module.empty() || name.module == "operator") return {};
-  if (const Query* query = findQuery(name.qualified())) {
+  if (const Query* query = findQuery(qualified)) {
     return {.kind = CallKind::ConstantFoldable, .states = query->settings};
   }
   if (PyFunction_Check(function.get())) return classifyPythonFunction(name);

@@ -152,7 +152,7 @@ Value changeSetting(Translator& translator, const Value& callable, CallArguments
 // What the graph has last given the first of these functions that it has called; null if none.
 PyObject* lastGiven(Translator& translator, llvm::ArrayRef<std::string_view> functions) {
   for (const auto& node : llvm::reverse(translator.graph->nodes())) {
-    if (node->operation != NodeOperation::CallFunction) continue;
+    if (!changesTransforms(*node)) continue;
     std::string name = callableNames().of(node->target).qualified();
     if (!llvm::is_contained(functions, name)) continue;
     return node->arguments.empty() ? Py_None : node->arguments[0].object().get();

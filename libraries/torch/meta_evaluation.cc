@@ -1,6 +1,7 @@
 #include "libraries/torch/meta_evaluation.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallPtrSet.h>
 
 #include <optional>
 #include <string>
@@ -50,7 +51,11 @@ class Evaluation {
  public:
   Evaluation(const TorchModule& torch, const Node& node, InputStructures inputs,
              llvm::ArrayRef<const Node*> before = {})
-      : torch_(torch), node_(node), inputs_(inputs), before_(before) {}
+      : torch_(torch),
+        node_(node),
+        inputs_(inputs),
+        before_(before),
+        isBefore_(before.begin(), before.end()) {}
 
   ResultStructure run() {
     lookAtArguments();
@@ -117,7 +122,7 @@ class Evaluation {
   }
   void lookAtArguments(const Node& node) {
     forEachInput(node, [&](Node* input) {
-      if (!llvm::is_contained(before_, input)) lookAt(inputs_(*input));
+      if (!isBefore_.contains(input)) lookAt(inputs_(*input));
     });
     for (const Argument& argument : node.arguments) lookAt(argument);
     for (const auto& [name, argument] : node.keywordArguments) {
@@ -205,7 +210,7 @@ class Evaluation {
     bool made = true;
     auto make = [&](const Node& node) {
       forEachInput(node, [&](Node* input) {
-        made = made && (llvm::is_contained(before_, input) || standIn(*input));
+        made = made && (isBefore_.contains(input) || standIn(*input));
       });
     };
     for (const Node* node : before_) make(*node);
@@ -500,7 +505,7 @@ class Evaluation {
     PyErr_Clear();
     // An operation in place returns what stood for its argument.
     for (const auto& [node, object] : standIns_) {
-      if (object.get() != tensor.get() || llvm::is_contained(before_, node)) continue;
+      if (object.get() != tensor.get() || isBefore_.contains(node)) continue;
       const ResultStructure& input = inputs_(*node);
       if (input.metadata) result->mayBeView = input.metadata->mayBeView;
     }
@@ -615,6 +620,7 @@ class Evaluation {
   const Node& node_;
   InputStructures inputs_;
   llvm::ArrayRef<const Node*> before_;
+  llvm::SmallPtrSet<const Node*, 8> isBefore_;
   Stand stand_ = Stand::Meta;
   bool onlyCpu_ = true;
   bool hasArrays_ = false;

@@ -30,8 +30,9 @@ class TransformLevels {
   Ref<> number_;
 };
 
-// torch._C._functorch.NAME(arguments…); null with an exception set on failure.
+// torch._C._exit_dual_level(level=0); null with an exception set on failure.
 Ref<> leaveDualLevel();
+// torch._C._functorch.NAME(arguments…); null with an exception set on failure.
 Ref<> callFunctorch(const char* name, llvm::ArrayRef<PyObject*> arguments = {});
 
 }  // namespace armature

@@ -380,6 +380,27 @@ def test_an_operation_that_fails_when_it_runs_leaves_no_level() -> None:
     assert same(compiled(rows, last), f(rows, last))
 
 
+def test_a_failure_behind_a_transform_is_the_programs() -> None:
+    def f(x, i, changed):
+        out, tangent = jvp(torch.sin, (x,), (x,))
+        changed.add_(1)
+        SEEN.append(1)
+        return out[i] + tangent
+
+    compiled = armature.compile(f)
+    assert same(
+        compiled(vector(), torch.tensor(1), vector()), f(vector(), torch.tensor(1), vector())
+    )
+    found = []
+    for of in (f, compiled):
+        SEEN.clear()
+        changed = vector()
+        with pytest.raises(IndexError) as error:
+            of(vector(), torch.tensor(7), changed)
+        found.append([str(error.value), changed, list(SEEN), depth()])
+    assert same(*found)
+
+
 def test_a_level_around_the_call_is_seen() -> None:
     def f(x):
         return grad(lambda x: x.sin().sum() * SCALE)(x)
