@@ -105,6 +105,11 @@ class Node {
   ArrayLibraryKind library = ArrayLibraryKind::Torch;
   // Guards hold the sizes of all inputs from which this was computed.
   bool sizesObserved = false;
+  // The strides of the metadata are those that the array will have; of what NumPy computes they
+  // are not, before somebody asks (Library::layout).
+  bool layoutKnown = false;
+  // Calls only. Arrays of several libraries are among its arguments and its result.
+  bool mixesLibraries = false;
   // Calls only. The mode of the library in which the program runs it, by the library's own number
   // (torch: 1 with gradients, 0 without).
   uint32_t mode = 1;

@@ -18,7 +18,7 @@ bool onlyTorch(const Graph& graph) {
     if (input->metadata && input->metadata->library != ArrayLibraryKind::Torch) return false;
   }
   for (const auto& node : graph.nodes()) {
-    if (node->library != ArrayLibraryKind::Torch) return false;
+    if (node->library != ArrayLibraryKind::Torch || node->mixesLibraries) return false;
   }
   return true;
 }

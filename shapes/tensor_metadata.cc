@@ -51,6 +51,12 @@ void setContiguousStrides(TensorMetadata& metadata) {
   }
 }
 
+bool isMask(const TensorMetadata& metadata) {
+  constexpr DType kNumPyBool = 0, kTorchByte = 0, kTorchBool = 11;
+  if (metadata.library == ArrayLibraryKind::NumPy) return metadata.dtype == kNumPyBool;
+  return metadata.dtype == kTorchBool || metadata.dtype == kTorchByte;
+}
+
 std::string toString(const TensorMetadata& metadata) {
   std::string text = metadata.library == ArrayLibraryKind::Torch
                          ? abbreviation(torchAbbreviations, metadata.dtype)

@@ -52,6 +52,9 @@ struct TensorMetadata {
   bool operator==(const TensorMetadata&) const = default;
 };
 
+// Does an index with this metadata select by truth? The number of what it selects is data.
+bool isMask(const TensorMetadata& metadata);
+
 // Fills strides for a dense row-major array of the sizes it holds.
 void setContiguousStrides(TensorMetadata& metadata);
 

@@ -13,6 +13,13 @@ llvm::SmallVector<const Library*, 2> registered;  // without those that are not 
 
 }  // namespace
 
+const Library* libraryOfMixtures() {
+  for (const Library* library : registeredLibraries()) {
+    if (library->triesMixtures()) return library;
+  }
+  return nullptr;
+}
+
 const Library* findLibrary(ArrayLibraryKind kind) { return libraries[static_cast<size_t>(kind)]; }
 
 void registerLibrary(const Library* library) {

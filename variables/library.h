@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,8 @@ using LibraryCallHandler = Value (*)(Translator&, const Value& callable, CallArg
 // What a library says of one callable (or method name).
 struct CallRule {
   CallKind kind = CallKind::NotOurs;
+  // GraphOperation: the result may be an array of another library.
+  bool leavesLibrary = false;
   // GraphOperation: the result is one array whatever the arguments, so nobody has to ask.
   bool returnsOneArray = false;
   // GraphOperation: the operation mutates its first argument (or `out`) and returns it.
@@ -188,6 +191,46 @@ class Library {
   // The structure of the result of any node. On failure as `metadata`, with kind Constant and a
   // null constant. Stores node->metadata where the result is one array.
   virtual ResultStructure evaluate(Node* node, Observer& observer) const = 0;
+
+  // --- Operations on arrays of several libraries.
+  // Does all but data depend on no data, if arrays of other libraries are where the node has them?
+  // All its inputs have metadata.
+  virtual bool takesForeign(const Node& node) const {
+    (void)node;
+    return false;
+  }
+  // Is this the library that tries such operations out, with stand-ins of the others, in modes of
+  // its own? Of those registered, at most one does.
+  virtual bool triesMixtures() const { return false; }
+  // As evaluate(), of a node that mixes libraries; and as Kind::Array of `same`, where it returns
+  // an argument. Observes all that is known of the inputs.
+  virtual ResultStructure evaluateMixture(Node* node, const Library& called,
+                                          Observer& observer) const {
+    (void)called, (void)observer;
+    throw std::logic_error("no mixture: " + targetName(node->target));
+  }
+  // As metadata(), with the strides that the array will have.
+  virtual const TensorMetadata* layout(Node* node, Observer& observer) const {
+    return metadata(node, observer);
+  }
+  // An array of zeros with this metadata, in memory of its own. Null with an exception set on
+  // failure.
+  virtual Ref<> standIn(const TensorMetadata& metadata) const {
+    (void)metadata;
+    PyErr_SetString(PyExc_SystemError, "this library's arrays have no stand-ins");
+    return nullptr;
+  }
+  // What is known of an array of the library, immutable ones included; null for other objects.
+  virtual std::shared_ptr<const TensorMetadata> describe(BorrowedRef<> object) const {
+    (void)object;
+    return nullptr;
+  }
+  // Calls the callable so that nothing of the library's own is heard of what it does to stand-ins.
+  virtual Ref<> callSilently(BorrowedRef<> callable, BorrowedRef<> arguments,
+                             BorrowedRef<> keywords) const {
+    return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
+  }
+
   // An attribute or argument-free method of an array that its metadata answers (shape, dtype,
   // device, ndim, …) as a constant; null, with no exception set, for any other name.
   virtual Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const {
@@ -260,6 +303,8 @@ class LibraryOfCallables {
   std::vector<Ref<>> kept_;  // keeps the keys alive
 };
 
+// The library that tries out operations on arrays of several; null while it is not imported.
+const Library* libraryOfMixtures();
 // Registered libraries; at most one of each kind. Null while the library is not imported.
 const Library* findLibrary(ArrayLibraryKind kind);
 // Those that are there, always in the same order.

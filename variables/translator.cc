@@ -14,6 +14,7 @@
 #include "variables/recursion_guard.h"
 #include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
+#include "variables/tensors/tensor_attributes.h"
 #include "variables/trailed.h"
 #include "variables/variable_builder.h"
 
@@ -290,6 +291,8 @@ class ArgumentBuilder {
   void checkSupported() const {
     if (unsupported_) unsupported(unsupported_);
   }
+  // The first array of another library; null if there is none.
+  const Value& foreign() const { return foreign_; }
 
   Argument build(Value value) {
     translator_.realize(value);
@@ -301,12 +304,9 @@ class ArgumentBuilder {
     // A list may hold one other in very many places.
     if (++containers_ > kMostContainers) unsupported(value);
     if (auto* tensor = trackerOf<TensorVariable>(value)) {
-      if (tensor->libraryKind() == library_.kind()) {
-        leaves_.push_back(value);
-        return Argument(tensor->node);
-      }
-      throw GraphBreak(GraphBreakKind::MixedLibraries,
-                       targetName(target_) + "(" + describe(value) + ")");
+      if (tensor->libraryKind() != library_.kind() && !foreign_) foreign_ = value;
+      leaves_.push_back(value);
+      return Argument(tensor->node);
     }
     if (auto* sequence = trackerOf<SequenceVariable>(value)) {
       if (llvm::isa<NamedTupleVariable>(sequence)) unsupported(value);
@@ -353,6 +353,7 @@ class ArgumentBuilder {
   size_t containers_ = 0;
   llvm::SmallVector<Value, 8> leaves_;
   Value unsupported_;  // the first one
+  Value foreign_;
 };
 
 // Turns the structure of what a node returned into variables.
@@ -366,7 +367,7 @@ class ResultBuilder {
       case ResultStructure::Kind::Array:
         if (structure.same) return variableOf(structure.same);
         node->metadata = structure.metadata;
-        return translator_.make<TensorVariable>(library_.typeOf(*node->metadata), node, &library_);
+        return arrayOf(node);
       case ResultStructure::Kind::Constant:
         if (!structure.constant) return translator_.raiseFromPython();
         return Value::constant(structure.constant);
@@ -376,6 +377,12 @@ class ResultBuilder {
   }
 
  private:
+  Value arrayOf(Node* node) {
+    const Library& library =
+        node->mixesLibraries ? *findLibrary(node->metadata->library) : library_;
+    return translator_.make<TensorVariable>(library.typeOf(*node->metadata), node, &library);
+  }
+
   Value buildElements(Node* node, const ResultStructure& structure) {
     ValueVector items;
     for (size_t i = 0; i < structure.elements.size(); ++i) {
@@ -484,6 +491,25 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   bool failureIsPythons =
       errorsAreObserved() || (!failureCanGoOn() && !effects.empty() && firstChange());
   Value result;
+  const Library* mixer = builder.foreign() || rule.leavesLibrary ? libraryOfMixtures() : nullptr;
+  if (mixer) {
+    result = callMixture(*mixer, library, node, arguments, builder.leaves());
+    if (!result) return result;
+    if (failureIsPythons) checkFailure(*mixer, node);
+    // What is changed stays the array that it was.
+    bool isChange = out || rule.mutates;
+    auto* changed =
+        isChange ? trackerOf<TensorVariable>(realized(out ? *out : arguments[0])) : nullptr;
+    if (isChange && (!changed || trackerOf<TensorVariable>(result) != changed)) {
+      throw GraphBreak(GraphBreakKind::MixedLibraries, targetName(target));
+    }
+    if (changed) recordTensorMutation(*this, changed);
+    return result;
+  }
+  if (builder.foreign()) {
+    throw GraphBreak(GraphBreakKind::MixedLibraries,
+                     targetName(target) + "(" + describe(builder.foreign()) + ")");
+  }
   if (rule.returnsOneArray && !library.eager() && !failureIsPythons) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
@@ -511,6 +537,42 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   if (!resultTensor) return result;
   assignTrailed(trail, tensor->node, resultTensor->node);
   return target_;
+}
+
+namespace {
+
+// What libraries ask of each other's arrays is what those libraries have defined.
+void requireOwnConversions(Translator& translator, llvm::ArrayRef<Value> arguments) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("__array__"),
+                                    PyUnicode_InternFromString("__array_wrap__"),
+                                    PyUnicode_InternFromString("__array_priority__"),
+                                    PyUnicode_InternFromString("__array_ufunc__"),
+                                    PyUnicode_InternFromString("__array_function__"),
+                                    PyUnicode_InternFromString("__array_struct__"),
+                                    PyUnicode_InternFromString("__array_interface__")};
+  for (const Value& argument : arguments) {
+    auto* tensor = trackerOf<TensorVariable>(argument);
+    if (!tensor) continue;
+    for (PyObject* name : names) requireOwnMethod(translator, tensor, name);
+  }
+}
+
+}  // namespace
+
+Value Translator::callMixture(const Library& mixer, const Library& called, Node* node,
+                              llvm::ArrayRef<Value> arguments, llvm::ArrayRef<Value> leaves) {
+  node->mixesLibraries = true;
+  node->library = mixer.kind();
+  node->mode = mode(mixer);
+  requireOwnConversions(*this, leaves);
+  auto size = static_cast<size_t>(node->index);
+  ResultStructure structure = mixer.evaluateMixture(node, called, *this);
+  // Nothing that it was made of is asked for again.
+  node->sizesObserved = true;
+  node->layoutKnown = true;
+  Value result = ResultBuilder(*this, mixer, arguments).build(node, structure);
+  if (!result) graph->truncate(size);
+  return result;
 }
 
 const Node* Translator::firstChange() {
@@ -543,7 +605,7 @@ void Translator::checkFailure(const Library& library, Node* node) {
           isHandled ? GraphBreakKind::OperationInHandler : GraphBreakKind::OperationBehindEffects;
       throw GraphBreak(kind, targetName(node->target) + detail);
     };
-    if (library.eager()) refuse("");  // NumPy's operations may warn, too.
+    if (library.eager() || node->mixesLibraries) refuse("");  // NumPy's operations may warn, too.
     const Node* change = firstChange();
     if (change) refuse(" after " + targetName(change->target));
     if (isHandled) assignTrailed(trail, failureIsHandled_, true);

@@ -320,6 +320,10 @@ class Translator : public Observer, public Heap::Dependencies {
   void recordGraphGrowth();
   void realizeLazy(Value& value);
   void specializeNumber(Value& value);
+  // The call of an operation on arrays of several libraries, which the node stands for: a function
+  // of the library that is called, tried out by another. `leaves`: what is in the arguments.
+  Value callMixture(const Library& mixer, const Library& called, Node* node,
+                    llvm::ArrayRef<Value> arguments, llvm::ArrayRef<Value> leaves);
   // The first node that changes more than what the graph has made itself, and cannot be put back;
   // null if none does.
   const Node* firstChange();

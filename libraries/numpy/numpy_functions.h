@@ -19,6 +19,10 @@ class NumPyFunctions {
 
   CallRule classify(BorrowedRef<> callable) const;
   CallRule classifyMethod(BorrowedRef<> name) const;
+  // Is the operation, which is in the graph, a function of Python's operator module?
+  bool isOperator(const Node& node) const {
+    return node.operation == NodeOperation::CallFunction && operators_.count(node.target.get());
+  }
   // The rule of an operation that is in the graph.
   const FunctionRule& of(const Node& node) const;
 

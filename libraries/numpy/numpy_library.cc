@@ -1,8 +1,13 @@
 #include "libraries/numpy/numpy_library.h"
 
+#include <llvm/ADT/DenseSet.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "core/checked.h"
+#include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
 #include "libraries/numpy/stand_ins.h"
@@ -90,6 +95,81 @@ ResultStructure NumPyLibrary::evaluate(Node* node, Observer& observer) const {
 const TensorMetadata* NumPyLibrary::metadata(Node* node, Observer& observer) const {
   observeSizes(node, observer);
   return node->metadata.get();
+}
+
+bool NumPyLibrary::takesForeign(const Node& node) const {
+  return dependsOnlyOnData(numpy_, node, functions_.of(node), functions_.isOperator(node));
+}
+
+namespace {
+
+// The computed arrays without known strides that the node depends on, and itself, in program order.
+std::vector<Node*> withoutLayout(Node* node, Observer& observer) {
+  std::vector<Node*> result;
+  llvm::DenseSet<Node*> seen;
+  auto visit = [&](Node* each) {
+    if (each->operation == NodeOperation::Placeholder) {
+      observer.observe(each, ObservedEverything);
+    } else if (!each->layoutKnown && seen.insert(each).second) {
+      result.push_back(each);
+    }
+  };
+  visit(node);
+  for (size_t i = 0; i < result.size(); ++i) {
+    forEachInput(*result[i], visit);
+  }
+  std::ranges::sort(result, {}, &Node::index);
+  return result;
+}
+
+}  // namespace
+
+const TensorMetadata* NumPyLibrary::layout(Node* node, Observer& observer) const {
+  observeSizes(node, observer);
+  for (Node* unknown : withoutLayout(node, observer)) {
+    // (An operation with several results has none itself.)
+    if (unknown->metadata && !unknown->metadata->isScalar) {
+      unknown->metadata = trueLayout(*unknown);
+    }
+    unknown->layoutKnown = true;
+  }
+  return node->metadata.get();
+}
+
+std::shared_ptr<const TensorMetadata> NumPyLibrary::trueLayout(const Node& node) const {
+  bool isItem = node.target.get() == getitem() &&
+                node.arguments[0].kind() == Argument::Kind::Node &&
+                !node.arguments[0].node()->metadata;
+  const Node& maker = isItem ? *node.arguments[0].node() : node;
+  Ref<> object = resultOnTrueLayout(numpy_, maker, functions_.of(maker));
+  if (object && isItem) {
+    object = Ref<>::steal(PyObject_GetItem(object.get(), node.arguments[1].object().get()));
+  }
+  std::shared_ptr<const TensorMetadata> metadata = object ? describe(object) : nullptr;
+  bool isSame = metadata && metadata->sizes == node.metadata->sizes &&
+                metadata->dtype == node.metadata->dtype;
+  if (isSame) return metadata;
+  if (interrupted()) throw PendingPythonException();
+  PyErr_Clear();
+  throw GraphBreak(GraphBreakKind::UnsupportedNumPyResult,
+                   targetName(maker.target) + " gives an array whose layout cannot be told");
+}
+
+Ref<> NumPyLibrary::standIn(const TensorMetadata& metadata) const {
+  return zeros(numpy_, metadata);
+}
+
+std::shared_ptr<const TensorMetadata> NumPyLibrary::describe(BorrowedRef<> object) const {
+  PyTypeObject* type = Py_TYPE(object.get());
+  if (type != arrayType()) return scalarMetadata(type);
+  const ArrayLibrary* reader = arrayLibrary(ArrayLibraryKind::NumPy);
+  auto metadata = std::make_shared<TensorMetadata>();
+  return reader && reader->read(object, *metadata, nullptr) ? metadata : nullptr;
+}
+
+Ref<> NumPyLibrary::callSilently(BorrowedRef<> callable, BorrowedRef<> arguments,
+                                 BorrowedRef<> keywords) const {
+  return armature::callSilently(numpy_, callable, arguments, keywords);
 }
 
 Ref<> NumPyLibrary::attribute(const TensorMetadata& metadata, std::string_view name) const {

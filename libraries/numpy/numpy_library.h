@@ -31,10 +31,18 @@ class NumPyLibrary : public Library {
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
+  bool takesForeign(const Node& node) const override;
+  const TensorMetadata* layout(Node* node, Observer& observer) const override;
+  Ref<> standIn(const TensorMetadata& metadata) const override;
+  std::shared_ptr<const TensorMetadata> describe(BorrowedRef<> object) const override;
+  Ref<> callSilently(BorrowedRef<> callable, BorrowedRef<> arguments,
+                     BorrowedRef<> keywords) const override;
   bool isPure(const Node& node) const override;
   bool mayFailOnData(const Node& node) const override { return !isPure(node); }
 
  private:
+  std::shared_ptr<const TensorMetadata> trueLayout(const Node& node) const;
+
   const NumPyModule& numpy_;
   NumPyFunctions functions_;
 };

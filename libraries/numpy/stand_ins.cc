@@ -31,9 +31,36 @@ bool mentionsNode(const Argument& argument) {
   return found;
 }
 
-StandIns::StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, bool small)
-    : numpy_(numpy), data_(data), small_(small) {
-  if (!small) return;
+Ref<> zeros(const NumPyModule& numpy, const TensorMetadata& metadata) {
+  if (metadata.isScalar) {
+    PyTypeObject* type = numpy.scalarTypes[metadata.dtype];
+    return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(type), "i", 0));
+  }
+  PyObject* dtype = numpy.dtypes[metadata.dtype].get();
+  Ref<> itemSize = Ref<>::steal(PyObject_GetAttrString(dtype, "itemsize"));
+  if (!itemSize) return nullptr;
+  const Dimension bytes = PyLong_AsLongLong(itemSize.get());
+  // Elements of its memory before that at index 0, and behind it with itself.
+  Dimension before = 0, behind = 1;
+  for (size_t i = 0; i < metadata.sizes.size(); ++i) {
+    Dimension reach = (metadata.sizes[i] - 1) * metadata.strides[i];
+    (reach < 0 ? before : behind) += reach < 0 ? -reach : reach;
+  }
+  if (metadata.numel() == 0) before = behind = 0;
+  Ref<> memory = Ref<>::steal(PyObject_CallMethod(
+      numpy.numpy.get(), "zeros", "LO", static_cast<long long>((before + behind).value()), dtype));
+  Ref<> shape = integers(metadata.sizes.size(), [&](size_t i) { return metadata.sizes[i]; });
+  Ref<> strides =
+      integers(metadata.strides.size(), [&](size_t i) { return metadata.strides[i] * bytes; });
+  if (!memory || !shape || !strides) return nullptr;
+  return Ref<>::steal(PyObject_CallFunction(
+      reinterpret_cast<PyObject*>(numpy.arrayType.get()), "OOOLO", shape.get(), dtype, memory.get(),
+      static_cast<long long>((before * bytes).value()), strides.get()));
+}
+
+StandIns::StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, StandInLayout layout)
+    : numpy_(numpy), data_(data), layout_(layout) {
+  if (layout_ != StandInLayout::Small) return;
   forEachInput(node, [&](Node* input) {
     for (Dimension size : input->metadata->sizes) {
       if (size >= kFirstReplaced) sizes_.push_back(size);
@@ -41,16 +68,16 @@ StandIns::StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, b
   });
   std::ranges::sort(sizes_);
   sizes_.erase(std::unique(sizes_.begin(), sizes_.end()), sizes_.end());
-  if (sizes_.size() > kSmallSizes.size()) small_ = false;
+  if (sizes_.size() > kSmallSizes.size()) layout_ = StandInLayout::Sizes;
 }
 
 Dimension StandIns::smallSize(Dimension size) const {
-  if (!small_ || size < kFirstReplaced) return size;
+  if (layout_ != StandInLayout::Small || size < kFirstReplaced) return size;
   return kSmallSizes[std::ranges::lower_bound(sizes_, size) - sizes_.begin()];
 }
 
 bool StandIns::restore(Dimensions& sizes) const {
-  if (!small_) return true;
+  if (layout_ != StandInLayout::Small) return true;
   for (Dimension& size : sizes) {
     if (size < kFirstReplaced) continue;
     const Dimension* small = std::ranges::lower_bound(kSmallSizes, size);
@@ -100,8 +127,24 @@ Ref<> StandIns::standIn(Node& node) {
                                               data_ == NumPyData::Zeros ? 0 : 1));
   }
   Ref<>& object = arrays_[&node];
-  if (!object) object = array(metadata);
+  if (object) return object;
+  if (layout_ != StandInLayout::True) {
+    object = array(metadata);
+  } else if (Ref<> made = zeros(numpy_, metadata); made && fill(made, metadata)) {
+    object = std::move(made);
+  }
   return object;
+}
+
+bool StandIns::fill(const Ref<>& array, const TensorMetadata& metadata) const {
+  bool isIdentity = data_ == NumPyData::Identity && metadata.dimension() >= 2;
+  if (isIdentity) {
+    Ref<> sizes = shape(metadata);
+    Ref<> values = sizes ? identity(sizes, numpy_.dtypes[metadata.dtype]) : nullptr;
+    return values && Ref<>::steal(PyObject_CallMethod(numpy_.numpy.get(), "copyto", "OO",
+                                                      array.get(), values.get()));
+  }
+  return data_ != NumPyData::Ones || Ref<>::steal(PyObject_CallMethod(array.get(), "fill", "i", 1));
 }
 
 Ref<> StandIns::shape(const TensorMetadata& metadata) const {

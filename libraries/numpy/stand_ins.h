@@ -1,5 +1,5 @@
 // Arrays that stand for a node's inputs in a trial run: right in type, dtype and shape, without
-// data, and without memory of their own.
+// data.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -11,10 +11,16 @@
 
 namespace armature {
 
+// What else is true of them.
+enum class StandInLayout : uint8_t {
+  Small,  // no memory of their own; sizes above 1 are replaced by small ones, in the same order
+  Sizes,  // no memory of their own; the sizes are the true ones
+  True,   // sizes and strides are the true ones, which the nodes know (Node::layoutKnown)
+};
+
 class StandIns {
  public:
-  // Small: every size is replaced by a small one, in the same order; 0 and 1 stay.
-  StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, bool small);
+  StandIns(const NumPyModule& numpy, const Node& node, NumPyData data, StandInLayout layout);
 
   // The value of an argument. Null with an exception set on failure.
   Ref<> argument(const Argument& argument);
@@ -27,16 +33,22 @@ class StandIns {
  private:
   Ref<> standIn(Node& node);
   Ref<> array(const TensorMetadata& metadata);
+  // Fills an array that has memory of its own.
+  bool fill(const Ref<>& array, const TensorMetadata& metadata) const;
   Ref<> shape(const TensorMetadata& metadata) const;
   Ref<> identity(BorrowedRef<> shape, BorrowedRef<> dtype) const;
   Dimension smallSize(Dimension size) const;
 
   const NumPyModule& numpy_;
   NumPyData data_;
-  bool small_;
+  StandInLayout layout_;
   Dimensions sizes_;  // those above 1, ascending; only where small
   llvm::DenseMap<Node*, Ref<>> arrays_;
 };
+
+// An array of zeros, in memory of its own, that has this metadata; a scalar where that says so.
+// Null with an exception set on failure.
+Ref<> zeros(const NumPyModule& numpy, const TensorMetadata& metadata);
 
 // True if a node is among the argument's parts.
 bool mentionsNode(const Argument& argument);

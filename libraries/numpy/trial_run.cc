@@ -94,24 +94,21 @@ class TrialRun {
     if (rule_.effect == NumPyEffect::MutatesAndReturns) return same(node_.arguments[0].node());
     if (Node* out = outArgument()) return same(out);
     if (rule_.sizes == NumPySizes::Kept && hasManyElements() && !givesSizes()) {
-      StandIns small(numpy_, node_, rule_.data, true);
+      StandIns small(numpy_, node_, rule_.data, StandInLayout::Small);
       ResultStructure result;
       if (Ref<> object = call(small); object && structure(object, small, result)) return result;
       clearUnlessInterrupted();  // The real sizes tell the real message.
     }
-    StandIns exact(numpy_, node_, rule_.data, false);
+    StandIns exact(numpy_, node_, rule_.data, StandInLayout::Sizes);
     ResultStructure result;
     Ref<> object = call(exact);
     if (!object || !structure(object, exact, result)) return failed();
     return result;
   }
 
- private:
-  [[noreturn]] void breakOnForm(const char* why) const {
-    throw GraphBreak(GraphBreakKind::UnsupportedNumPyCall, targetName(node_.target), why);
-  }
-  [[noreturn]] void breakOnData() const {
-    throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node_.target));
+  Ref<> callOnTrueLayout() {
+    StandIns standIns(numpy_, node_, rule_.data, StandInLayout::True);
+    return call(standIns);
   }
 
   // Only forms of the call are let through in which nothing but data depends on data.
@@ -143,6 +140,25 @@ class TrialRun {
     checkUniversalFunction();
   }
 
+  Node* outArgument() const {
+    for (const auto& [name, argument] : node_.keywordArguments) {
+      if (argument.kind() == Argument::Kind::Node &&
+          PyUnicode_CompareWithASCIIString(name.get(), "out") == 0) {
+        return argument.node();
+      }
+    }
+    size_t last = node_.arguments.size();
+    return last > 0 && isPositionalOut(last - 1) ? node_.arguments[last - 1].node() : nullptr;
+  }
+
+ private:
+  [[noreturn]] void breakOnForm(const char* why) const {
+    throw GraphBreak(GraphBreakKind::UnsupportedNumPyCall, targetName(node_.target), why);
+  }
+  [[noreturn]] void breakOnData() const {
+    throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node_.target));
+  }
+
   bool mayHoldArrays(size_t position) const {
     return position < 8 ? (rule_.arrays >> position) & 1 : rule_.arrays == 0xff;
   }
@@ -164,7 +180,7 @@ class TrialRun {
     }
     if (node_.target.get() != getitem || &argument != &node_.arguments[1]) return;
     forEachInput(argument, [&](Node* input) {
-      if (input->metadata->dtype == kBool) breakOnData();
+      if (isMask(*input->metadata)) breakOnData();
     });
   }
 
@@ -191,17 +207,6 @@ class TrialRun {
     };
     return number("nin") == static_cast<long>(index) && number("nout") == 1 &&
            node_.arguments[index].kind() == Argument::Kind::Node;
-  }
-
-  Node* outArgument() const {
-    for (const auto& [name, argument] : node_.keywordArguments) {
-      if (argument.kind() == Argument::Kind::Node &&
-          PyUnicode_CompareWithASCIIString(name.get(), "out") == 0) {
-        return argument.node();
-      }
-    }
-    size_t last = node_.arguments.size();
-    return last > 0 && isPositionalOut(last - 1) ? node_.arguments[last - 1].node() : nullptr;
   }
 
   bool hasManyElements() const {
@@ -307,7 +312,6 @@ class TrialRun {
                      targetName(node_.target) + " returns " + type->tp_name);
   }
 
-  static constexpr DType kBool = 0;  // NPY_BOOL
   const NumPyModule& numpy_;
   const Node& node_;
   const FunctionRule& rule_;
@@ -317,6 +321,26 @@ class TrialRun {
 
 ResultStructure tryOut(const NumPyModule& numpy, const Node& node, const FunctionRule& rule) {
   return TrialRun(numpy, node, rule).run();
+}
+
+Ref<> resultOnTrueLayout(const NumPyModule& numpy, const Node& node, const FunctionRule& rule) {
+  return TrialRun(numpy, node, rule).callOnTrueLayout();
+}
+
+bool dependsOnlyOnData(const NumPyModule& numpy, const Node& node, const FunctionRule& rule,
+                       bool isOperator) {
+  TrialRun run(numpy, node, rule);
+  run.checkForm();
+  bool isOnZeros = rule.data == NumPyData::Zeros;
+  bool computes = rule.effect == NumPyEffect::None || rule.effect == NumPyEffect::Computes;
+  return isOnZeros && (computes || isOperator) && !run.outArgument();
+}
+
+Ref<> callSilently(const NumPyModule& numpy, BorrowedRef<> callable, BorrowedRef<> arguments,
+                   BorrowedRef<> keywords) {
+  Silence silence(numpy, false);
+  if (PyErr_Occurred()) return nullptr;
+  return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
 }
 
 }  // namespace armature

@@ -15,4 +15,18 @@ namespace armature {
 // Throws GraphBreak where the result depends on data, or is of a form that is not modelled.
 ResultStructure tryOut(const NumPyModule& numpy, const Node& node, const FunctionRule& rule);
 
+// What the node's operation returns for arrays of the sizes and strides of its inputs, which all
+// know theirs (Node::layoutKnown). Null with an exception set where it fails.
+Ref<> resultOnTrueLayout(const NumPyModule& numpy, const Node& node, const FunctionRule& rule);
+
+// Does an operator, or a call that makes or computes an array, tell all but its data from types and
+// shapes, wherever its arrays come from? Throws GraphBreak where the form of the call is not
+// modelled.
+bool dependsOnlyOnData(const NumPyModule& numpy, const Node& node, const FunctionRule& rule,
+                       bool isOperator);
+
+// Calls the callable, with floating-point errors ignored. Null with an exception set on failure.
+Ref<> callSilently(const NumPyModule& numpy, BorrowedRef<> callable, BorrowedRef<> arguments,
+                   BorrowedRef<> keywords);
+
 }  // namespace armature

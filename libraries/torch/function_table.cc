@@ -14,6 +14,7 @@
 #include "libraries/torch/dynamo_patches.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
+#include "libraries/torch/mixtures.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/operator_schema.h"
@@ -173,6 +174,9 @@ CallRule FunctionTable::classifyMethod(BorrowedRef<> name) {
 }
 
 CallRule FunctionTable::findMethod(std::string_view name) {
+  if (returnsForeignArray(name)) {
+    return {.kind = CallKind::GraphOperation, .leavesLibrary = true};
+  }
   if (const char* reason = reasonAgainstMethod(name)) return unsupported(reason);
   if (isMetadataMethod(name)) return {.kind = CallKind::ConstantFoldable};
   return graphOperation(name);

@@ -30,6 +30,7 @@ enum class Stand : uint8_t {
 // Of real inputs together; an operation on more is not tried.
 constexpr int64_t kMostRealElements = 1 << 20;
 constexpr int64_t kMostTriedElements = 1 << 12;
+constexpr int64_t kMostMixedElements = 1 << 26;
 
 const char* operationText(const Node& node, std::string& buffer) {
   buffer = targetName(node.target);
@@ -79,6 +80,20 @@ class Evaluation {
       breakOnData(node_);
     }
     return hearRealException();
+  }
+
+  ResultStructure runMixture() {
+    isMixture_ = true;
+    lookAtArguments();
+    if (!onlyCpu_ || elements_ > kMostMixedElements) breakOnData(node_);
+    stand_ = Stand::Real;
+    std::optional<ResultStructure> result;
+    {
+      State state;
+      if (Ref<> object = call(state)) result = structure(object);
+    }
+    if (interrupted()) throw PendingPythonException();
+    return result ? *result : failed();
   }
 
   std::optional<bool> runsOnZeros() {
@@ -245,7 +260,7 @@ class Evaluation {
     if (needsLeave && !callFunctorch("set_inplace_requires_grad_allowed", {Py_True})) {
       return nullptr;
     }
-    Ref<> result = Ref<>::steal(PyObject_Call(node.target.get(), arguments.get(), keywords.get()));
+    Ref<> result = callObject(node.target, arguments, keywords);
     if (needsLeave && !callFunctorch("set_inplace_requires_grad_allowed", {Py_False})) {
       return nullptr;
     }
@@ -262,7 +277,7 @@ class Evaluation {
       Ref<> device = deviceObject({kMetaDevice, -1});
       if (!device || PyTuple_SetItem(arguments.get(), 1, device.release()) < 0) return nullptr;
     }
-    if (PyDict_GET_SIZE(keywords.get()) == 0) {
+    if (PyDict_GET_SIZE(keywords.get()) == 0 && !isMixture_) {
       // As LOAD_METHOD calls it: exceptions name the class that defines the method.
       return Ref<>::steal(PyObject_VectorcallMethod(
           node.target.get(), PySequence_Fast_ITEMS(arguments.get()), count, nullptr));
@@ -270,7 +285,16 @@ class Evaluation {
     Ref<> method = Ref<>::steal(PyObject_GetAttr(self, node.target.get()));
     Ref<> rest = Ref<>::steal(PyTuple_GetSlice(arguments.get(), 1, count));
     if (!method || !rest) return nullptr;
-    return Ref<>::steal(PyObject_Call(method.get(), rest.get(), keywords.get()));
+    return callObject(method, rest, keywords);
+  }
+
+  Ref<> callObject(BorrowedRef<> callable, BorrowedRef<> arguments, BorrowedRef<> keywords) const {
+    for (const Library* library : registeredLibraries()) {
+      if (isMixture_ && library->kind() != ArrayLibraryKind::Torch) {
+        return library->callSilently(callable, arguments, keywords);
+      }
+    }
+    return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
   }
 
   Ref<> fakeMode() {
@@ -350,6 +374,9 @@ class Evaluation {
 
   // Whether a tensor is one of inference mode depends on where it was made.
   Ref<> tensor(const TensorMetadata& metadata) {
+    if (metadata.library != ArrayLibraryKind::Torch) {
+      return findLibrary(metadata.library)->standIn(metadata);
+    }
     ModeScope mode;
     PyObject* isInference = metadata.isInference ? Py_True : Py_False;
     bool isDifferent = metadata.isInference != isInferenceMode();
@@ -443,8 +470,13 @@ class Evaluation {
 
   ResultStructure structure(BorrowedRef<> object) {
     ResultStructure result;
+    const Library* other = isMixture_ ? libraryOfArrays(Py_TYPE(object.get())) : nullptr;
+    bool isForeign = other && other->kind() != ArrayLibraryKind::Torch;
+    if (isForeign) result.metadata = other->describe(object);
     if (PyObject_TypeCheck(object.get(), torch_.tensorType.get())) {
       result.metadata = metadata(object);
+    }
+    if (result.metadata) {
       for (const auto& [node, standIn] : standIns_) {
         if (standIn.get() == object.get()) result.returned = node;
       }
@@ -501,7 +533,7 @@ class Evaluation {
                        "The operation returns a tensor that a graph cannot describe: " + why + ".");
     }
     Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
-    result->mayBeView = !isView || isView.get() != Py_False || sharesMemory(tensor);
+    result->mayBeView = isMixture_ || !isView || isView.get() != Py_False || sharesMemory(tensor);
     PyErr_Clear();
     // An operation in place returns what stood for its argument.
     for (const auto& [node, object] : standIns_) {
@@ -626,6 +658,7 @@ class Evaluation {
   bool hasArrays_ = false;
   bool namesDevice_ = false;
   bool keepFunctionModes_ = false;
+  bool isMixture_ = false;
   bool warningsAreErrors_ = false;
   Dimension elements_ = 0;
   llvm::DenseMap<const Node*, Ref<>> standIns_;
@@ -636,6 +669,10 @@ class Evaluation {
 ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs,
                                llvm::ArrayRef<const Node*> before) {
   return Evaluation(torch, node, inputs, before).run();
+}
+
+ResultStructure evaluateOnReal(const TorchModule& torch, const Node& node, InputStructures inputs) {
+  return Evaluation(torch, node, inputs).runMixture();
 }
 
 std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node,

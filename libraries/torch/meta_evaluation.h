@@ -26,6 +26,10 @@ using InputStructures = llvm::function_ref<const ResultStructure&(const Node&)>;
 ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, InputStructures inputs,
                                llvm::ArrayRef<const Node*> before = {});
 
+// As evaluateOnMeta, on zeros of the layouts of the inputs, on the CPU, some of which are arrays of
+// other libraries. Throws GraphBreak where an array is on another device.
+ResultStructure evaluateOnReal(const TorchModule& torch, const Node& node, InputStructures inputs);
+
 // Whether the operation runs, without a warning, on zeros of the shapes and dtypes of its inputs,
 // on the CPU; nothing where they are on other devices, or too many to try. Sets no exception.
 std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node, InputStructures inputs);

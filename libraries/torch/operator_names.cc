@@ -294,7 +294,7 @@ struct Reason {
   const char* reason;
 };
 
-constexpr std::array<Reason, 45> kAgainstOperations = {{
+constexpr std::array<Reason, 44> kAgainstOperations = {{
     {"_from_blob", kSharesMemory},
     {"_functional_sym_constrain_range", kAutograd},
     {"_fw_primal", kAutograd},
@@ -317,7 +317,6 @@ constexpr std::array<Reason, 45> kAgainstOperations = {{
     {"equal", kReadsData},
     {"from_dlpack", kSharesMemory},
     {"from_file", kSharesMemory},
-    {"from_numpy", kSharesMemory},
     {"frombuffer", kSharesMemory},
     {"hspmm", kSparse},
     {"is_nonzero", kReadsData},
@@ -343,8 +342,7 @@ constexpr std::array<Reason, 45> kAgainstOperations = {{
 }};
 static_assert(std::ranges::is_sorted(kAgainstOperations, {}, &Reason::name));
 
-constexpr std::array<Reason, 89> kAgainstMethods = {{
-    {"__array__", kSharesMemory},
+constexpr std::array<Reason, 87> kAgainstMethods = {{
     {"__array_wrap__", kSharesMemory},
     {"__bool__", kReadsData},
     {"__complex__", kReadsData},
@@ -392,7 +390,6 @@ constexpr std::array<Reason, 89> kAgainstMethods = {{
     {"map2_", kPython},
     {"map_", kPython},
     {"module_load", kSubclass},
-    {"numpy", kSharesMemory},
     {"pin_memory", kStorage},
     {"record_stream", kDevice},
     {"refine_names", kNames},

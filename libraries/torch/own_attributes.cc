@@ -27,8 +27,14 @@ bool isCDescriptor(PyTypeObject* type) {
          type == &PyWrapperDescr_Type || type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type;
 }
 
-// Plain data needs no rule of torch's: it is what it is.
+// By which NumPy leaves operators to tensors (Tensor.__array_priority__).
+constexpr long kPriority = 1000;
+
+// Plain data needs no rule of torch's, it is what it is; but for what NumPy looks at.
 bool isTorchs(PyTypeObject* owner, PyObject* name, PyObject* attribute) {
+  if (stringView(name) == "__array_priority__" && PyLong_CheckExact(attribute)) {
+    return PyLong_AsLong(attribute) == kPriority;
+  }
   if (isCDescriptor(Py_TYPE(attribute))) {
     // Of special methods, some are other methods under a second name.
     bool hasItsName =

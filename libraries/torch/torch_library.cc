@@ -23,6 +23,7 @@
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/mixtures.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/operator_schema.h"
@@ -64,7 +65,13 @@ void observePlaceholder(Node& placeholder, Observer& observer) {
   observer.observe(&placeholder, ObservedEverything);
 }
 
-// As a library says that the operation raises.
+// How a library says that the operation raises.
+ResultStructure failed() {
+  ResultStructure result;
+  result.kind = ResultStructure::Kind::Constant;
+  return result;
+}
+
 bool isFailure(const ResultStructure& result) {
   return result.kind == ResultStructure::Kind::Constant && !result.constant;
 }
@@ -501,7 +508,7 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
     PyErr_Clear();
     throw unknown(other);
   };
-  while (isCall(*node)) {
+  while (isCall(*node) && !node->mixesLibraries) {
     const Node* maker = node;
     const Argument* position = nullptr;
     // One of several results.
@@ -529,6 +536,44 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
     node = own->returned;
   }
   return node;
+}
+
+bool TorchLibrary::takesForeign(const Node& node) const {
+  bool isOperator = node.operation == NodeOperation::CallFunction &&
+                    callableNames().of(node.target).module == "operator";
+  return torchTakesForeign(node, nameOf(node), isOperator);
+}
+
+ResultStructure TorchLibrary::evaluateMixture(Node* node, const Library& called,
+                                              Observer& observer) const {
+  bool isKnown = true;
+  forEachInput(*node, [&](Node* input) {
+    const Library* library = findLibrary(input->metadata ? input->metadata->library : kind());
+    isKnown = isKnown && library->layout(input, observer);
+  });
+  if (!isKnown) return failed();
+  if (isOfTransform(*node) || !called.takesForeign(*node)) {
+    throw GraphBreak(GraphBreakKind::MixedLibraries, targetName(node->target));
+  }
+  Structures structures;
+  ResultStructure result =
+      evaluateOnReal(torch_, *node, [&](const Node& other) -> const ResultStructure& {
+        auto [entry, isNew] = structures.try_emplace(&other);
+        if (isNew) entry->second = array(other);
+        return entry->second;
+      });
+  if (isFailure(result)) return result;
+  bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
+  if (result.kind != ResultStructure::Kind::Array && !isNone) {
+    throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node->target),
+                     "An operation on arrays of several libraries returns something else.");
+  }
+  // Of an argument in the same memory, only the library knows that it is.
+  result.same = const_cast<Node*>(result.returned);
+  result.mayFailOnData = true;
+  node->metadata = result.metadata;
+  node->checked = false;
+  return result;
 }
 
 const TensorMetadata* TorchLibrary::metadata(Node* node, Observer& observer) const {

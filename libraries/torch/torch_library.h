@@ -44,6 +44,10 @@ class TorchLibrary : public Library {
   const char* reasonAgainstOperations() const override;
   const Node* identityOf(const Node* node, Observer& observer) const override;
   bool mayFailOnData(const Node& node) const override;
+  bool takesForeign(const Node& node) const override;
+  bool triesMixtures() const override { return true; }
+  ResultStructure evaluateMixture(Node* node, const Library& called,
+                                  Observer& observer) const override;
 
  private:
   // Of a node that is known only inside of levels of torch.func.

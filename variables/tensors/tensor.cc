@@ -38,10 +38,10 @@ bool takesSequences(const TensorVariable* tensor) {
          !tensor->library().isImmutable(tensor->type());
 }
 
-// Operands that the library's operators know: arrays of the same library, Python numbers, and
+// Operands that the library's operators know, or that know it: arrays, Python numbers, and
 // sequences where they do.
 bool isOperand(const Value& value, const TensorVariable* tensor) {
-  if (auto* other = tensorOf(value)) return other->libraryKind() == tensor->libraryKind();
+  if (tensorOf(value)) return true;
   if (PyObject* object = value.objectOrNull()) {
     if (PyLong_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) {
       return true;
