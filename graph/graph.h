@@ -235,6 +235,9 @@ std::string targetName(BorrowedRef<> target);
 // in order; node.meta["example_value"] is not set. Null with an exception set on failure
 // (ImportError where torch is missing).
 Ref<> toTorchGraphModule(const Graph& graph);
+// The torch.fx.Graph of that, whose targets may be callables of which torch.fx cannot write code.
+// Null with an exception set on failure.
+Ref<> toTorchGraph(const Graph& graph);
 
 // The eager backend: a Python function of the placeholders, positionally, which runs the nodes in
 // order and returns the tuple of outputs; written as bytecode, no text, no exec. Intermediate

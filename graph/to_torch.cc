@@ -15,8 +15,15 @@ class Converter {
 
   Ref<> convert() {
     Ref<> fx = Ref<>::steal(PyImport_ImportModule("torch.fx"));
-    if (!fx) return nullptr;
-    Ref<> fxGraph = Ref<>::steal(PyObject_CallMethod(fx.get(), "Graph", nullptr));
+    Ref<> fxGraph = convertGraph(fx);
+    if (!fxGraph) return nullptr;
+    Ref<> module = Ref<>::steal(
+        PyObject_CallMethod(fx.get(), "GraphModule", "OO", root_.get(), fxGraph.get()));
+    return module && keepSourceWithCode(module) ? module : nullptr;
+  }
+
+  Ref<> convertGraph(const Ref<>& fx) {
+    Ref<> fxGraph = Ref<>::steal(fx ? PyObject_CallMethod(fx.get(), "Graph", nullptr) : nullptr);
     if (!fxGraph) return nullptr;
     createNode_ = Ref<>::steal(PyObject_GetAttrString(fxGraph.get(), "create_node"));
     if (!createNode_) return nullptr;
@@ -25,9 +32,7 @@ class Converter {
     for (const auto& node : graph_.nodes()) {
       if (!convertNode(*node)) return nullptr;
     }
-    Ref<> module = Ref<>::steal(
-        PyObject_CallMethod(fx.get(), "GraphModule", "OO", root_.get(), fxGraph.get()));
-    return module && keepSourceWithCode(module) ? module : nullptr;
+    return fxGraph;
   }
 
  private:
@@ -86,8 +91,21 @@ class Converter {
         return false;
       }
     }
+    if (node.metadata && node.metadata->library == ArrayLibraryKind::NumPy &&
+        !describeNumPy(created, *node.metadata)) {
+      return false;
+    }
     nodes_[node.index] = std::move(created);
     return true;
+  }
+
+  // Of an array: "f64[2, 3]"; of a scalar: "f64".
+  static bool describeNumPy(const Ref<>& node, const TensorMetadata& metadata) {
+    std::string text = toString(metadata);
+    if (metadata.isScalar) text.resize(text.find('['));
+    Ref<> meta = Ref<>::steal(PyObject_GetAttrString(node.get(), "meta"));
+    Ref<> value = Ref<>::steal(PyUnicode_FromString(text.c_str()));
+    return meta && value && PyDict_SetItemString(meta.get(), "numpy", value.get()) == 0;
   }
 
   Ref<> convertArgument(const Argument& argument) {
@@ -142,6 +160,11 @@ class Converter {
 Ref<> toTorchGraphModule(const Graph& graph) {
   graph.nameNodes();
   return Converter(graph).convert();
+}
+
+Ref<> toTorchGraph(const Graph& graph) {
+  graph.nameNodes();
+  return Converter(graph).convertGraph(Ref<>::steal(PyImport_ImportModule("torch.fx")));
 }
 
 }  // namespace armature

@@ -23,6 +23,15 @@ bool onlyTorch(const Graph& graph) {
   return true;
 }
 
+// The objects that the traced call passed, in a list; null with an exception set on failure.
+Ref<> examplesOf(const Graph& graph) {
+  Ref<> examples = Ref<>::steal(PyList_New(0));
+  for (Node* input : graph.placeholders()) {
+    if (!examples || PyList_Append(examples.get(), input->example.get()) < 0) return nullptr;
+  }
+  return examples;
+}
+
 }  // namespace
 
 CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect) {
@@ -30,9 +39,18 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
   faultSite();
   Clock::time_point start = Clock::now();
   CompiledGraph result;
-  result.isEager = !settings_->backend || !onlyTorch(graph);
-  result.callable = result.isEager ? toFunction(graph, firstEffect ? firstEffect->index : kKeepNone)
-                                   : callBackend(graph);
+  bool isTorchs = settings_->backend && onlyTorch(graph);
+  result.isEager = !isTorchs;
+  if (result.isEager) {
+    result.callable = toFunction(graph, firstEffect ? firstEffect->index : kKeepNone);
+  } else {
+    result.callable = callBackend(graph);
+  }
+  if (!isTorchs && settings_->mixedBackend && result.callable) {
+    Ref<> compiled = callMixedBackend(graph, result.callable);
+    result.isEager = compiled.get() == Py_None;
+    if (!result.isEager) result.callable = std::move(compiled);
+  }
   seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
   return result;
 }
@@ -40,10 +58,8 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
 Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
   Ref<> module = toTorchGraphModule(graph);
   if (!module) return module;
-  Ref<> examples = Ref<>::steal(PyList_New(0));
-  for (Node* input : graph.placeholders()) {
-    if (!examples || PyList_Append(examples.get(), input->example.get()) < 0) return nullptr;
-  }
+  Ref<> examples = examplesOf(graph);
+  if (!examples) return nullptr;
   Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(settings_->backend.get(), module.get(),
                                                              examples.get(), nullptr));
   if (compiled && !PyCallable_Check(compiled.get())) {
@@ -54,6 +70,16 @@ Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
                  Py_TYPE(compiled.get())->tp_name);
     compiled = nullptr;
   }
+  backendRaised_ = !compiled;
+  return compiled;
+}
+
+Ref<> RuntimeEnvironment::callMixedBackend(const Graph& graph, const Ref<>& eager) {
+  Ref<> fxGraph = toTorchGraph(graph);
+  Ref<> examples = examplesOf(graph);
+  if (!fxGraph || !examples) return nullptr;
+  Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(
+      settings_->mixedBackend.get(), fxGraph.get(), examples.get(), eager.get(), nullptr));
   backendRaised_ = !compiled;
   return compiled;
 }

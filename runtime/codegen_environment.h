@@ -31,7 +31,10 @@ class RuntimeEnvironment : public CodegenEnvironment {
   bool backendRaised() const { return backendRaised_; }
 
  private:
+  // Null with an exception set on failure.
   Ref<> callBackend(const Graph& graph);
+  // May be None. `eager`: what NumPy runs.
+  Ref<> callMixedBackend(const Graph& graph, const Ref<>& eager);
 
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<CodeCache::Family> family_;

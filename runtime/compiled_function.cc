@@ -146,14 +146,17 @@ Ref<> makeCompiled(PyTypeObject* type, BorrowedRef<> function,
 }
 
 PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"function", "backend",         "fullgraph",   "recompile_limit",
-                                "settings", "measures_breaks", "sharing_key", nullptr};
+  static const char* names[] = {"function",        "backend",       "fullgraph",
+                                "recompile_limit", "settings",      "measures_breaks",
+                                "sharing_key",     "mixed_backend", nullptr};
   PyObject* function;
   PyObject *backend = Py_None, *packageSettings = Py_None, *sharingKey = Py_None;
+  PyObject* mixedBackend = Py_None;
   int fullGraph = 0, limit = 8, measuresBreaks = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiOpO:CompiledFunction",
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|OpiOpOO:CompiledFunction",
                                    const_cast<char**>(names), &function, &backend, &fullGraph,
-                                   &limit, &packageSettings, &measuresBreaks, &sharingKey)) {
+                                   &limit, &packageSettings, &measuresBreaks, &sharingKey,
+                                   &mixedBackend)) {
     return nullptr;
   }
   if (backend != Py_None && !PyCallable_Check(backend)) {
@@ -171,6 +174,7 @@ PyObject* newCompiled(PyTypeObject* type, PyObject* arguments, PyObject* keyword
   }
   auto settings = std::make_shared<Settings>();
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
+  if (mixedBackend != Py_None) settings->mixedBackend = Ref<>::create(mixedBackend);
   if (sharingKey != Py_None) settings->sharingKey = Ref<>::create(sharingKey);
   settings->fullGraph = fullGraph;
   settings->recompileLimit = limit;
@@ -306,7 +310,7 @@ PyTypeObject CompiledFunctionType = [] {
   PyTypeObject type = typeOfFunctions("armature._C.CompiledFunction",
                                       "CompiledFunction(function, backend=None, fullgraph=False, "
                                       "recompile_limit=8, settings=None, measures_breaks=False, "
-                                      "sharing_key=None)\n"
+                                      "sharing_key=None, mixed_backend=None)\n"
                                       "--\n\n"
                                       "A function that is captured when it is called.");
   type.tp_getattro = getAttribute;

@@ -14,7 +14,7 @@
 namespace armature {
 
 // armature._C.CompiledFunction(function, backend, fullgraph, recompile_limit, settings,
-//                              measures_breaks, sharing_key)
+//                              measures_breaks, sharing_key, mixed_backend)
 extern PyTypeObject CompiledFunctionType;
 // armature._C.DisabledFunction(callable, recursive=True, reason=None): the callable as it is, and,
 // if that is recursive, compiled functions inside it too.

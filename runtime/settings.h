@@ -50,6 +50,11 @@ struct Settings {
   // Turns (torch.fx.GraphModule, example inputs) into a callable; null is the eager backend, which
   // never sees a GraphModule and observes no metadata.
   Ref<> backend;
+  // Turns (torch.fx.Graph, example inputs, what runs the graph in NumPy), for a graph with
+  // operations of NumPy, into a callable of the arrays themselves, or None where it cannot; null:
+  // NumPy runs such graphs. Nodes that are NumPy's have a text in `meta["numpy"]` that describes
+  // the array.
+  Ref<> mixedBackend;
   // Functions of one code object share their translations if all settings are equal, the backend
   // aside, which this object stands for by its identity; null: they share with nobody.
   Ref<> sharingKey;

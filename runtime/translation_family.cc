@@ -49,8 +49,8 @@ PyTypeObject TranslationFamily::Object::type = {
 namespace {
 
 // What families must have in common to be one. Borrowed; the family keeps it alive.
-using Key =
-    std::tuple<PyObject*, PyObject*, PyObject*, const EngineState*, PyObject*, bool, bool, int32_t>;
+using Key = std::tuple<PyObject*, PyObject*, PyObject*, const EngineState*, PyObject*, bool, bool,
+                       bool, int32_t>;
 
 Key keyOf(PyObject* code, PyObject* globals, PyObject* builtins, const Settings& settings) {
   return {code,
@@ -58,6 +58,7 @@ Key keyOf(PyObject* code, PyObject* globals, PyObject* builtins, const Settings&
           builtins,
           settings.engine.get(),
           settings.sharingKey.get(),
+          static_cast<bool>(settings.mixedBackend),
           settings.fullGraph,
           settings.measuresBreaks,
           settings.recompileLimit};
@@ -148,6 +149,7 @@ void TranslationFamily::Object::deallocate(PyObject* self) {
 
 int TranslationFamily::traverse(visitproc visit, void* arg) const {
   Py_VISIT(settings_->backend.get());
+  Py_VISIT(settings_->mixedBackend.get());
   Py_VISIT(settings_->sharingKey.get());
   for (const std::shared_ptr<CodeCache>& cache : caches_->caches) {
     if (int stop = cache->traverse(visit, arg)) return stop;

@@ -99,7 +99,8 @@ constexpr FunctionFamily kFamilies[] = {
      {.arrays = 0b11, .most = 3, .refused = "overwrite_input"}},
     {"numpy", "nan_to_num", {.most = 1, .refused = "copy"}},
     {"numpy", "average", {.arrays = 0b101, .data = Ones}},
-    {"numpy", "clip where interp select", {.arrays = 0b11111, .fewest = 3}},
+    {"numpy", "clip", {.arrays = 0b111}},
+    {"numpy", "where interp select", {.arrays = 0b11111, .fewest = 3}},
     {"numpy",
      "inner outer dot vdot tensordot isclose isin digitize take take_along_axis choose polyval "
      "trapezoid",

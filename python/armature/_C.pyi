@@ -67,6 +67,7 @@ class CompiledFunction:
         settings: Any = ...,
         measures_breaks: bool = ...,
         sharing_key: object = ...,
+        mixed_backend: Callable[[Any, list[Any], Any], Callable[..., Any] | None] | None = ...,
     ) -> None: ...
     @property
     def function(self) -> FunctionType:
@@ -126,6 +127,7 @@ class FrameHook:
         recompile_limit: int = ...,
         sharing_key: object = ...,
         standard_library: bool = ...,
+        mixed_backend: Callable[[Any, list[Any], Any], Callable[..., Any] | None] | None = ...,
     ) -> None: ...
     def start(self) -> None:
         """Captures the frames that begin in this thread, from here on."""

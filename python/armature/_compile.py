@@ -157,6 +157,7 @@ def _compile_function(fn: types.FunctionType, settings: Settings) -> Any:
         settings,
         settings.measures_breaks,
         settings.sharing_key,
+        backends.numpy_backend(backend, settings.backend),
     )
     compiled_functions.add(compiled)
     return compiled

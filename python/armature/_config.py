@@ -16,11 +16,18 @@ from armature import _C
 class Config:
     """The settings of the package. An unknown name or a wrong value is an error at once."""
 
-    __slots__ = ("_compile_while_tracing", "_recompile_limit", "_skip_modules", "_strict")
+    __slots__ = (
+        "_compile_while_tracing",
+        "_numpy_as_torch",
+        "_recompile_limit",
+        "_skip_modules",
+        "_strict",
+    )
 
     def __init__(self) -> None:
         self._recompile_limit = 8
         self._compile_while_tracing = False
+        self._numpy_as_torch: bool | None = None
         self._skip_modules: tuple[str, ...] = ()
         self._strict = os.environ.get("ARMATURE_STRICT", "0") not in ("", "0")
 
@@ -78,6 +85,22 @@ class Config:
         forget_translations()
 
     @property
+    def numpy_as_torch(self) -> bool | None:
+        """Give graphs with operations of NumPy to the backend, as operations on tensors (None).
+
+        None: to torch's backends that were asked for by name, other than "eager"; True: to any but
+        that; False: to none, so that NumPy runs such graphs. It runs those of which some operation
+        has no equal in torch, too. As ever with another backend, results may differ in the last
+        digits, and floating-point errors are not warned of.
+        Functions keep the setting under which they were compiled.
+        """
+        return self._numpy_as_torch
+
+    @numpy_as_torch.setter
+    def numpy_as_torch(self, value: bool | None) -> None:
+        self._numpy_as_torch = None if value is None else _boolean("numpy_as_torch", value)
+
+    @property
     def compile_while_tracing(self) -> bool:
         """Run compiled code although a trace or profile function is set (False).
 
@@ -104,7 +127,7 @@ class Config:
                 setattr(self, name, value)
 
     def __repr__(self) -> str:
-        names = ("compile_while_tracing", "recompile_limit", "skip_modules", "strict")
+        names = [name.removeprefix("_") for name in self.__slots__]
         return f"Config({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 

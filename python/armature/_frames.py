@@ -65,7 +65,11 @@ class capture_frames:
             # What the backend makes is no program's frame.
             resolved = sharing_key = functools.partial(_disabled_graph, resolved)
         self._hook = _C.FrameHook(
-            resolved, config.recompile_limit, sharing_key, bool(standard_library)
+            resolved,
+            config.recompile_limit,
+            sharing_key,
+            bool(standard_library),
+            backends.numpy_backend(resolved, backend),
         )
         frame_hooks.add(self._hook)
 

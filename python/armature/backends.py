@@ -8,10 +8,13 @@ serve here by their names. Torch is imported only when one of them is asked for.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from armature import _numpy_as_torch
+from armature._config import config
 from armature.exc import InvalidBackend
 
 BackendFunction = Callable[..., Callable[..., Any]]
@@ -95,6 +98,21 @@ def _by_name(name: str, mode: str | None, options: dict[str, Any]) -> Backend | 
     if name == "inductor":
         return Backend(name, torch._TorchCompileInductorWrapper(mode, options, False))
     return Backend(name, torch._TorchCompileWrapper(name, mode, options, False))
+
+
+def numpy_backend(
+    resolved: BackendFunction | None, backend: str | BackendFunction
+) -> Callable[[Any, list[Any], Any], Callable[..., Any] | None] | None:
+    """What compiles graphs with operations of NumPy, by config.numpy_as_torch; None: NumPy itself.
+
+    resolved: what resolve() made of ``backend``.
+    """
+    if resolved is None:
+        return None
+    wanted = config.numpy_as_torch
+    if wanted is None:
+        wanted = isinstance(backend, str)
+    return functools.partial(_numpy_as_torch.compile, resolved) if wanted else None
 
 
 def kind_of(value: Any) -> str:

@@ -126,13 +126,13 @@ PyObject* evaluate(const ReadyFrame& frame) {
 // --- The Python type.
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"backend", "recompile_limit", "sharing_key", "standard_library",
-                                nullptr};
-  PyObject *backend = Py_None, *sharingKey = Py_None;
+  static const char* names[] = {"backend",          "recompile_limit", "sharing_key",
+                                "standard_library", "mixed_backend",   nullptr};
+  PyObject *backend = Py_None, *sharingKey = Py_None, *mixedBackend = Py_None;
   int limit = 8, standardLibrary = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OiOp:FrameHook",
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|OiOpO:FrameHook",
                                    const_cast<char**>(names), &backend, &limit, &sharingKey,
-                                   &standardLibrary)) {
+                                   &standardLibrary, &mixedBackend)) {
     return nullptr;
   }
   if (backend != Py_None && !PyCallable_Check(backend)) {
@@ -145,6 +145,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   }
   auto settings = std::make_shared<Settings>();
   if (backend != Py_None) settings->backend = Ref<>::create(backend);
+  if (mixedBackend != Py_None) settings->mixedBackend = Ref<>::create(mixedBackend);
   if (sharingKey != Py_None) settings->sharingKey = Ref<>::create(sharingKey);
   settings->recompileLimit = limit;
   Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
@@ -202,6 +203,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   if (!hook->state) return 0;
   for (auto& [key, family] : hook->state->families) Py_VISIT(family.get());
   Py_VISIT(hook->state->settings->backend.get());
+  Py_VISIT(hook->state->settings->mixedBackend.get());
   Py_VISIT(hook->state->settings->sharingKey.get());
   return 0;
 }
@@ -237,7 +239,8 @@ PyTypeObject FrameHookType = {
     .tp_dealloc = deallocate,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_doc =
-        "FrameHook(backend=None, recompile_limit=8, sharing_key=None, standard_library=False)\n"
+        "FrameHook(backend=None, recompile_limit=8, sharing_key=None, standard_library=False, "
+        "mixed_backend=None)\n"
         "--\n\n"
         "Captures the Python frames of a thread.",
     .tp_traverse = traverse,
