@@ -118,6 +118,8 @@ class Node {
   // Calls only. Evaluated for its metadata without an error, and one of those that raise on no
   // data: it will not raise when it runs.
   bool checked = false;
+  // Calls only. All the same it may, where arrays that it changes share memory with others.
+  bool mayMeetInMemory = false;
   // Calls only. A later call that changes the array, which keeps its name here; or null.
   Node* alteredBy = nullptr;
   // Is it known only inside of a transform of functions? Noted by the library when it was asked.

@@ -4,10 +4,18 @@
 #include <cstdint>
 #include <string>
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include "core/ref.h"
 #include "shapes/tensor_metadata.h"
 
 namespace armature {
+
+// From the first byte of an array's elements to behind the last one.
+struct MemoryRange {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+};
 
 class ArrayLibrary {
  public:
@@ -18,6 +26,12 @@ class ArrayLibrary {
   // Reads all metadata of an array. False, with no exception set, if the array is of a form that is
   // not modelled (sparse, nested, byte-swapped, …); `why` then says so.
   virtual bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const = 0;
+
+  // Where in memory the array's elements lie. False if that is not known.
+  virtual bool findMemory(BorrowedRef<> object, MemoryRange& range) const {
+    (void)object, (void)range;
+    return false;
+  }
 
   // A library's global state on which traces depend (modes, defaults, …). `captureGlobalState`
   // returns the state now, as an opaque value: what every operation may depend on, and what the
@@ -31,6 +45,8 @@ class ArrayLibrary {
 
 // The library's implementation, or null while the library is not imported.
 const ArrayLibrary* arrayLibrary(ArrayLibraryKind kind);
+// Have the arrays, of whichever libraries, no memory in common? False where one is not known.
+bool areApartInMemory(llvm::ArrayRef<PyObject*> arrays);
 void registerArrayLibrary(ArrayLibraryKind kind, const ArrayLibrary* library);
 
 }  // namespace armature

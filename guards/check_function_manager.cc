@@ -267,8 +267,10 @@ bool CheckFunctionManager::checkVerbose(const FrameLocalsMapping& locals, GuardF
   failure.actual = explainActual(instruction, state);
   if (instruction.operation == Operation::CheckDistinct) {
     auto [first, second] = GuardProgram::firstMeeting(*instruction.distinct, state);
-    failure.text = second ? first->name() + " is not " + second->name() : first->name() + " exists";
-    failure.actual = second ? "the same object" : "missing";
+    bool inMemory = instruction.distinct->inMemory;
+    const char* relation = inMemory ? " shares no memory with " : " is not ";
+    failure.text = second ? first->name() + relation + second->name() : first->name() + " exists";
+    failure.actual = !second ? "missing" : inMemory ? "they share some" : "the same object";
   }
   return false;
 }

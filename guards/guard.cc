@@ -46,6 +46,7 @@ std::string listOf(const std::vector<const Source*>& sources) {
 
 std::string distinctText(const DistinctObjects& distinct) {
   std::string written = listOf(distinct.written);
+  if (distinct.inMemory) return written + " share no memory";
   std::string read = listOf(distinct.read);
   if (distinct.written.size() == 1)
     return written + (distinct.read.size() == 1 ? " is not " : " is none of ") + read;

@@ -27,6 +27,8 @@ std::string_view guardTypeName(GuardType type);
 struct DistinctObjects {
   std::vector<const Source*> written;
   std::vector<const Source*> read;
+  // Arrays, all of them in `written`, that have no memory in common.
+  bool inMemory = false;
 };
 
 struct Guard {

@@ -580,7 +580,8 @@ class Compiler {
     for (const Source* source : objects.written) add(source, related[next++], written);
     for (const Source* source : objects.read) add(source, related[next++], read);
     ObjectSet seen(written.size());
-    program().distinct.push_back({std::move(written), std::move(read), std::move(seen)});
+    program().distinct.push_back(
+        {std::move(written), std::move(read), std::move(seen), objects.inMemory});
     writer_.emit(Operation::CheckDistinct, nullptr, markDone(index)).distinct =
         &program().distinct.back();
   }

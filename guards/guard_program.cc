@@ -94,6 +94,11 @@ const void* identityOf(const DistinctRegisters::Member& member,
 }
 
 bool areDistinct(DistinctRegisters& distinct, const GuardProgramState::Register* registers) {
+  if (distinct.inMemory) {
+    llvm::SmallVector<PyObject*, 32> arrays;
+    for (const auto& member : distinct.written) arrays.push_back(registers[member.index].object);
+    return areApartInMemory(arrays);
+  }
   distinct.seen.clear();
   for (const DistinctRegisters::Member& member : distinct.written) {
     const void* identity = identityOf(member, registers);
@@ -113,6 +118,7 @@ std::string textOf(const DistinctRegisters& distinct) {
       text += " r" + std::to_string(member.index) + (member.instanceDict ? ".__dict__" : "");
     return text;
   };
+  if (distinct.inMemory) return "apart in memory" + list(distinct.written);
   return "written" + list(distinct.written) +
          (distinct.read.empty() ? "" : ", read" + list(distinct.read));
 }
@@ -451,6 +457,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
 
 GuardProgram::Meeting GuardProgram::firstMeeting(const DistinctRegisters& distinct,
                                                  const GuardProgramState& state) {
+  for (size_t i = 0; distinct.inMemory && i < distinct.written.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      PyObject* pair[] = {state.registers[distinct.written[k].index].object,
+                          state.registers[distinct.written[i].index].object};
+      if (!areApartInMemory(pair)) return {distinct.written[k].source, distinct.written[i].source};
+    }
+  }
   std::unordered_map<const void*, const Source*> seen;
   for (const DistinctRegisters::Member& member : distinct.written) {
     const void* identity = identityOf(member, state.registers.data());

@@ -52,6 +52,8 @@ struct DistinctRegisters {
   std::vector<Member> written;
   std::vector<Member> read;
   ObjectSet seen;
+  // Instead: arrays that are to have no memory in common.
+  bool inMemory = false;
 };
 
 struct Instruction {

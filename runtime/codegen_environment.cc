@@ -32,6 +32,17 @@ Ref<> examplesOf(const Graph& graph) {
   return examples;
 }
 
+// Nothing to compile.
+bool onlySetsModes(const Graph& graph) {
+  return !graph.empty() && llvm::all_of(graph.nodes(), [](const auto& node) {
+    bool isCall = node->operation == NodeOperation::CallFunction ||
+                  node->operation == NodeOperation::CallMethod;
+    if (!isCall) return true;
+    const Library* library = findLibrary(node->library);
+    return library && library->effectOf(*node) == NodeEffect::Mode;
+  });
+}
+
 }  // namespace
 
 CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect) {
@@ -39,14 +50,15 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
   faultSite();
   Clock::time_point start = Clock::now();
   CompiledGraph result;
-  bool isTorchs = settings_->backend && onlyTorch(graph);
+  bool isCompiled = !onlySetsModes(graph);
+  bool isTorchs = settings_->backend && isCompiled && onlyTorch(graph);
   result.isEager = !isTorchs;
   if (result.isEager) {
     result.callable = toFunction(graph, firstEffect ? firstEffect->index : kKeepNone);
   } else {
     result.callable = callBackend(graph);
   }
-  if (!isTorchs && settings_->mixedBackend && result.callable) {
+  if (isCompiled && !isTorchs && settings_->mixedBackend && result.callable) {
     Ref<> compiled = callMixedBackend(graph, result.callable);
     result.isEager = compiled.get() == Py_None;
     if (!result.isEager) result.callable = std::move(compiled);

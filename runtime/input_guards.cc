@@ -77,6 +77,17 @@ void guardDistinctObjects(InstructionTranslator& translator) {
   }
 }
 
+void guardMemory(InstructionTranslator& translator) {
+  if (translator.apart().size() < 2) return;
+  auto apart = std::make_shared<DistinctObjects>();
+  apart->written = translator.apart();
+  apart->inMemory = true;
+  Guard guard;
+  guard.type = GuardType::DUPLICATE_INPUT;
+  guard.detail = std::shared_ptr<const DistinctObjects>(std::move(apart));
+  translator.addGuard(std::move(guard));
+}
+
 }  // namespace
 
 void addFinalGuards(InstructionTranslator& translator) {
@@ -87,6 +98,7 @@ void addFinalGuards(InstructionTranslator& translator) {
     translator.addGuard(std::move(state));
   }
   guardDistinctObjects(translator);
+  guardMemory(translator);
 }
 
 }  // namespace armature

@@ -13,6 +13,7 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
 
 #include "core/ref.h"
 #include "graph/graph.h"
@@ -43,7 +44,8 @@ struct CallRule {
   bool leavesLibrary = false;
   // GraphOperation: the result is one array whatever the arguments, so nobody has to ask.
   bool returnsOneArray = false;
-  // GraphOperation: the operation mutates its first argument (or `out`) and returns it.
+  // GraphOperation: the operation mutates arguments (Library::changedArrays). Where that is one
+  // array, and the result is an array, it returns the one that it has mutated.
   bool mutates = false;
   // Unsupported: why, for the graph break; a constant string.
   const char* reason = "";
@@ -113,6 +115,11 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void observe(Node* placeholder, uint32_t observed) = 0;
+  // Have the arrays of these placeholders no memory in common? If so, that is guarded.
+  virtual bool areApart(llvm::ArrayRef<Node*> placeholders) {
+    (void)placeholders;
+    return false;
+  }
 };
 
 class Library {
@@ -282,10 +289,13 @@ class Library {
   }
   // True if the operation, which has been evaluated, may still fail when it runs: an exception
   // handler around it then depends on data.
-  virtual bool mayFailOnData(const Node& node) const {
-    (void)node;
+  virtual bool mayFailOnData(const Node& node, Observer& observer) const {
+    (void)node, (void)observer;
     return false;
   }
+  // The arrays that a call with CallRule::mutates, or with `out`, changes; none where nobody can
+  // tell.
+  virtual void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const = 0;
 };
 
 // Whose callables are, in one trace, which asks the libraries once for each: most calls are of what

@@ -31,6 +31,12 @@ constexpr Trail::Operation kGuardGrowth = {
     [](void* guards, uintptr_t size) { static_cast<std::vector<Guard>*>(guards)->resize(size); },
     nullptr};
 
+constexpr Trail::Operation kSourceGrowth = {
+    [](void* sources, uintptr_t size) {
+      static_cast<std::vector<const Source*>*>(sources)->resize(size);
+    },
+    nullptr};
+
 }  // namespace
 
 const Value* CallArguments::keyword(const char* name) const {
@@ -387,6 +393,10 @@ class ResultBuilder {
     ValueVector items;
     for (size_t i = 0; i < structure.elements.size(); ++i) {
       const ResultStructure& element = structure.elements[i];
+      if (element.same) {
+        items.push_back(variableOf(element.same));
+        continue;
+      }
       if (element.kind == ResultStructure::Kind::Constant) {
         items.push_back(Value::constant(element.constant));
         continue;
@@ -522,21 +532,48 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     if (failureIsPythons) checkFailure(library, node);
   }
 
-  // An operation that mutates makes its node the present value of the object that it mutated, and
-  // returns that very object.
-  const Value* mutated = out;
-  if (!mutated && rule.mutates && !arguments.empty()) mutated = &arguments[0];
-  if (!mutated) return result;
-  Value target_ = realized(*mutated);
-  auto* tensor = trackerOf<TensorVariable>(target_);
-  auto* resultTensor = trackerOf<TensorVariable>(result);
-  if (!tensor || !(resultTensor || result.is(Py_None))) {
-    throw GraphBreak(GraphBreakKind::SeveralMutations, targetName(target));
+  bool isChange = out || (rule.mutates && !arguments.empty());
+  return isChange ? recordMutations(library, *node, builder.leaves(), result) : result;
+}
+
+Value Translator::recordMutations(const Library& library, const Node& node,
+                                  llvm::ArrayRef<Value> arguments, const Value& result) {
+  llvm::SmallVector<Node*, 4> changed;
+  library.changedArrays(node, changed);
+  if (changed.empty()) {
+    throw GraphBreak(GraphBreakKind::UnknownMutation, targetName(node.target));
   }
-  recordTensorMutation(*this, tensor);
-  if (!resultTensor) return result;
-  assignTrailed(trail, tensor->node, resultTensor->node);
-  return target_;
+  auto* resultTensor = trackerOf<TensorVariable>(result);
+  for (const Value& argument : arguments) {
+    auto* tensor = trackerOf<TensorVariable>(argument);
+    if (!tensor || !llvm::is_contained(changed, tensor->node)) continue;
+    recordTensorMutation(*this, tensor);
+    if (changed.size() > 1 || !resultTensor) continue;
+    // The node is the present value of the object that it has mutated, and that is what is
+    // returned.
+    assignTrailed(trail, tensor->node, resultTensor->node);
+    return argument;
+  }
+  return result;
+}
+
+bool Translator::areApart(llvm::ArrayRef<Node*> placeholders) {
+  // A rewind has taken some back.
+  while (apartRanges_.size() > apart_.size()) apartRanges_.pop_back();
+  for (Node* placeholder : placeholders) {
+    if (llvm::is_contained(apart_, placeholder->source)) continue;
+    MemoryRange range;
+    const ArrayLibrary* reader = arrayLibrary(placeholder->library);
+    if (!reader || !reader->findMemory(placeholder->example, range)) return false;
+    bool meets = llvm::any_of(apartRanges_, [&](const MemoryRange& other) {
+      return range.begin < other.end && other.begin < range.end;
+    });
+    if (meets) return false;
+    trail.recordGrowth(kSourceGrowth, &apart_, apart_.size(), apartRecordedIn_);
+    apart_.push_back(placeholder->source);
+    apartRanges_.push_back(range);
+  }
+  return true;
 }
 
 namespace {
@@ -599,7 +636,7 @@ const Node* Translator::firstChange() {
 // that cannot be put back.
 void Translator::checkFailure(const Library& library, Node* node) {
   bool isHandled = errorsAreObserved();
-  if (library.mayFailOnData(*node)) {
+  if (library.mayFailOnData(*node, *this)) {
     auto refuse = [&](const std::string& detail) {
       GraphBreakKind kind =
           isHandled ? GraphBreakKind::OperationInHandler : GraphBreakKind::OperationBehindEffects;

@@ -17,6 +17,7 @@
 #include "core/native_stack.h"
 #include "core/trail.h"
 #include "graph/graph.h"
+#include "guards/array_library.h"
 #include "guards/guard.h"
 #include "heap/heap.h"
 #include "shapes/profile.h"
@@ -245,6 +246,9 @@ class Translator : public Observer, public Heap::Dependencies {
   void useForeignBackend() { isForeign_ = true; }
   bool usesForeignBackend() const { return isForeign_; }
   bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
+  bool areApart(llvm::ArrayRef<Node*> placeholders) override;
+  // The inputs of which areApart() was true.
+  const std::vector<const Source*>& apart() const { return apart_; }
   // True once any array was looked at or computed: then the trace depends on the libraries' state,
   // even if no operation stays in the graph.
   bool usedLibraries() const { return usedLibraries_; }
@@ -310,14 +314,17 @@ class Translator : public Observer, public Heap::Dependencies {
   std::vector<Guard> guards_;
   size_t withoutChange_ = 0;  // so many nodes change nothing but what they have made themselves
   bool failureIsHandled_ = false;  // a node that may fail on data is inside of a handler
-  uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0;  // Trail::recordGrowth
-  size_t mostGuards_ = kMostGuards;                      // with those of the present instruction
+  uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0, apartRecordedIn_ = 0;  // recordGrowth
+  size_t mostGuards_ = kMostGuards;  // with those of the present instruction
   // The globals of the function being compiled.
   PyObject* rootGlobals_ = nullptr;
 
  private:
   // Before nodes are added.
   void recordGraphGrowth();
+  // What becomes of the arguments that the call changes. The value of the call.
+  Value recordMutations(const Library& library, const Node& node, llvm::ArrayRef<Value> arguments,
+                        const Value& result);
   void realizeLazy(Value& value);
   void specializeNumber(Value& value);
   // The call of an operation on arrays of several libraries, which the node stands for: a function
@@ -336,6 +343,9 @@ class Translator : public Observer, public Heap::Dependencies {
 
   Value exception_;
   std::vector<std::pair<PyObject*, const Source*>> walked_;
+  // Arrays that are to have no memory in common, and where theirs is.
+  std::vector<const Source*> apart_;
+  std::vector<MemoryRange> apartRanges_;
   const Profile* profile_ = nullptr;
   // The objects are kept alive by the lazy variables that they were.
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;

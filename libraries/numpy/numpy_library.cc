@@ -192,6 +192,14 @@ Ref<> NumPyLibrary::attribute(const TensorMetadata& metadata, std::string_view n
   return shape;
 }
 
+void NumPyLibrary::changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const {
+  const Argument* array = node.arguments.empty() ? nullptr : &node.arguments[0];
+  for (const auto& [name, argument] : node.keywordArguments) {
+    if (stringView(name) == "out") array = &argument;
+  }
+  if (array && array->kind() == Argument::Kind::Node) changed.push_back(array->node());
+}
+
 bool NumPyLibrary::isPure(const Node& node) const {
   if (node.operation != NodeOperation::CallFunction &&
       node.operation != NodeOperation::CallMethod) {

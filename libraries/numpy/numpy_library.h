@@ -38,7 +38,8 @@ class NumPyLibrary : public Library {
   Ref<> callSilently(BorrowedRef<> callable, BorrowedRef<> arguments,
                      BorrowedRef<> keywords) const override;
   bool isPure(const Node& node) const override;
-  bool mayFailOnData(const Node& node) const override { return !isPure(node); }
+  void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const override;
+  bool mayFailOnData(const Node& node, Observer&) const override { return !isPure(node); }
 
  private:
   std::shared_ptr<const TensorMetadata> trueLayout(const Node& node) const;

@@ -97,6 +97,7 @@ constexpr auto kRaisingOnNoData = std::to_array<std::string_view>({
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "copy",
     "copysign",
     "corrcoef",
     "cos",
@@ -140,6 +141,7 @@ constexpr auto kRaisingOnNoData = std::to_array<std::string_view>({
     "expand_as",
     "expm1",
     "eye",
+    "fill",
     "flatten",
     "flip",
     "fliplr",
@@ -364,6 +366,14 @@ constexpr auto kRaisingOnNoData = std::to_array<std::string_view>({
 }  // namespace
 
 bool raisesOnNoData(std::string_view name) {
+  if (std::ranges::binary_search(kRaisingOnNoData, name)) return true;
+  // The operations in place, and those on lists of arrays, raise as the others do.
+  constexpr std::string_view kForEach = "_foreach_";
+  bool isInPlace = name.ends_with('_') && !name.ends_with("__");
+  bool isForEach = name.starts_with(kForEach);
+  if (!isInPlace && !isForEach) return false;
+  if (isInPlace) name.remove_suffix(1);
+  if (isForEach) name.remove_prefix(kForEach.size());
   return std::ranges::binary_search(kRaisingOnNoData, name);
 }
 

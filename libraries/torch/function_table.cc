@@ -9,6 +9,7 @@
 #include "cpython/type_lookup.h"
 #include "libraries/torch/autograd_function.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/checkpoint.h"
 #include "libraries/torch/cond.h"
 #include "libraries/torch/dynamo_patches.h"
@@ -21,6 +22,7 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
+#include "libraries/torch/tensor_groups.h"
 #include "libraries/torch/tree_map.h"
 #include "libraries/torch/wrap.h"
 
@@ -106,6 +108,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   std::string qualified = name.qualified();
   handler = findTransformHandler(qualified);
   if (!handler) handler = findTreeMapHandler(qualified);
+  if (!handler) handler = findTensorGroupsHandler(qualified);
   if (handler) return {.kind = CallKind::Handled, .handler = handler};
   CallRule operation = transformOperation(qualified);
   if (operation.kind != CallKind::NotOurs) return operation;
@@ -125,7 +128,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
 
 CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
   if (type == torch_.tensorType.get()) {
-    return unsupported("torch.Tensor makes a tensor of uninitialized or of given data");
+    return {.kind = CallKind::GraphOperation, .returnsOneArray = true};
   }
   auto is = [&](const char* name) {
     Ref<> known = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), name));
@@ -183,7 +186,7 @@ CallRule FunctionTable::findMethod(std::string_view name) {
 }
 
 CallRule FunctionTable::graphOperation(std::string_view name) {
-  bool mutates = isInPlaceName(name);
+  bool mutates = changesByName(name);
   // The method of an in-place operator leaves operands that it does not know to Python.
   bool mayReturnNotImplemented = mutates && name.ends_with("__");
   return {.kind = CallKind::GraphOperation,

@@ -5,12 +5,14 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "guards/array_library.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/mode_scope.h"
@@ -75,6 +77,7 @@ class Evaluation {
       breakOnData(node_);
     }
     if (stand_ == Stand::Fake) return breakOnFakeFailure();
+    if (std::optional<ResultStructure> known = resultOfChange()) return *known;
     if (isAboutMeta()) {
       PyErr_Clear();
       breakOnData(node_);
@@ -98,7 +101,8 @@ class Evaluation {
 
   std::optional<bool> runsOnZeros() {
     lookAtArguments();
-    if (!onlyCpu_ || elements_ > kMostTriedElements) return std::nullopt;
+    if (!onlyCpu_) return std::nullopt;
+    isSmall_ = elements_ > kMostTriedElements;
     stand_ = Stand::Real;
     warningsAreErrors_ = true;
     bool succeeded;
@@ -108,6 +112,8 @@ class Evaluation {
     }
     if (!succeeded && interrupted()) throw PendingPythonException();
     PyErr_Clear();
+    // Small arrays may fit together where the program's do not.
+    if (isSmall_ && !succeeded) return std::nullopt;
     return succeeded;
   }
 
@@ -391,7 +397,23 @@ class Evaluation {
     return enabled.get() == Py_True;
   }
 
+  // The same array with two elements where it has more, and contiguous.
+  static TensorMetadata small(TensorMetadata metadata) {
+    for (Dimension& size : metadata.sizes) {
+      if (size.value() > 2) size = 2;
+    }
+    metadata.storageOffset = 0;
+    setContiguousStrides(metadata);
+    return metadata;
+  }
+
   Ref<> tensorInMode(const TensorMetadata& metadata) {
+    if (isSmall_) {
+      isSmall_ = false;
+      Ref<> tensor = tensorInMode(small(metadata));
+      isSmall_ = true;
+      return tensor;
+    }
     Device device = metadata.device;
     if (stand_ == Stand::Meta) device = {kMetaDevice, -1};
     Ref<> function = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "empty_strided"));
@@ -604,13 +626,61 @@ class Evaluation {
   bool resizesOut() {
     if (stand_ != Stand::Meta || !before_.empty()) return false;
     for (const auto& [name, argument] : node_.keywordArguments) {
-      if (stringView(name) != "out" || argument.kind() != Argument::Kind::Node) continue;
+      if (stringView(name) != "out") continue;
+      for (const Argument& element : argument.elements()) requireSize(element);
+      if (argument.kind() != Argument::Kind::Node) continue;
       auto standIn = standIns_.find(argument.node());
       const TensorMetadata* before = inputs_(*argument.node()).metadata.get();
       if (standIn == standIns_.end() || !before) continue;
       return !(metadata(standIn->second)->sizes == before->sizes);
     }
     return false;
+  }
+
+  // One of several arrays goes by its own name behind the operation, and keeps its shape.
+  void requireSize(const Argument& out) {
+    auto standIn =
+        out.kind() == Argument::Kind::Node ? standIns_.find(out.node()) : standIns_.end();
+    if (standIn == standIns_.end()) return;
+    const TensorMetadata* before = inputs_(*out.node()).metadata.get();
+    if (before && metadata(standIn->second)->sizes == before->sizes) return;
+    std::string name;
+    throw GraphBreak(GraphBreakKind::ResizedOutput, operationText(node_, name));
+  }
+
+  // What only gives back what it has changed may look at data: nothing else depends on them.
+  std::optional<ResultStructure> resultOfChange() {
+    if (!before_.empty() || !changesArgument(node_)) return std::nullopt;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    std::optional<ResultStructure> result;
+    Stand stand = std::exchange(stand_, Stand::Real);
+    isSmall_ = true;
+    {
+      State state;
+      if (Ref<> object = call(state)) result = structure(object);
+    }
+    isSmall_ = false;
+    stand_ = stand;
+    bool isChanged = result && takeInputs(*result);
+    if (!isChanged && !interrupted()) {
+      PyErr_Clear();
+      PyErr_Restore(type, value, traceback);
+      return std::nullopt;
+    }
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(traceback);
+    if (!isChanged) throw PendingPythonException();
+    return result;
+  }
+
+  // Gives the arrays of a result, all of them inputs, the metadata of those.
+  bool takeInputs(ResultStructure& result) {
+    if (result.kind == ResultStructure::Kind::Constant) return result.constant.get() == Py_None;
+    if (result.kind != ResultStructure::Kind::Array) {
+      return llvm::all_of(result.elements, [&](ResultStructure& each) { return takeInputs(each); });
+    }
+    if (result.returned) result.metadata = inputs_(*result.returned).metadata;
+    return result.returned && result.metadata;
   }
 
   // Of a tensor that is resized, the layout depends on the device: meta tensors become contiguous,
@@ -660,6 +730,7 @@ class Evaluation {
   bool keepFunctionModes_ = false;
   bool isMixture_ = false;
   bool warningsAreErrors_ = false;
+  bool isSmall_ = false;  // The arrays that stand for others are smaller.
   Dimension elements_ = 0;
   llvm::DenseMap<const Node*, Ref<>> standIns_;
 };

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/ref.h"
 
@@ -20,6 +22,15 @@ struct OperatorSchema {
   SchemaEffect effect = SchemaEffect::None;
   bool returnsOneTensor = false;
 };
+
+// A parameter that a call of a function of torch changes, which is an array or a list of them.
+struct ChangedParameter {
+  size_t position;
+  std::string name;
+};
+
+// What the schemas of `name` (of aten) mark so, those aside that are passed as `out`.
+std::vector<ChangedParameter> changedParameters(std::string_view name);
 
 // Of an overload, or of a packet that has no other; nothing for anything else.
 std::optional<OperatorSchema> operatorSchema(BorrowedRef<> target);

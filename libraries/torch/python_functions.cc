@@ -45,6 +45,8 @@ constexpr std::array kFunctions = {
     NamedRule{"torch._library.custom_ops.custom_op", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.backends.mha.get_fastpath_enabled", CallKind::Inline},
     NamedRule{"torch.jit._script._unwrap_optional", CallKind::Inline},
+    // Of a range that was entered in a trace, it does nothing.
+    NamedRule{"torch.autograd.profiler.__exit__", CallKind::Inline},
     NamedRule{"torch.jit.annotate", CallKind::Inline},
     // A call of a GraphModule is one of its forward.
     NamedRule{"torch.fx.graph_module.call_wrapped", CallKind::Inline},

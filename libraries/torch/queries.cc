@@ -25,6 +25,7 @@ std::vector<Query> makeQueries() {
       {"torch.promote_types", reads()},
       // What the build and the machine have.
       {"torch._C._accelerator_getAccelerator", reads()},
+      {"torch._C._get_privateuse1_backend_name", reads()},
       {"torch._C._is_autocast_available", reads()},
       {"torch._jit_internal.is_scripting", reads()},
       {"torch.accelerator.current_accelerator", reads()},

@@ -6,8 +6,10 @@
 #include "core/checked.h"
 #include "core/describe.h"
 #include "core/pending_python_exception.h"
+#include "libraries/torch/dtypes.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/torch_symbols.h"
 #include "libraries/verification.h"
 
 namespace armature {
@@ -101,6 +103,26 @@ bool TensorReader::read(BorrowedRef<> object, TensorMetadata& metadata, std::str
     return true;
   if (why) *why = reason;
   return false;
+}
+
+bool TensorReader::findMemory(BorrowedRef<> object, MemoryRange& range) const {
+  static auto* const getData = torchFunction<int32_t(void*, void**)>("aoti_torch_get_data_ptr");
+  TensorMetadata metadata;
+  // The functions have proved where a tensor's object holds it.
+  if (!getData || !functions_ || !read(object, metadata, nullptr)) return false;
+  if (!isCommon(metadata.dtype)) return false;
+  int64_t count = 1, last = 0;
+  for (size_t i = 0; i < metadata.sizes.size(); ++i) {
+    count *= metadata.sizes[i].value();
+    last += (metadata.sizes[i].value() - 1) * metadata.strides[i].value();
+  }
+  range = {};
+  if (count == 0) return true;
+  void* data = nullptr;
+  if (getData(reinterpret_cast<char*>(object.get()) + sizeof(PyObject), &data)) return false;
+  range.begin = reinterpret_cast<uintptr_t>(data);
+  range.end = data ? range.begin + (last + 1) * itemSize(metadata.dtype) : range.begin;
+  return true;
 }
 
 std::string TensorReader::captureGlobalState(uint64_t asked) const {

@@ -21,6 +21,8 @@ class TensorReader : public ArrayLibrary {
   }
   bool read(BorrowedRef<> object, TensorMetadata& metadata, std::string* why) const override;
 
+  bool findMemory(BorrowedRef<> object, MemoryRange& range) const override;
+
   std::string captureGlobalState(uint64_t asked) const override;
   bool globalStateMatches(const std::string& state) const override;
   std::string explainGlobalState(const std::string& state) const override;

@@ -8,11 +8,10 @@
 
 #include "core/checked.h"
 #include "core/graph_break.h"
-#include "cpython/code_objects.h"
-#include "cpython/function_layout.h"
 #include "guards/array_library.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
+#include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
@@ -21,12 +20,12 @@
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/kernel_support.h"
+#include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/mixtures.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operator_names.h"
-#include "libraries/torch/operator_schema.h"
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/tensor_constants.h"
@@ -173,93 +172,19 @@ bool neverRaisesOnData(const Node& node) {
   return raisesOnNoData(name);
 }
 
-// F.relu(x, inplace=True) and the like, by keyword or by position.
-bool isInPlaceCall(const Node& node) {
-  for (const auto& [name, argument] : node.keywordArguments) {
-    std::string_view text = stringView(name);
-    if (text == "out" && argument.object().get() != Py_None) return true;
-    if (text == "inplace" && argument.object().get() != Py_False) return true;
-  }
-  if (!PyFunction_Check(node.target.get())) return false;
-  PyCodeObject* code = cpython::codeOf(node.target);
-  size_t count = std::min<size_t>(code->co_argcount, node.arguments.size());
-  for (size_t i = 0; i < count; ++i) {
-    bool isInPlace =
-        stringView(cpython::localName(reinterpret_cast<PyObject*>(code), i)) == "inplace";
-    if (isInPlace && node.arguments[i].object().get() != Py_False) return true;
-  }
-  return false;
-}
-
-// An in-place function of the operator module, whose names are like those of others: iadd, setitem.
-bool isInPlaceOperator(std::string_view name) {
-  bool isInPlace = name.starts_with('i') && name != "invert" && name != "inv" && name != "index" &&
-                   name != "is_" && name != "is_not" && name != "indexOf" && name != "itemgetter";
-  return isInPlace || name == "setitem" || name == "delitem";
-}
-
-// Does the call change one of its arguments, as far as its name, its schema and its arguments say?
-bool changesArgument(const Node& node) {
-  if (node.operation == NodeOperation::CallFunction) {
-    if (std::optional<OperatorSchema> schema = operatorSchema(node.target)) {
-      return schema->effect != SchemaEffect::None;
-    }
-  }
-  std::string_view name;
-  bool isOperator = false;
-  if (node.operation == NodeOperation::CallMethod) {
-    name = stringView(node.target);
-  } else if (node.operation == NodeOperation::CallFunction) {
-    const CallableName& callable = callableNames().of(node.target);
-    name = callable.name;
-    // (operator.and_ is named after a keyword.)
-    isOperator = callable.module == "operator";
-  } else {
-    return false;
-  }
-  return (isOperator ? isInPlaceOperator(name) : isInPlaceName(name)) || isInPlaceCall(node);
-}
-
-// The array that a call which changes one changes; null if it is not one of the graph's.
-Node* changedArray(const Node& node) {
-  for (const auto& [name, argument] : node.keywordArguments) {
-    if (stringView(name) == "out") {
-      return argument.kind() == Argument::Kind::Node ? argument.node() : nullptr;
-    }
-  }
-  bool isNode = !node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node;
-  return isNode ? node.arguments[0].node() : nullptr;
-}
-
-// Is the memory of the array the graph's own? That of an operation's result is new, or some of its
-// inputs'.
-bool ownsMemory(const Node& array) {
-  std::vector<const Node*> pending = {&array};
-  llvm::DenseSet<const Node*> seen = {&array};
+// Of the inputs that the operation changes, or of which it changes views: those of their first
+// arguments, and so on.
+void observeLeaves(const Node& node, Observer& observer) {
+  llvm::SmallVector<Node*, 4> pending = changedArrays(node);
+  llvm::DenseSet<const Node*> seen;
   while (!pending.empty()) {
-    const Node* node = pending.back();
-    pending.pop_back();
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    if (!isCall) return false;
-    if (node->metadata && !node->metadata->mayBeView) continue;
-    bool hasInputs = false;
-    forEachInput(*node, [&](Node* input) {
-      hasInputs = true;
-      if (seen.insert(input).second) pending.push_back(input);
-    });
-    if (!hasInputs) return false;
-  }
-  return true;
-}
-
-// Of the input that the operation changes, or of which it changes a view: the first argument's
-// first argument, and so on.
-void observeLeaf(const Node& node, Observer& observer) {
-  for (Node* array = changedArray(node); array; array = changedArray(*array)) {
-    if (array->operation != NodeOperation::Placeholder) continue;
-    observer.observe(array, ObservedIsLeaf);
-    return;
+    Node* array = pending.pop_back_val();
+    if (!seen.insert(array).second) continue;
+    if (array->operation == NodeOperation::Placeholder) {
+      observer.observe(array, ObservedIsLeaf);
+    } else {
+      pending.append(changedArrays(*array));
+    }
   }
 }
 
@@ -283,33 +208,13 @@ void refuseForeignAnswer(const Node& node, const ResultStructure& result) {
                    "shapes and dtypes.");
 }
 
-// Does the operation change an array that may share memory with another one, or with itself? torch
-// refuses some of that, which stand-ins do not show.
-bool mayMeetInMemory(const Node& node, InputStructures inputs) {
-  if (!changesArgument(node)) return false;
-  Node* changed = changedArray(node);
-  auto isInput = [](const Node& each) { return each.operation == NodeOperation::Placeholder; };
-  auto mayBeView = [&](const Node& each) {
-    const TensorMetadata* metadata = inputs(each).metadata.get();
-    return !metadata || metadata->mayBeView;
-  };
-  // What the trace has made is shared by views that it has made of it, and by nothing else.
-  bool isOwn = changed && !isInput(*changed) && !mayBeView(*changed);
-  bool mayMeet = false;
-  int arrays = 0;
-  forEachInput(node, [&](Node* input) {
-    ++arrays;
-    if (input == changed) return;
-    mayMeet |= isOwn ? !isInput(*input) && mayBeView(*input) : isInput(*input) || mayBeView(*input);
-  });
-  return arrays > 1 && mayMeet;
-}
-
 // Autograd refuses to change some views.
 bool changesViewUnderGrad(const Node& node, InputStructures inputs) {
-  Node* changed = changesArgument(node) ? changedArray(node) : nullptr;
-  const TensorMetadata* metadata = changed ? inputs(*changed).metadata.get() : nullptr;
-  return metadata && metadata->requiresGrad && metadata->mayBeView;
+  return hasGradients(node.mode) && changesArgument(node) &&
+         llvm::any_of(changedArrays(node), [&](Node* changed) {
+           const TensorMetadata* metadata = inputs(*changed).metadata.get();
+           return metadata && metadata->requiresGrad && metadata->mayBeView;
+         });
 }
 
 // The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
@@ -323,6 +228,16 @@ void requireSameError(const Node& node, InputStructures inputs) {
   if (!mayDiffer) return;
   PyErr_Clear();
   throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
+}
+
+// Of several arrays that the operation changes, it returns the very objects.
+void markReturned(const Node& node, ResultStructure& result) {
+  if (result.elements.empty() || !changesArgument(node)) return;
+  auto changed = changedArrays(node);
+  for (ResultStructure& element : result.elements) {
+    auto found = llvm::find(changed, element.returned);
+    if (found != changed.end()) element.same = *found;
+  }
 }
 
 ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
@@ -347,10 +262,11 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     result.mayFailOnData = !neverRaisesOnData(node);
     refuseForeignAnswer(node, result);
   }
-  if (mayMeetInMemory(node, input)) result.mayFailOnData = true;
+  node.mayMeetInMemory = mayMeetInMemory(node, input);
   if (changesViewUnderGrad(node, input)) result.mayFailOnData = true;
   node.metadata = result.metadata;
   node.checked = !result.mayFailOnData;
+  markReturned(node, result);
   return result;
 }
 
@@ -468,13 +384,13 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       PyObject *type, *value, *traceback;
       PyErr_Fetch(&type, &value, &traceback);
       observeOffsets(*unknown, observer);
-      if (changesArgument(*unknown)) observeLeaf(*unknown, observer);
+      if (changesArgument(*unknown)) observeLeaves(*unknown, observer);
       PyErr_Clear();
       PyErr_Restore(type, value, traceback);
       return result;
     }
     // Whether autograd allows a change in place depends on what is a leaf.
-    if (changesArgument(*unknown)) observeLeaf(*unknown, observer);
+    if (changesArgument(*unknown)) observeLeaves(*unknown, observer);
     if (unknown == node) return result;
     structures[unknown] = std::move(result);
   }
@@ -591,7 +507,12 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
   return tensorConstant(metadata, name);
 }
 
-bool TorchLibrary::mayFailOnData(const Node& node) const {
+bool TorchLibrary::mayFailOnData(const Node& node, Observer& observer) const {
+  bool mayMeet = node.mayMeetInMemory && !areApartInMemory(node, observer);
+  return mayMeet || mayFailWhenApart(node);
+}
+
+bool TorchLibrary::mayFailWhenApart(const Node& node) const {
   if (!node.checked || isOfTransform(node)) return true;
   Structures structures;
   bool isKnown = true;
@@ -604,12 +525,16 @@ bool TorchLibrary::mayFailOnData(const Node& node) const {
   return isKnown && !runsSilently(torch_, node, input);
 }
 
+void TorchLibrary::changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const {
+  llvm::append_range(changed, armature::changedArrays(node));
+}
+
 bool TorchLibrary::isPure(const Node& node) const {
   // TorchDynamo keeps what nobody uses, but for items. That an operation may raise is an effect.
   bool isItem = node.operation == NodeOperation::CallFunction &&
                 targetName(node.target) == "operator.getitem";
   // Of what is done inside of levels, only items of several results are checked.
-  bool isSafe = node.checked && (isOfTransform(node) || !mayFailOnData(node));
+  bool isSafe = node.checked && (isOfTransform(node) || !mayFailWhenApart(node));
   return isItem && isSafe && effectOf(node) == NodeEffect::None;
 }
 
@@ -653,8 +578,10 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return isUndone ? NodeEffect::Random : NodeEffect::Other;
   }
   if (!changesArgument(node)) return NodeEffect::None;
-  Node* changed = changedArray(node);
-  return changed && ownsMemory(*changed) ? NodeEffect::Own : NodeEffect::Other;
+  auto changed = armature::changedArrays(node);
+  bool isOwn =
+      !changed.empty() && llvm::all_of(changed, [](Node* each) { return ownsMemory(*each); });
+  return isOwn ? NodeEffect::Own : NodeEffect::Other;
 }
 
 Library::RandomState TorchLibrary::randomState() const {
@@ -712,8 +639,7 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
   if (attribute != "requires_grad" && attribute != "is_leaf") return false;
   for (const auto& other : graph.nodes()) {
     if (other.get() == &node || !hasGradients(other->mode) || !changesArgument(*other)) continue;
-    Node* changed = changedArray(*other);
-    if (!changed) continue;
+    auto changed = armature::changedArrays(*other);
     bool failed = false;
     auto hasGradients = [&](Node* input) {
       ResultStructure structure = evaluate(input, observer);
@@ -721,9 +647,11 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
       return requiresGrad(structure);
     };
     bool givesGradients = false;
-    forEachInput(*other,
-                 [&](Node* input) { givesGradients |= input != changed && hasGradients(input); });
-    bool hadGradients = hasGradients(changed);
+    forEachInput(*other, [&](Node* input) {
+      givesGradients |=
+          (changed.size() > 1 || !llvm::is_contained(changed, input)) && hasGradients(input);
+    });
+    bool hadGradients = llvm::all_of(changed, hasGradients);
     if (failed) PyErr_Clear();
     if (failed || (givesGradients && !hadGradients)) return true;
   }

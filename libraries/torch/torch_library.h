@@ -43,13 +43,16 @@ class TorchLibrary : public Library {
   NodeEffect effectOf(const Node& node) const override;
   const char* reasonAgainstOperations() const override;
   const Node* identityOf(const Node* node, Observer& observer) const override;
-  bool mayFailOnData(const Node& node) const override;
   bool takesForeign(const Node& node) const override;
   bool triesMixtures() const override { return true; }
   ResultStructure evaluateMixture(Node* node, const Library& called,
                                   Observer& observer) const override;
+  bool mayFailOnData(const Node& node, Observer& observer) const override;
+  void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const override;
 
  private:
+  // mayFailOnData(), of arrays that share no memory.
+  bool mayFailWhenApart(const Node& node) const;
   // Of a node that is known only inside of levels of torch.func.
   ResultStructure evaluateInTransform(Node& node, Observer& observer) const;
   const TorchModule& torch_;

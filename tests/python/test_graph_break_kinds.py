@@ -551,9 +551,10 @@ example("HugeIterable")(lambda: [None] * 2**62)
 # --- variables/
 
 example("OutOfMemory")(lambda: "a".ljust(2**62))
-example("SeveralMutations", torch.ones(2, 2), torch.ones(2), torch.ones(2, dtype=torch.long))(
+example("ResizedOutput", torch.ones(2, 2), torch.ones(3), torch.ones(3, dtype=torch.long))(
     lambda x, values, indices: torch.max(x, 0, out=(values, indices))
 )
+example("UnknownMutation", torch.ones(2))(lambda x: torch.ops.aten.add_.Tensor(self=x, other=x))
 
 
 @example("OperationInHandler", np.ones((2, 2)))

@@ -1,0 +1,108 @@
+#include "libraries/torch/memory_relations.h"
+
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SetVector.h>
+
+#include <vector>
+
+#include "libraries/torch/changed_arguments.h"
+
+namespace armature {
+
+namespace {
+
+bool isInput(const Node& node) { return node.operation == NodeOperation::Placeholder; }
+
+// The inputs, and the graph's own results, whose memory the array may have.
+llvm::SmallSetVector<Node*, 4> rootsOf(Node* array) {
+  llvm::SmallSetVector<Node*, 4> roots;
+  std::vector<Node*> pending = {array};
+  llvm::DenseSet<Node*> seen = {array};
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    auto follow = [&](Node* input) {
+      if (seen.insert(input).second) pending.push_back(input);
+    };
+    bool isOwn = isInput(*node) || (node->metadata && !node->metadata->mayBeView);
+    size_t before = pending.size();
+    if (!isOwn && changesArgument(*node)) {
+      for (Node* changed : changedArrays(*node)) follow(changed);
+    } else if (!isOwn) {
+      forEachInput(*node, follow);
+    }
+    if (isOwn || pending.size() == before) roots.insert(node);
+  }
+  return roots;
+}
+
+}  // namespace
+
+bool ownsMemory(const Node& array) {
+  std::vector<const Node*> pending = {&array};
+  llvm::DenseSet<const Node*> seen = {&array};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    bool isCall = node->operation == NodeOperation::CallFunction ||
+                  node->operation == NodeOperation::CallMethod;
+    if (!isCall) return false;
+    if (node->metadata && !node->metadata->mayBeView) continue;
+    bool hasInputs = false;
+    forEachInput(*node, [&](Node* input) {
+      hasInputs = true;
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+    if (!hasInputs) return false;
+  }
+  return true;
+}
+
+bool mayMeetInMemory(const Node& node, InputStructures inputs) {
+  if (!changesArgument(node)) return false;
+  auto mayBeView = [&](const Node& each) {
+    const TensorMetadata* metadata = inputs(each).metadata.get();
+    return !metadata || metadata->mayBeView;
+  };
+  auto meet = [&](const Node* changed) {
+    // What the trace has made is shared by views that it has made of it, and by nothing else.
+    bool isOwn = changed && !isInput(*changed) && !mayBeView(*changed);
+    bool mayMeet = false;
+    int arrays = 0;
+    forEachInput(node, [&](Node* input) {
+      ++arrays;
+      if (input == changed) return;
+      mayMeet |=
+          isOwn ? !isInput(*input) && mayBeView(*input) : isInput(*input) || mayBeView(*input);
+    });
+    return arrays > 1 && mayMeet;
+  };
+  auto changed = changedArrays(node);
+  return changed.empty() ? meet(nullptr) : llvm::any_of(changed, meet);
+}
+
+bool areApartInMemory(const Node& node, Observer& observer) {
+  auto changed = changedArrays(node);
+  if (changed.empty()) return false;
+  llvm::SmallSetVector<Node*, 8> arrays;
+  forEachInput(node, [&](Node* input) { arrays.insert(input); });
+  std::vector<llvm::SmallSetVector<Node*, 4>> roots;
+  llvm::SmallSetVector<Node*, 8> places;
+  for (Node* array : arrays) roots.push_back(rootsOf(array));
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!llvm::is_contained(changed, arrays[i])) continue;
+    for (size_t k = 0; k < arrays.size(); ++k) {
+      bool meet =
+          k != i && llvm::any_of(roots[i], [&](Node* root) { return roots[k].count(root); });
+      if (meet) return false;
+    }
+  }
+  for (const auto& each : roots) {
+    for (Node* root : each) {
+      if (isInput(*root)) places.insert(root);
+    }
+  }
+  return observer.areApart(places.getArrayRef());
+}
+
+}  // namespace armature

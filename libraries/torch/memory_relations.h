@@ -1,0 +1,21 @@
+// Where the arrays of a graph have their memory, as far as its operations say.
+#pragma once
+
+#include "graph/graph.h"
+#include "libraries/torch/meta_evaluation.h"
+#include "variables/library.h"
+
+namespace armature {
+
+// Is the memory of the array the graph's own? That of an operation's result is new, or some of its
+// inputs'.
+bool ownsMemory(const Node& array);
+
+// Does the operation change an array that may share memory with another one, or with itself? torch
+// refuses some of that, which stand-ins do not show.
+bool mayMeetInMemory(const Node& node, InputStructures inputs);
+
+// What mayMeetInMemory() is afraid of does not happen in this call, and is guarded not to.
+bool areApartInMemory(const Node& node, Observer& observer);
+
+}  // namespace armature
