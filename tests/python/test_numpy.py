@@ -476,6 +476,19 @@ def test_state_on_objects():
         assert look(plain.last) == look(captured.last)
 
 
+@pytest.mark.parametrize("make", [lambda: X, lambda: X[0], lambda: X[0, 0]])
+def test_members_of_errors(make):
+    def f(a):
+        try:
+            return np.sort(a, axis=1) + np.float64(1)
+        except ValueError as error:
+            return str(error), error.axis, error.ndim, error.args
+
+    compiled = armature.compile(f)
+    for _ in range(2):
+        assert look(compiled(make())) == look(f(make()))
+
+
 torch = pytest.importorskip("torch")
 
 

@@ -15,8 +15,6 @@
 
 namespace armature {
 
-namespace {
-
 DictVariable* exceptionDict(Translator& translator, const Value& self) {
   auto* exception = requireKind<ExceptionVariable>(self);
   if (!exception->dict) {
@@ -26,6 +24,8 @@ DictVariable* exceptionDict(Translator& translator, const Value& self) {
   }
   return exception->dict;
 }
+
+namespace {
 
 Value orNone(const Value& value) { return value ? value : Value::none(); }
 

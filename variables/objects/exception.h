@@ -58,6 +58,9 @@ Value causeOf(Translator& translator, const ExceptionVariable& exception);
 Value contextOf(Translator& translator, const ExceptionVariable& exception);
 Value tracebackOf(Translator& translator, const ExceptionVariable& exception);
 
+// Its __dict__, made on demand.
+DictVariable* exceptionDict(Translator& translator, const Value& self);
+
 // --- Changes of it, which are effects on what existed before. Null, or None: nothing.
 void setField(Translator& translator, ExceptionVariable& exception, size_t index, Value value);
 // `raise … from cause`: suppresses the context, too.

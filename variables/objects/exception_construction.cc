@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/exception_group.h"
 #include "variables/protocol/object_protocol.h"
@@ -125,6 +126,25 @@ void readState(Translator& translator, const StandIns& standIns, PyObject* real,
              });
   exception.arguments = std::move(values);
   exception.members = std::move(members);
+}
+
+// The instance's attributes, as far as they are data: those of classes that are written in Python.
+void readAttributes(Translator& translator, const StandIns& standIns, PyObject* real,
+                    ExceptionVariable& exception) {
+  PyTypeObject* type = exception.type();
+  PyTypeObject* base = cpython::staticBase(type);
+  bool isReferable = type->tp_weaklistoffset && !base->tp_weaklistoffset;
+  size_t size = base->tp_basicsize + (isReferable ? sizeof(PyObject*) : 0);
+  if (static_cast<size_t>(type->tp_basicsize) != size) {  // __slots__
+    throw GraphBreak(GraphBreakKind::UnsupportedCResult, type->tp_name);
+  }
+  PyObject* attributes = reinterpret_cast<PyBaseExceptionObject*>(real)->dict;
+  if (!attributes || PyDict_GET_SIZE(attributes) == 0) return;
+  DictVariable* dict = exceptionDict(translator, Value(&exception));
+  PyObject *name, *value;
+  for (Py_ssize_t i = 0; PyDict_Next(attributes, &i, &name, &value);) {
+    dict->set(translator, Value::constant(name), standIns.valueOf(value));
+  }
 }
 
 bool isPlain(PyTypeObject* owner) {
@@ -311,7 +331,9 @@ ExceptionVariable* tracedException(Translator& translator, PyObject* real) {
   }
   auto* exception = translator.make<ExceptionVariable>(
       type, Value::constant(reinterpret_cast<PyObject*>(type)), ValueVector());
-  readState(translator, StandIns(translator), real, *exception);
+  StandIns standIns(translator);
+  readState(translator, standIns, real, *exception);
+  readAttributes(translator, standIns, real, *exception);
   return exception;
 }
 
