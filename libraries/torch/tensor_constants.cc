@@ -90,6 +90,12 @@ const llvm::StringMap<Reader>& readers() {
       {"is_complex", [](const auto& metadata) { return boolean(isComplex(metadata.dtype)); }},
       {"requires_grad", [](const auto& metadata) { return boolean(metadata.requiresGrad); }},
       {"is_leaf", [](const auto& metadata) { return boolean(metadata.isLeaf); }},
+      // Of others, autograd knows.
+      {"grad_fn",
+       [](const auto& metadata) { return metadata.isLeaf ? Ref<>::create(Py_None) : Ref<>(); }},
+      {"retains_grad",
+       [](const auto& metadata) { return metadata.isLeaf ? boolean(false) : Ref<>(); }},
+      {"output_nr", [](const auto& metadata) { return metadata.isLeaf ? integer(0) : Ref<>(); }},
       {"is_inference", [](const auto& metadata) { return boolean(metadata.isInference); }},
       {"is_conj", [](const auto& metadata) { return boolean(metadata.isConjugate); }},
       {"is_neg", [](const auto& metadata) { return boolean(metadata.isNegative); }},

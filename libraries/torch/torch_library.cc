@@ -616,6 +616,14 @@ bool TorchLibrary::isOperationAttribute(std::string_view name) const {
          name == "imag" || name == "data";
 }
 
+namespace {
+
+bool isKnownOfLeaves(std::string_view name) {
+  return name == "grad_fn" || name == "retains_grad" || name == "output_nr";
+}
+
+}  // namespace
+
 uint32_t TorchLibrary::observedBy(std::string_view name) const {
   if (name == "dtype" || name == "itemsize" || name == "is_floating_point" ||
       name == "is_complex" || name == "element_size") {
@@ -629,14 +637,16 @@ uint32_t TorchLibrary::observedBy(std::string_view name) const {
     return ObservedDimension | ObservedSizes;
   }
   if (name == "requires_grad") return ObservedRequiresGrad;
-  if (name == "is_leaf") return ObservedRequiresGrad | ObservedIsLeaf;
+  if (name == "is_leaf" || isKnownOfLeaves(name)) return ObservedRequiresGrad | ObservedIsLeaf;
   if (name == "storage_offset") return ObservedStorageOffset;
   return ObservedEverything;
 }
 
 bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,
                                   Observer& observer) const {
-  if (attribute != "requires_grad" && attribute != "is_leaf") return false;
+  bool isOfGradients =
+      attribute == "requires_grad" || attribute == "is_leaf" || isKnownOfLeaves(attribute);
+  if (!isOfGradients) return false;
   for (const auto& other : graph.nodes()) {
     if (other.get() == &node || !hasGradients(other->mode) || !changesArgument(*other)) continue;
     auto changed = armature::changedArrays(*other);

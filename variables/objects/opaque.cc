@@ -3,10 +3,13 @@
 
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/set_entries.h"
+#include "cpython/type_lookup.h"
 #include "guards/key.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -20,6 +23,19 @@ Value callOpaque(Translator& translator, const Value& callable, CallArguments& a
     return handler(translator, callable, arguments);
   }
   return unimplemented::call(translator, callable, arguments);
+}
+
+// A static method of a C type is what it is, whatever the instance. Of all other attributes, C code
+// decides.
+Value attributeOfOpaque(Translator& translator, const Value& self, PyObject* name) {
+  PyTypeObject* type = self.tracker()->type();
+  bool isPlain = cpython::isImmutable(type) && type->tp_getattro == PyObject_GenericGetAttr &&
+                 !cpython::hasInstanceDict(type);
+  Found found = isPlain ? translator.heap.lookup(type, name) : Found();
+  if (found && PyObject_TypeCheck(found.object, &PyStaticMethod_Type)) {
+    return bindTypeAttribute(translator, found, self, type, name);
+  }
+  return unimplemented::getAttribute(translator, self, name);
 }
 
 // Whose hash and comparison run no code of the program.
@@ -69,7 +85,7 @@ TypeSlots makeOpaqueSlots() {
   slots.tp_call = callOpaque;
   slots.tp_hash = unimplemented::unary;
   slots.tp_richcompare = unimplemented::compare;
-  slots.tp_getattro = unimplemented::getAttribute;
+  slots.tp_getattro = attributeOfOpaque;
   slots.tp_setattro = unimplemented::setAttribute;
   return slots;
 }

@@ -237,6 +237,10 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   const TensorMetadata* metadata = observedMetadata(translator, tensor, text);
   if (!metadata) return Value();
   Ref<> value = library.attribute(*metadata, text);
+  // Metadata may answer for some arrays only.
+  if (!value && !PyErr_Occurred()) {
+    throw GraphBreak(GraphBreakKind::AttributeOfArray, describe(self) + "." + text);
+  }
   return translator.fromPython(value.release());
 }
 
