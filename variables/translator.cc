@@ -440,6 +440,19 @@ class ResultBuilder {
   llvm::ArrayRef<Value> arguments_;
 };
 
+// Are both lists, or both tuples, of the very same objects?
+bool haveSameItems(Translator& translator, const Value& a, const Value& b) {
+  auto* first = trackerOf<SequenceVariable>(a);
+  auto* second = trackerOf<SequenceVariable>(b);
+  bool areAlike = first && second && first->type() == second->type() &&
+                  first->items().size() == second->items().size();
+  for (size_t i = 0; areAlike && i < first->items().size(); ++i) {
+    areAlike =
+        translator.realized(first->items()[i]).sameAs(translator.realized(second->items()[i]));
+  }
+  return areAlike;
+}
+
 // A name that may be written before the `=` of a call.
 bool isKeywordName(PyObject* name) {
   if (!PyUnicode_IsIdentifier(name)) return false;
@@ -533,7 +546,11 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   }
 
   bool isChange = out || (rule.mutates && !arguments.empty());
-  return isChange ? recordMutations(library, *node, builder.leaves(), result) : result;
+  if (!isChange) return result;
+  Value changed = recordMutations(library, *node, builder.leaves(), result);
+  // That of the arrays of a list returns the list.
+  return !out && haveSameItems(*this, realized(arguments[0]), changed) ? realized(arguments[0])
+                                                                       : changed;
 }
 
 Value Translator::recordMutations(const Library& library, const Node& node,

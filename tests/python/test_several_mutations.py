@@ -34,6 +34,13 @@ def added(x, y):
     return x * 2, result[1] is y, result[0] is x, len(result)
 
 
+def the_list_itself(x, y):
+    arrays, pair = [x, y], (x, y)
+    result = torch._foreach_add_(arrays, 1.0)
+    result[0].mul_(3)
+    return result is arrays, torch._foreach_mul_(pair, 2.0) is pair, arrays[0] + 1
+
+
 def by_lists(x, y):
     a, b = x * 2, y * 3
     torch._foreach_mul_([a, b], [x, y])
@@ -86,6 +93,7 @@ def gradients(x, y):
     "function, breaks",
     [
         (added, 0),
+        (the_list_itself, 0),
         (by_lists, 0),
         (one_twice, 0),
         (new_lists, 0),
