@@ -37,6 +37,10 @@ struct EntryPoint {
   // code is then what else holds the inputs: inverted (`~`), it lets go of them.
   bool movesInputs = false;
 
+  // What ran before was told by is_compiling() that it is not, and so is what follows: a program
+  // that hears both may mix what it made by the one with the other.
+  bool answersAsPython = false;
+
   // Where the frame stands for an exception that is not its own doing; the handler there, or null.
   int32_t interruptedAt() const { return ranLast >= 0 ? ranLast : start; }
   const ExceptionRegion* interruptRegion() const {

@@ -28,6 +28,9 @@ struct CacheEntry {
   int32_t leastCallsLeft = 0;
   int32_t mostCallsLeft = std::numeric_limits<int32_t>::max();
 
+  // is_compiling() was false in the trace (EntryPoint::answersAsPython).
+  bool answersAsPython = false;
+
   // For explanations; not used on the hit path.
   std::shared_ptr<const Graph> graph;
   CodePtr generated;

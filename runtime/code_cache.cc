@@ -267,7 +267,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   skipped.modules = &settings_->engine->skippedModules;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
-  bool isAsPython = false, isAgain = false;
+  bool isAsPython = entry_.answersAsPython, isAgain = false;
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
@@ -292,7 +292,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   InstructionTranslator& translator = *trace;
   if (settings_->backend) observeEverything(translator);
 
-  RuntimeEnvironment environment(settings_, family_);
+  RuntimeEnvironment environment(settings_, family_, isAsPython);
   GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
   if (!generated.code && generated.unsupported.empty()) {
     if (environment.backendRaised()) throw RaisedForUser();
@@ -313,6 +313,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   faultSite();
   addFinalGuards(translator);
   auto entry = std::make_unique<CacheEntry>();
+  entry->answersAsPython = isAsPython;
   entry->guards = std::make_unique<CheckFunctionManager>(
       translator.sources, translator.takeGuards(), generated.captures, inputs);
   if (generated.code) {

@@ -96,9 +96,11 @@ Ref<> RuntimeEnvironment::callMixedBackend(const Graph& graph, const Ref<>& eage
   return compiled;
 }
 
-Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& entry, BorrowedRef<> globals,
+Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& traced, BorrowedRef<> globals,
                                          bool plain) {
   faultSite();
+  EntryPoint entry = traced;
+  entry.answersAsPython = answersAsPython_;
   if (plain) return makePlainResumeFunction(entry, globals, pythonCalls(), breakStatistics());
   for (const std::shared_ptr<CodeCache>& cache : family_->caches) {
     if (cache->entry() == entry && cache->globals().get() == globals.get()) {

@@ -12,8 +12,10 @@ namespace armature {
 class RuntimeEnvironment : public CodegenEnvironment {
  public:
   RuntimeEnvironment(std::shared_ptr<const Settings> settings,
-                     std::shared_ptr<CodeCache::Family> family)
-      : settings_(std::move(settings)), family_(std::move(family)) {}
+                     std::shared_ptr<CodeCache::Family> family, bool answersAsPython = false)
+      : settings_(std::move(settings)),
+        family_(std::move(family)),
+        answersAsPython_(answersAsPython) {}
 
   CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
@@ -38,6 +40,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
 
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<CodeCache::Family> family_;
+  bool answersAsPython_;   // EntryPoint's, of what goes on behind the code
   Ref<> breakStatistics_;  // made when it is needed
   double seconds_ = 0;
   bool backendRaised_ = false;

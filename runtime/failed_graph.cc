@@ -77,8 +77,10 @@ bool isWhatRan(const Graph& again, const GraphFailure& failure) {
 class FailureEnvironment : public RuntimeEnvironment {
  public:
   FailureEnvironment(std::shared_ptr<const Settings> settings,
-                     std::shared_ptr<CodeCache::Family> family, const GraphFailure& failure)
-      : RuntimeEnvironment(std::move(settings), std::move(family)), failure_(failure) {}
+                     std::shared_ptr<CodeCache::Family> family, bool answersAsPython,
+                     const GraphFailure& failure)
+      : RuntimeEnvironment(std::move(settings), std::move(family), answersAsPython),
+        failure_(failure) {}
 
   CompiledGraph compileGraph(const Graph& graph, const Node*) override {
     const Node& output = *graph.nodes().back();
@@ -164,12 +166,16 @@ class FailureEnvironment : public RuntimeEnvironment {
 Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
                                 std::vector<PyObject*>& captures) {
   // The second trace must see what the first one saw: no shape has changed, say.
-  bool looksTheSame = false;
-  visitEntry(inputs, [&](const CacheEntry& entry) { looksTheSame = entry.graph == failure.graph; });
+  bool looksTheSame = false, answersAsPython = false;
+  visitEntry(inputs, [&](const CacheEntry& entry) {
+    looksTheSame = entry.graph == failure.graph;
+    answersAsPython = entry.answersAsPython;
+  });
   if (!looksTheSame) return nullptr;
   CompilingScope scope;
   InstructionTranslator translator(entry_, globals_, inputs);
   translator.useProfile(profile_);
+  if (answersAsPython) translator.answerAsPython();
   translator.endGeneratorsBy(reconstructedParts());
   SkippedFunctions skipped;
   skipped.modules = &settings_->engine->skippedModules;
@@ -183,7 +189,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   if (!isWhatRan(*translator.graph, failure)) {
     return nullptr;
   }
-  FailureEnvironment environment(settings_, family_, failure);
+  FailureEnvironment environment(settings_, family_, answersAsPython, failure);
   GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
   if (!generated.code) return nullptr;
   addFinalGuards(translator);

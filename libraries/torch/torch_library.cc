@@ -218,8 +218,9 @@ bool changesViewUnderGrad(const Node& node, InputStructures inputs) {
 }
 
 // The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
-// wrong with them.
+// wrong with them. What torch looks at first is what the arguments are.
 void requireSameError(const Node& node, InputStructures inputs) {
+  if (PyErr_ExceptionMatches(PyExc_TypeError)) return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   bool mayDiffer = mayMeetInMemory(node, inputs) || changesViewUnderGrad(node, inputs);

@@ -253,6 +253,21 @@ def test_optimizers(name: str) -> None:
             torch.testing.assert_close(other_state["state"][key][kind], value)
 
 
+# Its foreach step mixes what it makes of is_compiling() with numbers, which raises.
+def test_what_raises_when_compiling_is_pythons_behind_breaks_too() -> None:
+    def trained(compiler: Callable[..., Any]) -> list[Any]:
+        parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.ones(2))]
+        optimizer = optim.Adamax(parameters, lr=0.1, foreach=True)
+        step = compiler(lambda: optimizer.step())
+        for turn in range(4):
+            for parameter in parameters:
+                parameter.grad = torch.full_like(parameter, turn - 1.5)
+            step()
+        return [parameter.tolist() for parameter in parameters]
+
+    assert trained(armature.compile) == trained(lambda step: step)
+
+
 # TorchDynamo takes the operations of the others apart, into such as round in other places.
 @pytest.mark.parametrize("name", ["sgd", "momentum", "sgd_foreach", "rmsprop_foreach"])
 def test_optimizers_are_as_many_operations_as_in_torch_dynamo(name: str) -> None:
