@@ -1,22 +1,26 @@
-// collections.deque, whose type CPython keeps to itself.
+// collections.deque, whose type and layout CPython keeps to itself.
 #pragma once
-
-#include <string_view>
 
 #include "core/ref.h"
 
 namespace armature::cpython {
 
+// collections.deque, and the types of its iterators: _collections._deque_iterator and
+// _deque_reverse_iterator. Borrowed.
+PyTypeObject* dequeType();
+PyTypeObject* dequeIteratorType();
+PyTypeObject* dequeReverseIteratorType();
+
 // Is it a deque, or an instance of a subclass?
 inline bool isDeque(BorrowedRef<> object) {
-  for (PyTypeObject* type = Py_TYPE(object.get()); type; type = type->tp_base)
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_itemsize == 0 &&
-        std::string_view(type->tp_name) == "collections.deque")
-      return true;
-  return false;
+  return PyType_IsSubtype(Py_TYPE(object.get()), dequeType());
 }
 
 // len() of a deque, which counts in ob_size (Modules/_collectionsmodule.c, deque_len).
 inline Py_ssize_t dequeLength(BorrowedRef<> deque) { return Py_SIZE(deque.get()); }
+// The item at an index that is in range, borrowed.
+PyObject* dequeItem(BorrowedRef<> deque, Py_ssize_t index);
+// deque.maxlen, -1 for None.
+Py_ssize_t dequeBound(BorrowedRef<> deque);
 
 }  // namespace armature::cpython

@@ -370,11 +370,12 @@ bool definitionsAreRead(const Specimens&) {
          PyUnicode_CompareWithASCIIString(moduleOf(len), "builtins") == 0;
 }
 
-bool dequesAreCounted(const Specimens&) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("_collections"));
-  if (!module) return false;
-  Ref<> deque = Ref<>::steal(PyObject_CallMethod(module.get(), "deque", "s", "abc"));
-  return deque && isDeque(deque) && dequeLength(deque) == 3 && !isDeque(module);
+bool dequesAreRead(const Specimens&) {
+  if (!dequeType() || !dequeIteratorType() || !dequeReverseIteratorType()) return false;
+  auto* type = reinterpret_cast<PyObject*>(dequeType());
+  Ref<> deque = Ref<>::steal(PyObject_CallFunction(type, "sn", "abc", Py_ssize_t{7}));
+  return deque && isDeque(deque) && dequeLength(deque) == 3 && !isDeque(type) &&
+         dequeBound(deque) == 7 && PyUnicode_CompareWithASCIIString(dequeItem(deque, 2), "c") == 0;
 }
 
 bool proxiesAreOpened(const Specimens&) {
@@ -446,7 +447,7 @@ constexpr Check kChecks[] = {
     {{"integers", "equal integers have equal digits"}, integersAreCompared},
     {{"ranges", "a range holds its start, stop, step and length"}, rangesAreRead},
     {{"method definitions", "a method and its bound form have one definition"}, definitionsAreRead},
-    {{"deques", "a deque counts its items as a list does"}, dequesAreCounted},
+    {{"deques", "a deque counts its items as a list does, and gives them by index"}, dequesAreRead},
     {{"iterators", "builtin iterators keep what they walk over, and where they stand"},
      [](const Specimens&) { return iteratorsAreRead(); }},
     {{"mapping proxies", "a MappingProxyType holds its mapping"}, proxiesAreOpened},

@@ -6,6 +6,7 @@
 #include "core/constant.h"
 #include "core/describe.h"
 #include "cpython/abstract_classes.h"
+#include "cpython/deque_layout.h"
 #include "cpython/dict_layout.h"
 #include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
@@ -182,6 +183,11 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::LoadListItem:
         loaded = PyList_Check(input) && instruction.number < PyList_GET_SIZE(input)
                      ? PyList_GET_ITEM(input, instruction.number)
+                     : nullptr;
+        goto load;
+      case Operation::LoadDequeItem:
+        loaded = cpython::isDeque(input) && instruction.number < cpython::dequeLength(input)
+                     ? cpython::dequeItem(input, instruction.number)
                      : nullptr;
         goto load;
       case Operation::LoadTupleItem:

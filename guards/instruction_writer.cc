@@ -153,6 +153,9 @@ void InstructionWriter::load(GuardNode* node) {
     case SourceKind::ListItem:
       loadAs(node, Operation::LoadListItem).number = indexOf(source);
       break;
+    case SourceKind::DequeItem:
+      loadAs(node, Operation::LoadDequeItem).number = indexOf(source);
+      break;
     case SourceKind::TupleItem:
       loadAs(node, Operation::LoadTupleItem).number = indexOf(source);
       break;

@@ -75,6 +75,7 @@ Step lastStep(const Source& source) {
     case SourceKind::DictKey:
       return {base, "list(dict.keys(", "))[" + std::to_string(source.index()) + "]"};
     case SourceKind::ListItem:
+    case SourceKind::DequeItem:
     case SourceKind::TupleItem:
       return {base, "", "[" + std::to_string(source.index()) + "]"};
     case SourceKind::Slot:

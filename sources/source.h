@@ -33,6 +33,7 @@ enum class SourceKind : uint8_t {
   DictItem,            // dict.__getitem__(base, object)
   DictKey,             // list(dict.keys(base))[index]
   ListItem,            // list.__getitem__(base, index)
+  DequeItem,           // deque.__getitem__(base, index)
   TupleItem,           // tuple.__getitem__(base, index)
   Slot,                // the member descriptor `object` (__slots__) read from base
   TypeAttribute,       // _PyType_Lookup(base, object): base is a type, object a str

@@ -293,7 +293,7 @@ bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Val
       refuseHuge(requireKind<ListVariable>(operands[kSoFar]), operands[kWalked]);
       [[fallthrough]];
     case ItemStep::Extend:
-      requireKind<ListVariable>(operands[kSoFar])->append(translator, std::move(item));
+      requireKind<MutableSequenceVariable>(operands[kSoFar])->append(translator, std::move(item));
       return true;
     case ItemStep::Add: {
       auto* set = requireKind<SetVariable>(operands[kSoFar]);

@@ -19,12 +19,13 @@ namespace armature {
 
 enum class EffectKind : uint8_t {
   Cancelled,
-  ListAppend,       // value
-  ListSetItem,      // index, value
-  ListInsert,       // index, value
-  ListDelete,       // index
-  ListTouch,        // it was changed and changed back, which a sort in progress notices
-  ListRewrite,      // all items, as they are in the end; the list's last record
+  SequenceAppend,   // value
+  SequenceSetItem,  // index, value
+  SequenceInsert,   // index, value
+  SequenceDelete,   // index
+  SequenceRotate,   // index: to the right, by so many places
+  SequenceTouch,    // it was changed and changed back, which a sort in progress notices
+  SequenceRewrite,  // all items, as they are in the end; the sequence's last record
   DictSet,          // key; its value of the end
   DictDelete,       // key
   DictClear,        //

@@ -6,6 +6,7 @@
 #include "core/describe.h"
 #include "core/text.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
@@ -315,7 +316,7 @@ class ArgumentBuilder {
       return Argument(tensor->node);
     }
     if (auto* sequence = trackerOf<SequenceVariable>(value)) {
-      if (llvm::isa<NamedTupleVariable>(sequence)) unsupported(value);
+      if (llvm::isa<NamedTupleVariable, DequeVariable>(sequence)) unsupported(value);
       std::vector<Argument> elements;
       for (const Value& item : sequence->items()) elements.push_back(build(item));
       return Argument::aggregate(

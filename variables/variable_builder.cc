@@ -12,6 +12,7 @@
 #include "guards/array_library.h"
 #include "guards/key.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/existing_iterators.h"
 #include "variables/containers/mapping_proxy.h"
@@ -137,6 +138,9 @@ Value VariableBuilder::buildMutableOrShared() {
   } else if (PyDict_CheckExact(object) || type == &PyODict_Type ||
              std::strcmp(type->tp_name, "collections.defaultdict") == 0) {
     built = buildDict();
+  } else if (type == cpython::dequeType()) {
+    guardType();
+    built = translator_.make<DequeVariable>(translator_, source_, object_);
   } else if (PySet_CheckExact(object) || PyFrozenSet_CheckExact(object)) {
     built = buildSet();
   } else if (PyFunction_Check(object)) {
@@ -374,7 +378,8 @@ Value VariableBuilder::buildInstance() {
   bool isModule = layout == &PyModule_Type;
   bool isError = source_ && PyExceptionClass_Check(reinterpret_cast<PyObject*>(layout));
   bool hasItems = layout == &PyDict_Type || layout == &PyODict_Type || layout == &PyList_Type ||
-                  layout == &PyTuple_Type || layout == &PySet_Type || layout == &PyFrozenSet_Type;
+                  layout == &PyTuple_Type || layout == &PySet_Type || layout == &PyFrozenSet_Type ||
+                  layout == cpython::dequeType();
   hasItems = hasItems || (partialType() && PyType_IsSubtype(type, partialType()));
   bool plainLayout =
       layout == &PyBaseObject_Type || hasItems || isModule || dataLayout(type) == layout;
@@ -401,6 +406,9 @@ Value VariableBuilder::buildInstance() {
 // The builtin part of an instance of a subclass of a container; null where the trace can't know it.
 VariableTracker* VariableBuilder::makeItems(PyTypeObject* layout) {
   if (layout == &PyList_Type) return translator_.make<ListVariable>(translator_, source_, object_);
+  if (layout == cpython::dequeType()) {
+    return translator_.make<DequeVariable>(translator_, source_, object_);
+  }
   if (layout == &PyTuple_Type) {
     return translator_.make<TupleVariable>(tupleItems(), source_, object_, Py_TYPE(object_.get()));
   }

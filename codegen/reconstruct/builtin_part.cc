@@ -2,7 +2,7 @@
 
 #include "codegen/reconstruct/builtin_types.h"
 #include "cpython/type_lookup.h"
-#include "variables/containers/sequence.h"
+#include "variables/containers/deque.h"
 #include "variables/functions/partial.h"
 
 namespace armature {
@@ -96,6 +96,12 @@ void fillPart(PyCodegen& codegen, VariableTracker* part) {
       codegen.call(3);
       assembler.emit(Opcode::POP_TOP);
     });
+  } else if (auto* deque = llvm::dyn_cast<DequeVariable>(part)) {
+    prepareMethodCall(codegen, part, "__init__");
+    buildItems(codegen, part);
+    codegen.load(deque->bound() < 0 ? Value::none() : Value::integer(deque->bound()));
+    codegen.call(3);
+    assembler.emit(Opcode::POP_TOP);
   } else if (!isImmutable(part)) {
     prepareMethodCall(codegen, part, llvm::isa<ListVariable>(part) ? "extend" : "update");
     buildItems(codegen, part);

@@ -75,7 +75,7 @@ class ListReconstructor : public Reconstructor {
   }
 
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
-    if (effect.kind == EffectKind::ListRewrite) {
+    if (effect.kind == EffectKind::SequenceRewrite) {
       for (const Value& item : itemsOf(effect.target)) visit(item);
     } else {
       visit(effect.value);
@@ -86,23 +86,23 @@ class ListReconstructor : public Reconstructor {
     Assembler& assembler = codegen.assembler();
     Value index = Value::integer(effect.index);
     switch (effect.kind) {
-      case EffectKind::ListAppend:
+      case EffectKind::SequenceAppend:
         codegen.load(effect.target);
         codegen.load(effect.value);
         assembler.emit(Opcode::LIST_APPEND, 1);
         assembler.emit(Opcode::POP_TOP);
         return;
-      case EffectKind::ListSetItem:
+      case EffectKind::SequenceSetItem:
         setItem(codegen, effect.target, index, [&] { codegen.load(effect.value); });
         return;
-      case EffectKind::ListInsert:
+      case EffectKind::SequenceInsert:
         prepareMethodCall(codegen, effect.target, "insert");
         codegen.load(index);
         codegen.load(effect.value);
         codegen.call(3);
         assembler.emit(Opcode::POP_TOP);
         return;
-      case EffectKind::ListDelete:
+      case EffectKind::SequenceDelete:
         if (isOfSubclass(effect.target)) {
           prepareMethodCall(codegen, effect.target, "__delitem__");
           codegen.load(index);
@@ -114,10 +114,10 @@ class ListReconstructor : public Reconstructor {
         codegen.load(index);
         assembler.emit(Opcode::DELETE_SUBSCR);
         return;
-      case EffectKind::ListTouch:
+      case EffectKind::SequenceTouch:
         touch(codegen, effect.target);
         return;
-      case EffectKind::ListRewrite:
+      case EffectKind::SequenceRewrite:
         // Emptying what is empty is no change.
         if (itemsOf(effect.target).empty()) touch(codegen, effect.target);
         setItem(codegen, effect.target,

@@ -56,6 +56,7 @@ constexpr std::pair<std::string_view, SourceKind> pathKinds[] = {
     {"DictItem", SourceKind::DictItem},
     {"DictKey", SourceKind::DictKey},
     {"ListItem", SourceKind::ListItem},
+    {"DequeItem", SourceKind::DequeItem},
     {"TupleItem", SourceKind::TupleItem},
     {"Slot", SourceKind::Slot},
     {"TypeAttribute", SourceKind::TypeAttribute},
@@ -124,6 +125,7 @@ const Source* parseSource(const World& world, PyObject* description, int depth =
   switch (kind) {
     case SourceKind::DictKey:
     case SourceKind::ListItem:
+    case SourceKind::DequeItem:
     case SourceKind::TupleItem:
     case SourceKind::IteratorItem:
     case SourceKind::IteratorValue:

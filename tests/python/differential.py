@@ -113,6 +113,11 @@ class Comparison:
             if a != b and len(a) != len(b):
                 raise AssertionError(f"{where}: {a!r} became {b!r}")
             self.sequence(sorted(a, key=repr), sorted(b, key=repr), where)
+        elif isinstance(a, collections.deque):
+            self.equal(a.maxlen, b.maxlen, where + ".maxlen")
+            items = collections.deque.__iter__
+            self.sequence(items(a), items(b), where)
+            self.attributes(a, b, where)
         elif isinstance(a, (list, tuple)):
             self.sequence(
                 list.__iter__(a) if isinstance(a, list) else tuple.__iter__(a),

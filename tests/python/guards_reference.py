@@ -3,6 +3,7 @@
 Sources and guards are the nested tuples that ``armature._C.GuardManager`` takes.
 """
 
+import collections
 import copy
 import operator
 import struct
@@ -99,6 +100,7 @@ LOADERS = {
     "DictItem": dict_item,
     "DictKey": lambda base, index: list(dict.keys(base))[index],
     "ListItem": lambda base, index: list.__getitem__(base, index),
+    "DequeItem": lambda base, index: collections.deque.__getitem__(base, index),
     "TupleItem": lambda base, index: tuple.__getitem__(base, index),
     "Slot": lambda base, descriptor: descriptor.__get__(base),
     "Descriptor": lambda base, descriptor: descriptor.__get__(base),

@@ -523,3 +523,15 @@ def test_a_thousand_and_more_turns():
         return items.total(), sorted(seen), items[-1]
 
     check(program, 1500, calls=2, breaks=0)
+
+
+def test_list_extended_by_itself():
+    class Own(list):
+        pass
+
+    def function(items, x):
+        items.extend(items)
+        items += items
+        return items, x + len(items)
+
+    check(function, Own([1, 2]), torch.ones(2), breaks=0)

@@ -8,6 +8,7 @@ import functools
 import math
 import operator
 import pathlib
+import random
 import subprocess
 import sys
 import time
@@ -171,7 +172,7 @@ class OfCallMeta(metaclass=CallMeta):
 example("MetaclassCall")(lambda: OfCallMeta([]))
 
 
-class WithNew(collections.deque):
+class WithNew(random.Random):
     pass
 
 

@@ -292,6 +292,7 @@ SOURCES = [
     (("DictItem", X, (1, "a")), {(1, "a"): 7}, 7, {(1, "b"): 7}),
     (("DictKey", X, 1), {"a": 0, "b": 0}, "b", {"b": 0, "a": 0}),
     (("ListItem", X, 1), [1, 7], 7, [7]),
+    (("DequeItem", X, 1), collections.deque([1, 7]), 7, collections.deque([7])),
     (("TupleItem", X, 0), (7,), 7, ()),
     (("TupleItem", X, 0), torch.Size([7]), 7, [7]),
     (("Slot", X, Slotted.value), Slotted(7), 7, Point(7)),

@@ -43,7 +43,7 @@ TEST_F(Effects, KeepTheOrderOverAllObjects) {
   ASSERT_EQ(effects.size(), 3);
   EXPECT_EQ(effects[0].target, a);
   EXPECT_EQ(effects[1].target, b);
-  EXPECT_EQ(effects[2].kind, EffectKind::ListDelete);
+  EXPECT_EQ(effects[2].kind, EffectKind::SequenceDelete);
   EXPECT_EQ(effects.last(b), 1);
   EXPECT_EQ(effects.written(), (std::vector<VariableTracker*>{a, b}));
 }
@@ -57,17 +57,17 @@ TEST_F(Effects, CancelAnAppendByTheNextPop) {
     a->pop(translator_, a->size() - 1);
   }
   // The list has been changed all the same, which is said once.
-  std::vector<EffectKind> expected(6, EffectKind::ListAppend);
-  expected[1] = EffectKind::ListTouch;
+  std::vector<EffectKind> expected(6, EffectKind::SequenceAppend);
+  expected[1] = EffectKind::SequenceTouch;
   EXPECT_EQ(log(), expected);
-  EXPECT_EQ(translator_.effects[translator_.effects.last(a)].kind, EffectKind::ListTouch);
+  EXPECT_EQ(translator_.effects[translator_.effects.last(a)].kind, EffectKind::SequenceTouch);
   EXPECT_EQ(translator_.effects.written().front(), a);
 }
 
 TEST_F(Effects, OfManyChangesAreTheItemsOfTheEnd) {
   ListVariable* a = list("a", "[1, 2, 3]");
   for (int i = 0; i < 100; ++i) a->setItem(translator_, i % 3, Value::integer(i));
-  EXPECT_EQ(log(), std::vector<EffectKind>{EffectKind::ListRewrite});
+  EXPECT_EQ(log(), std::vector<EffectKind>{EffectKind::SequenceRewrite});
 }
 
 TEST_F(Effects, DoNotReadAListThatOnlyGrows) {
@@ -93,9 +93,9 @@ TEST_F(Effects, AreForgottenByARewind) {
   a->append(translator_, Value::integer(1));
   a->setItem(translator_, 0, Value::none());
   a->replace(translator_, {});
-  EXPECT_EQ(log(), std::vector<EffectKind>{EffectKind::ListRewrite});
+  EXPECT_EQ(log(), std::vector<EffectKind>{EffectKind::SequenceRewrite});
   translator_.trail.rewind();
-  EXPECT_EQ(log(), std::vector<EffectKind>{EffectKind::ListAppend});
+  EXPECT_EQ(log(), std::vector<EffectKind>{EffectKind::SequenceAppend});
   EXPECT_EQ(translator_.effects.last(a), 0);
   EXPECT_EQ(repr(translator_.real(Value(a)).get()), "[1, 2, 3, None]");
 }

@@ -87,6 +87,7 @@ Value callable(Translator& translator, const Value&, CallArguments& arguments) {
 bool hasOwnIdentity(const Value& value) {
   switch (value.tracker()->kind()) {
     case VariableKind::List:
+    case VariableKind::Deque:
     case VariableKind::Tuple:
     case VariableKind::Dict:
     case VariableKind::Set:

@@ -41,7 +41,7 @@ void dependOnIdentityHash(Translator& translator, PyTypeObject* type) {
 // The traced tuple, or instance of a class over tuple, that a value is; null for others.
 SequenceVariable* tupleIn(const Value& value) {
   auto* sequence = trackerOf<SequenceVariable>(value);
-  return sequence && sequence->kind() != VariableKind::List ? sequence : nullptr;
+  return sequence && !llvm::isa<MutableSequenceVariable>(sequence) ? sequence : nullptr;
 }
 
 // A key as hashKey wants it: realized, the items of tuples looked at. A tuple stays the object that

@@ -7,6 +7,7 @@
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/loops.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -29,13 +30,14 @@ Value append(Translator& translator, const Value& self, CallArguments& arguments
 Value extend(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "list.extend", arguments, 1, 1)) return Value();
   Value items = translator.realized(arguments.values[0]);
-  if (arguments.tail && stepsInPython(items)) {
-    ListVariable* list = listOf(self);
+  ListVariable* list = listOf(self);
+  bool isItself = items.sameAs(wholeOf(list));
+  if (!isItself && arguments.tail && stepsInPython(items)) {
     Value iterator = getIterator(translator, items);
     if (!iterator || !askLengthHint(translator, items)) return Value();
     return walkItems(translator, iterator, ItemStep::Extend, list, Value::none(), true);
   }
-  bool ok = extendList(translator, listOf(self), items);
+  bool ok = extendList(translator, list, items);
   return ok ? Value::none() : Value();
 }
 

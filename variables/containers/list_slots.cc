@@ -174,7 +174,8 @@ bool extendList(Translator& translator, ListVariable* list, const Value& iterabl
   ValueVector storage;
   llvm::ArrayRef<Value> known;
   Value items = translator.realized(iterable);
-  if (itemsOf(items, storage, known)) {
+  Value exact = items.sameAs(wholeOf(list)) ? Value(list) : items;
+  if (itemsOf(exact, storage, known)) {
     // A copy first: the list may be extended by itself.
     if (storage.empty()) storage.append(known.begin(), known.end());
     for (Value& item : storage) list->append(translator, std::move(item));

@@ -37,7 +37,7 @@ bool hashesByIdentity(const VariableTracker* tracker) {
 // The items of a traced tuple whose type hashes and compares as tuple does; null for anything else.
 const ValueVector* tupleItems(const Value& value) {
   auto* sequence = trackerOf<SequenceVariable>(value);
-  bool isTuple = sequence && sequence->kind() != VariableKind::List;
+  bool isTuple = sequence && !llvm::isa<MutableSequenceVariable>(sequence);
   return isTuple && isKeyByItems(sequence->type()) ? &sequence->items() : nullptr;
 }
 

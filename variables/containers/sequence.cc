@@ -1,4 +1,4 @@
-// The state of lists, and how tuples and slices are made.
+// The state of lists and deques, and how tuples and slices are made.
 #include "variables/containers/sequence.h"
 
 #include "core/checked.h"
@@ -10,21 +10,22 @@
 
 namespace armature {
 
-// --- Reading an existing list.
+// --- Reading an existing list or deque.
 
-void ListVariable::guardLength(Translator& translator) const {
+void MutableSequenceVariable::guardLength(Translator& translator) const {
   if (lengthGuarded_) return;
-  translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, PyList_GET_SIZE(existing()));
+  translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr,
+                      static_cast<int64_t>(existingSize()));
   assignTrailed(translator.trail, lengthGuarded_, true);
 }
 
 void SequenceVariable::readAll() const {
   // Tuples are made with their items.
-  const auto* list = static_cast<const ListVariable*>(this);
+  const auto* list = static_cast<const MutableSequenceVariable*>(this);
   Translator& translator = *unread_;
   list->guardLength(translator);
-  auto count = static_cast<size_t>(PyList_GET_SIZE(existing()));
-  translator.checkItemCount(source(), PyList_GET_SIZE(existing()));
+  size_t count = list->existingSize();
+  translator.checkItemCount(source(), static_cast<Py_ssize_t>(count));
   ValueVector all;
   all.reserve(count + items_.size());
   for (size_t i = 0; i < count; ++i) all.push_back(list->item(i));
@@ -35,53 +36,52 @@ void SequenceVariable::readAll() const {
   assignTrailed(translator.trail, unread_, static_cast<Translator*>(nullptr));
 }
 
-size_t ListVariable::size() const {
+size_t MutableSequenceVariable::size() const {
   if (!unread_) return items_.size();
   guardLength(*unread_);
-  return static_cast<size_t>(PyList_GET_SIZE(existing())) + items_.size();
+  return existingSize() + items_.size();
 }
 
-Value ListVariable::item(size_t index) const {
+Value MutableSequenceVariable::item(size_t index) const {
   if (!unread_) return items_[index];
   guardLength(*unread_);
-  auto count = static_cast<size_t>(PyList_GET_SIZE(existing()));
+  size_t count = existingSize();
   if (index >= count) return items_[index - count];
   auto [found, inserted] = single_.try_emplace(index);
   if (inserted) {
-    const Source* path =
-        source() ? unread_->sources->item(SourceKind::ListItem, source(), index) : nullptr;
-    found->second = unread_->wrap(path, PyList_GET_ITEM(existing(), index));
+    const Source* path = source() ? unread_->sources->item(itemSource(), source(), index) : nullptr;
+    found->second = unread_->wrap(path, existingItem(index));
   }
   return found->second;
 }
 
-llvm::ArrayRef<Value> ListVariable::appended() const {
+llvm::ArrayRef<Value> MutableSequenceVariable::appended() const {
   llvm::ArrayRef<Value> items = items_;
   bool isTail = unread_ || !existing();
-  return isTail ? items : items.drop_front(static_cast<size_t>(PyList_GET_SIZE(existing())));
+  return isTail ? items : items.drop_front(existingSize());
 }
 
-// --- Changing lists.
+// --- Changing them.
 
-void ListVariable::markRearranged(Translator& translator) {
+void MutableSequenceVariable::markRearranged(Translator& translator) {
   if (!rearranged_) assignTrailed(translator.trail, rearranged_, true);
 }
 
-void ListVariable::recordRewrite(Translator& translator) {
+void MutableSequenceVariable::recordRewrite(Translator& translator) {
   if (!translator.effects.concerns(this)) return;
   int32_t last = translator.effects.last(this);
-  if (last >= 0 && translator.effects[last].kind == EffectKind::ListRewrite) return;
+  if (last >= 0 && translator.effects[last].kind == EffectKind::SequenceRewrite) return;
   translator.effects.cancelAll(this);
-  translator.effects.append({EffectKind::ListRewrite, this, {}, {}});
+  translator.effects.append({EffectKind::SequenceRewrite, this, {}, {}});
 }
 
 // After the change has been made.
-void ListVariable::recordEffect(Translator& translator, Effect effect) {
+void MutableSequenceVariable::recordEffect(Translator& translator, Effect effect) {
   if (!translator.effects.concerns(this)) return;
   SideEffects& effects = translator.effects;
   int32_t last = effects.last(this);
-  if (last >= 0 && effects[last].kind == EffectKind::ListRewrite) return;
-  // Where the operations outgrow the list, its items are the shorter way to say it.
+  if (last >= 0 && effects[last].kind == EffectKind::SequenceRewrite) return;
+  // Where the operations outgrow the sequence, its items are the shorter way to say it.
   if (static_cast<size_t>(effects.chainLength(last)) > 2 * items_.size() + 16) {
     recordRewrite(translator);
     return;
@@ -90,15 +90,17 @@ void ListVariable::recordEffect(Translator& translator, Effect effect) {
   effects.append(std::move(effect));
 }
 
-void ListVariable::append(Translator& translator, Value item) {
+void MutableSequenceVariable::append(Translator& translator, Value item) {
   static constexpr Trail::Operation kAppend = {
-      [](void* list, uintptr_t) { static_cast<ListVariable*>(list)->items_.pop_back(); }, nullptr};
+      [](void* list, uintptr_t) { static_cast<MutableSequenceVariable*>(list)->items_.pop_back(); },
+      nullptr};
   items_.push_back(item);
   translator.trail.record(kAppend, this, 0);
-  recordEffect(translator, {EffectKind::ListAppend, this, {}, std::move(item)});
+  noteMove(translator);
+  recordEffect(translator, {EffectKind::SequenceAppend, this, {}, std::move(item)});
 }
 
-void ListVariable::setItem(Translator& translator, size_t index, Value item) {
+void MutableSequenceVariable::setItem(Translator& translator, size_t index, Value item) {
   items();
   if (existing()) letGo(translator, items_[index]);
   markRearranged(translator);
@@ -112,50 +114,61 @@ void ListVariable::setItem(Translator& translator, size_t index, Value item) {
   int32_t last = effects.last(this);
   EffectKind kind = last < 0 ? EffectKind::Cancelled : effects[last].kind;
   bool again =
-      kind == EffectKind::ListSetItem && effects[last].index == static_cast<int64_t>(index);
-  bool appended = kind == EffectKind::ListAppend && index + 1 == items_.size();
+      kind == EffectKind::SequenceSetItem && effects[last].index == static_cast<int64_t>(index);
+  bool appended = kind == EffectKind::SequenceAppend && index + 1 == items_.size();
   if (again || appended) effects.cancel(last);
-  recordEffect(translator, {appended ? EffectKind::ListAppend : EffectKind::ListSetItem,
+  recordEffect(translator, {appended ? EffectKind::SequenceAppend : EffectKind::SequenceSetItem,
                             this,
                             {},
                             std::move(item),
                             static_cast<int64_t>(index)});
 }
 
-void ListVariable::insert(Translator& translator, size_t index, Value item) {
-  if (index == size()) return append(translator, std::move(item));
+void MutableSequenceVariable::insert(Translator& translator, size_t index, Value item) {
+  if (index == size()) return MutableSequenceVariable::append(translator, std::move(item));
   items();
   markRearranged(translator);
   auto place = static_cast<ptrdiff_t>(index);
   items_.insert(items_.begin() + place, item);
   recordUndo(translator.trail, [this, place] { items_.erase(items_.begin() + place); });
-  recordEffect(translator, {EffectKind::ListInsert, this, {}, std::move(item), place});
+  noteMove(translator);
+  recordEffect(translator, {EffectKind::SequenceInsert, this, {}, std::move(item), place});
 }
 
-Value ListVariable::pop(Translator& translator, size_t index) {
+Value MutableSequenceVariable::take(Translator& translator, size_t index) {
   items();
   markRearranged(translator);
-  bool isLast = index + 1 == items_.size();
   Value item = items_[index];
   if (existing()) letGo(translator, item);
   items_.erase(items_.begin() + static_cast<ptrdiff_t>(index));
   recordUndo(translator.trail, [this, index, item] {
     items_.insert(items_.begin() + static_cast<ptrdiff_t>(index), item);
   });
+  return item;
+}
+
+Value MutableSequenceVariable::pop(Translator& translator, size_t index) {
+  bool isLast = index + 1 == size();
+  Value item = take(translator, index);
+  noteMove(translator);
   int32_t last = translator.effects.last(this);
-  if (isLast && last >= 0 && translator.effects[last].kind == EffectKind::ListAppend) {
+  if (isLast && forgetsAppended() && last >= 0 &&
+      translator.effects[last].kind == EffectKind::SequenceAppend) {
     translator.effects.cancel(last);
-    if (translator.effects.last(this) < 0) recordEffect(translator, {EffectKind::ListTouch, this});
+    if (translator.effects.last(this) < 0) {
+      recordEffect(translator, {EffectKind::SequenceTouch, this});
+    }
   } else {
-    recordEffect(translator, {EffectKind::ListDelete, this, {}, {}, static_cast<int64_t>(index)});
+    recordEffect(translator,
+                 {EffectKind::SequenceDelete, this, {}, {}, static_cast<int64_t>(index)});
   }
   return item;
 }
 
-void ListVariable::replace(Translator& translator, ValueVector items) {
+void MutableSequenceVariable::replace(Translator& translator, ValueVector items) {
   letGoOfContents(translator, this);
   markRearranged(translator);
-  // What an existing list held is of no interest any more, but an undo has to know it.
+  // What an existing one held is of no interest any more, but an undo has to know it.
   recordUndo(translator.trail,
              [this, old = std::move(items_)]() mutable { items_ = std::move(old); });
   items_ = std::move(items);

@@ -1,4 +1,4 @@
-// Lists, tuples and slices that hold something that is not a constant, or that may change.
+// Sequences and slices that hold something that is not a constant, or that may change.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -14,14 +14,14 @@ class Translator;
 
 using ValueVector = llvm::SmallVector<Value, 4>;
 
-// What lists and tuples share: their items.
+// What lists, deques and tuples share: their items.
 class SequenceVariable : public VariableTracker {
  public:
   static bool classof(const VariableTracker* tracker) {
-    return tracker->kind() == VariableKind::List || tracker->kind() == VariableKind::Tuple ||
-           tracker->kind() == VariableKind::NamedTuple;
+    return tracker->kind() == VariableKind::List || tracker->kind() == VariableKind::Deque ||
+           tracker->kind() == VariableKind::Tuple || tracker->kind() == VariableKind::NamedTuple;
   }
-  // Reads all items of an existing list, if that has not happened yet.
+  // Reads all items of an existing list or deque, if that has not happened yet.
   const ValueVector& items() const {
     if (unread_) readAll();
     return items_;
@@ -33,7 +33,7 @@ class SequenceVariable : public VariableTracker {
       : VariableTracker(kind, type, source, existing), items_(std::move(items)) {}
   void readAll() const;
 
-  // While `unread_`: only what the trace has put behind the items of the existing list.
+  // While `unread_`: only what the trace has put behind the items of the existing sequence.
   mutable ValueVector items_;
   // The translator with which the items are read when somebody asks; null once that is done.
   // Trailed.
@@ -57,31 +57,25 @@ class NamedTupleVariable : public SequenceVariable {
       : SequenceVariable(VariableKind::NamedTuple, type, std::move(items), source, existing) {}
 };
 
-// A list. One that existed before the trace is not read before somebody looks: neither appending to
-// it nor extending it depends on its length or its items, len() depends on the length alone, and a
-// subscript on one item.
-class ListVariable : public SequenceVariable {
+// What lists and deques share. One that existed before the trace is not read before somebody looks:
+// neither appending to it nor extending it depends on its length or its items, len() depends on the
+// length alone, and a subscript on one item.
+class MutableSequenceVariable : public SequenceVariable {
  public:
-  ARMATURE_KIND(List)
-  // A new list.
-  explicit ListVariable(ValueVector items, PyTypeObject* type = &PyList_Type)
-      : SequenceVariable(VariableKind::List, type, std::move(items), nullptr, nullptr) {}
-  // An existing one, unread.
-  ListVariable(Translator& translator, const Source* source, BorrowedRef<> existing)
-      : SequenceVariable(VariableKind::List, Py_TYPE(existing.get()), {}, source, existing) {
-    unread_ = &translator;
+  static bool classof(const VariableTracker* tracker) {
+    return tracker->kind() == VariableKind::List || tracker->kind() == VariableKind::Deque;
   }
 
-  // Guards the length of an existing list, and reads no item.
+  // Guards the length of an existing one, and reads no item.
   size_t size() const;
   // The item at an index that is in range; reads (and guards) no other.
   Value item(size_t index) const;
 
-  // Has the trace done more to the list than to append to it? What it appended, if not.
+  // Has the trace done more to it than to append? What it appended, if not.
   bool rearranged() const { return rearranged_; }
   llvm::ArrayRef<Value> appended() const;
 
-  void append(Translator& translator, Value item);
+  virtual void append(Translator& translator, Value item);
   void setItem(Translator& translator, size_t index, Value item);
   // Puts an item before the one at `index`, which is at most the size.
   void insert(Translator& translator, size_t index, Value item);
@@ -90,18 +84,56 @@ class ListVariable : public SequenceVariable {
   // Replaces all items at once (what sort, slice assignment … do).
   void replace(Translator& translator, ValueVector items);
 
- private:
-  friend class SequenceVariable;
-  void guardLength(Translator& translator) const;
+ protected:
+  // A new one.
+  MutableSequenceVariable(VariableKind kind, PyTypeObject* type, ValueVector items)
+      : SequenceVariable(kind, type, std::move(items), nullptr, nullptr) {}
+  // An existing one, unread.
+  MutableSequenceVariable(VariableKind kind, Translator& translator, const Source* source,
+                          BorrowedRef<> existing)
+      : SequenceVariable(kind, Py_TYPE(existing.get()), {}, source, existing) {
+    unread_ = &translator;
+  }
+
+  // Of an existing one, as it is outside of the trace.
+  virtual size_t existingSize() const = 0;
+  virtual PyObject* existingItem(size_t index) const = 0;
+  virtual SourceKind itemSource() const = 0;
+  // An item came or went.
+  virtual void noteMove(Translator&) {}
+  // Can a replay leave out an item that was appended and taken out again?
+  virtual bool forgetsAppended() const { return true; }
+
+  // Takes the item out, which is no effect of its own.
+  Value take(Translator& translator, size_t index);
+  // After the change has been made.
   void recordEffect(Translator& translator, Effect effect);
   void recordRewrite(Translator& translator);
   void markRearranged(Translator& translator);
+
+ private:
+  friend class SequenceVariable;
+  void guardLength(Translator& translator) const;
 
   mutable bool lengthGuarded_ = false;  // trailed
   bool rearranged_ = false;             // trailed
   // Items that were read by themselves, so that each is one value. Not trailed: they depend on
   // nothing that changes.
   mutable llvm::DenseMap<size_t, Value> single_;
+};
+
+class ListVariable : public MutableSequenceVariable {
+ public:
+  ARMATURE_KIND(List)
+  explicit ListVariable(ValueVector items, PyTypeObject* type = &PyList_Type)
+      : MutableSequenceVariable(VariableKind::List, type, std::move(items)) {}
+  ListVariable(Translator& translator, const Source* source, BorrowedRef<> existing)
+      : MutableSequenceVariable(VariableKind::List, translator, source, existing) {}
+
+ private:
+  size_t existingSize() const override { return PyList_GET_SIZE(existing()); }
+  PyObject* existingItem(size_t index) const override { return PyList_GET_ITEM(existing(), index); }
+  SourceKind itemSource() const override { return SourceKind::ListItem; }
 };
 
 class SliceVariable : public VariableTracker {

@@ -1,6 +1,7 @@
 #include "variables/containers/sequence_slots.h"
 
 #include "cpython/string_writer.h"
+#include "variables/containers/deque.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
@@ -17,7 +18,7 @@ Value itemAt(const Value& sequence, int64_t index) {
     return index < PyTuple_GET_SIZE(tuple) ? Value::constant(PyTuple_GET_ITEM(tuple, index))
                                            : Value();
   }
-  if (auto* list = trackerOf<ListVariable>(sequence)) {
+  if (auto* list = trackerOf<MutableSequenceVariable>(sequence)) {
     return index < static_cast<int64_t>(list->size()) ? list->item(index) : Value();
   }
   const ValueVector& items = requireKind<SequenceVariable>(sequence)->items();
@@ -26,7 +27,8 @@ Value itemAt(const Value& sequence, int64_t index) {
 
 int64_t sizeOf(const Value& sequence) {
   if (PyObject* tuple = sequence.objectOrNull()) return PyTuple_GET_SIZE(tuple);
-  if (auto* list = trackerOf<ListVariable>(sequence)) return static_cast<int64_t>(list->size());
+  if (auto* list = trackerOf<MutableSequenceVariable>(sequence))
+    return static_cast<int64_t>(list->size());
   return static_cast<int64_t>(requireKind<SequenceVariable>(sequence)->items().size());
 }
 
@@ -65,7 +67,7 @@ bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& it
     return true;
   }
   auto* sequence = trackerOf<SequenceVariable>(value);
-  if (!sequence) return false;
+  if (!sequence || llvm::isa<DequeVariable>(sequence)) return false;
   items = sequence->items();
   return true;
 }

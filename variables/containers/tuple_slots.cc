@@ -39,7 +39,8 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
   }
   llvm::ArrayRef<Value> others;
   auto* part = partOf<TupleVariable>(right);
-  if (trackerOf<ListVariable>(right) || !itemsOf(part ? Value(part) : right, storage, others)) {
+  if (trackerOf<MutableSequenceVariable>(right) ||
+      !itemsOf(part ? Value(part) : right, storage, others)) {
     return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
                             nameOf(translator, typeOf(right)));
   }

@@ -34,7 +34,7 @@ void requireHashable(Translator& translator, const Value& wrapper, Value argumen
 bool canBeChanged(Translator& translator, const Value& result) {
   RecursionGuard guard(translator);
   if (!result.isTracker() || result.tracker()->existing()) return false;
-  if (trackerOf<ListVariable>(result) || trackerOf<DictVariable>(result) ||
+  if (trackerOf<MutableSequenceVariable>(result) || trackerOf<DictVariable>(result) ||
       trackerOf<UserObjectVariable>(result)) {
     return true;
   }

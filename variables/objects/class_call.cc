@@ -4,6 +4,7 @@
 #include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -95,6 +96,7 @@ VariableTracker* makeItems(Translator& translator, PyTypeObject* type, PyTypeObj
   }
   if (layout == &PyList_Type) return translator.make<ListVariable>(ValueVector(), type);
   if (layout == &PySet_Type) return translator.make<SetVariable>(type);
+  if (layout == cpython::dequeType()) return translator.make<DequeVariable>(type);
   return items;
 }
 
@@ -156,7 +158,8 @@ Value makeDataObject(Translator& translator, UserClassVariable* cls, PyTypeObjec
 // Does the type's __new__ ignore its arguments, which its __init__ fills it by?
 bool isFilledLater(PyTypeObject* layout) {
   return layout == &PyDict_Type || layout == &PyODict_Type || layout == &PyList_Type ||
-         layout == &PySet_Type || layout == cpython::simpleNamespaceType();
+         layout == &PySet_Type || layout == cpython::dequeType() ||
+         layout == cpython::simpleNamespaceType();
 }
 
 // type_call without a metaclass's own.
@@ -243,8 +246,7 @@ Value dataNew(Translator& translator, const Value&, CallArguments& arguments) {
 }
 
 // list.__new__(cls, …) and its like.
-template <PyTypeObject& layout>
-Value containerNew(Translator& translator, const Value&, CallArguments& arguments) {
+Value makeContainer(Translator& translator, CallArguments& arguments, PyTypeObject& layout) {
   Value first = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
   auto* cls = trackerOf<UserClassVariable>(first);
   PyTypeObject* actual = cls ? cpython::staticBase(cls->value()) : nullptr;
@@ -258,6 +260,14 @@ Value containerNew(Translator& translator, const Value&, CallArguments& argument
   CallArguments rest = arguments;
   rest.values.erase(rest.values.begin());
   return makeImmutable(translator, cls, &layout, rest);
+}
+
+template <PyTypeObject& layout>
+Value containerNew(Translator& translator, const Value&, CallArguments& arguments) {
+  return makeContainer(translator, arguments, layout);
+}
+Value dequeNew(Translator& translator, const Value&, CallArguments& arguments) {
+  return makeContainer(translator, arguments, *cpython::dequeType());
 }
 
 // type.__call__(cls, …), as a metaclass's __call__ comes to it.
@@ -279,6 +289,7 @@ void registerClassCalls() {
   registerMethodHandler(&PyDict_Type, "__new__", containerNew<PyDict_Type>);
   registerMethodHandler(&PyList_Type, "__new__", containerNew<PyList_Type>);
   registerMethodHandler(&PySet_Type, "__new__", containerNew<PySet_Type>);
+  registerMethodHandler(cpython::dequeType(), "__new__", dequeNew);
   registerMethodHandler(&PyFrozenSet_Type, "__new__", containerNew<PyFrozenSet_Type>);
   registerMethodHandler(&PyType_Type, "__call__", typeCall);
   registerProtocolMethod(&PyType_Type, "__call__");

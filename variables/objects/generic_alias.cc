@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
@@ -49,8 +50,8 @@ Value aliasAttribute(Translator& translator, const Value& self, PyObject* name) 
 // ga_call: the instance gets an attribute that tells the alias, if it takes attributes.
 Value callAlias(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* alias = requireKind<GenericAliasVariable>(callable);
-  for (PyTypeObject* type :
-       {&PyList_Type, &PyTuple_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type}) {
+  for (PyTypeObject* type : {&PyList_Type, &PyTuple_Type, &PyDict_Type, &PySet_Type,
+                             &PyFrozenSet_Type, cpython::dequeType()}) {
     if (alias->origin.is(reinterpret_cast<PyObject*>(type))) {
       return call(translator, alias->origin, arguments);
     }

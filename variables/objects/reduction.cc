@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -57,6 +58,8 @@ bool keepsNoSlotNames(Translator& translator, PyTypeObject* type) {
 // object_getstate_default, for a class without slots: the very __dict__, if there is anything in
 // it.
 Value defaultState(Translator& translator, const Value& self) {
+  // It takes no attributes.
+  if (trackerOf<DequeVariable>(self)) return Value::none();
   auto* object = trackerOf<UserObjectVariable>(self);
   if (!object || !keepsNoSlotNames(translator, object->type())) refuse(self);
   DictVariable* dict = slotsOf(self).instanceDict(translator, self);
@@ -132,7 +135,7 @@ Value objectReduceEx(Translator& translator, const Value& self, CallArguments& a
   }
   static PyObject* const reduce = name("__reduce__");
   static PyObject* const className = name("__class__");
-  if (!trackerOf<UserObjectVariable>(object)) refuse(object);
+  if (!trackerOf<UserObjectVariable>(object) && !trackerOf<DequeVariable>(object)) refuse(object);
   Heap& heap = translator.heap;
   if (!heap.inherits(typeOf(object), &PyBaseObject_Type, className)) refuse(object);
   if (!heap.inherits(typeOf(object), &PyBaseObject_Type, reduce)) {

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/recursion_guard.h"
@@ -22,8 +23,8 @@ class RealData {
     if (value.isConstant()) return isConstantData(value) ? Ref<>::create(value.object()) : nullptr;
     auto* sequence = trackerOf<SequenceVariable>(value);
     auto* dict = trackerOf<DictVariable>(value);
-    bool plain =
-        sequence ? !llvm::isa<NamedTupleVariable>(sequence) : dict && dict->type() == &PyDict_Type;
+    bool plain = sequence ? !llvm::isa<NamedTupleVariable, DequeVariable>(sequence)
+                          : dict && dict->type() == &PyDict_Type;
     if (!plain) return nullptr;
     auto [found, inserted] = made_.try_emplace(value.tracker());
     if (!inserted) return found->second;
