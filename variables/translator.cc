@@ -303,6 +303,7 @@ class ArgumentBuilder {
 
   Argument build(Value value) {
     translator_.realize(value);
+    value = plainNumber(translator_, library_, value);
     if (value.isConstant()) {
       leaves_.push_back(value);
       return Argument::constant(value.object());

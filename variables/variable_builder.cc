@@ -69,6 +69,12 @@ PyObject* classMethodOf(PyObject* object) {
              : nullptr;
 }
 
+// A tuple with names that C code has defined: sys.version_info.
+bool isStructSequence(PyTypeObject* type) {
+  return cpython::base(type) == &PyTuple_Type && !cpython::isHeapType(type) &&
+         cpython::ownAttribute(type, "n_sequence_fields");
+}
+
 }  // namespace
 
 bool isNamedTupleType(Heap& heap, PyTypeObject* type) {
@@ -169,7 +175,7 @@ Value VariableBuilder::buildMutableOrShared() {
                                    ? translator_.existingGenerator(source_, object)
                                    : Value()) {
     built = std::move(generator);
-  } else if (isNamedTupleType(translator_.heap, type)) {
+  } else if (isStructSequence(type) || isNamedTupleType(translator_.heap, type)) {
     built = buildNamedTuple();
   } else {
     built = buildInstance();

@@ -47,10 +47,13 @@ class DictReconstructor : public Reconstructor {
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     DictVariable* dict = dictOf(tracker);
     if (dict->owner()) return;  // Which fills it.
-    dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
-      visit(entry.key);
-      visit(entry.value);
-    });
+    for (DictVariable* each : {dict, dict->attributes}) {
+      if (!each) continue;
+      each->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+        visit(entry.key);
+        visit(entry.value);
+      });
+    }
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
@@ -85,6 +88,7 @@ class DictReconstructor : public Reconstructor {
     dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
       setItem(codegen, dict, entry.key, entry.value);
     });
+    if (dict->attributes) fillInstanceDict(codegen, dict, dict->attributes);
   }
 
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {

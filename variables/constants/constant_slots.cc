@@ -32,6 +32,7 @@
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/real_data.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -560,6 +561,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       hasParts = true;
     }
   }
+  if (leavesToArray(object, arguments)) return Value::constant(Py_NotImplemented);
   bool data = allData(arguments);
   if (data && isPure(object)) {
     Value result = callWithData(translator, object, arguments);

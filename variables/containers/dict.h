@@ -65,6 +65,8 @@ class DictVariable : public VariableTracker {
   // collections.defaultdict's default_factory; null for other types, and for an existing dict whose
   // factory nobody has asked for. Trailed.
   Value defaultFactory;
+  // The __dict__ of an OrderedDict that the trace made; made on demand. Trailed.
+  DictVariable* attributes = nullptr;
   // Raw entries: for replay and codegen.
   const OrderedValueMap& entries() const { return map_; }
 

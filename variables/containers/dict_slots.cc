@@ -5,10 +5,12 @@
 #include "variables/containers/iterators.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/instance_dict.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/repr_recursion.h"
+#include "variables/trailed.h"
 
 namespace armature {
 
@@ -159,6 +161,18 @@ Value getAttribute(Translator& translator, const Value& self, PyObject* name) {
   return genericGetAttribute(translator, self, name);
 }
 
+// Only an OrderedDict has one; of the part of an instance, the instance has it.
+DictVariable* instanceDict(Translator& translator, const Value& self) {
+  DictVariable* dict = dictOf(self);
+  if (dict->type() != &PyODict_Type || dict->instance) return nullptr;
+  if (dict->existing()) return existingInstanceDict(translator, dict);
+  if (!dict->attributes) {
+    auto* attributes = translator.make<DictVariable>(static_cast<VariableTracker*>(dict));
+    assignTrailed(translator.trail, dict->attributes, attributes);
+  }
+  return dict->attributes;
+}
+
 TypeSlots makeDictSlots() {
   TypeSlots slots;
   slots.nb[nb_or] = merge;
@@ -170,6 +184,7 @@ TypeSlots makeDictSlots() {
   slots.tp_iter = iterate;
   slots.tp_richcompare = compare;
   slots.tp_getattro = getAttribute;
+  slots.instanceDict = instanceDict;
   slots.tp_repr = repr;
   return slots;
 }

@@ -8,6 +8,19 @@ namespace armature {
 
 namespace {
 
+// check_num_args of typeobject.c, by which slot wrappers count.
+bool checkWrapperArguments(Translator& translator, const char* name, const CallArguments& arguments,
+                           size_t count) {
+  if (arguments.keywordCount()) {
+    translator.raise(PyExc_TypeError, "wrapper %s() takes no keyword arguments", name);
+    return false;
+  }
+  if (arguments.values.size() == count) return true;
+  translator.raise(PyExc_TypeError, "expected %zu argument%s, got %zu", count,
+                   count == 1 ? "" : "s", arguments.values.size());
+  return false;
+}
+
 PyObject* name(const char* text) { return staticName(text); }
 
 // As CPython's object_init: whether arguments are too many depends on what else would take them.
@@ -53,7 +66,7 @@ Value objectSetattrMethod(Translator& translator, const Value& self, CallArgumen
 }
 
 Value objectDelattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__delattr__", arguments, 1, 1)) return Value();
+  if (!checkWrapperArguments(translator, "__delattr__", arguments, 1)) return Value();
   Value attribute = readAttributeName(translator, arguments.values[0]);
   if (!attribute) return attribute;
   return setGenerically(translator, self, attribute.object(), Value()) ? Value::none() : Value();
@@ -61,7 +74,7 @@ Value objectDelattrMethod(Translator& translator, const Value& self, CallArgumen
 
 Value objectGetattributeMethod(Translator& translator, const Value& self,
                                CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__getattribute__", arguments, 1, 1)) return Value();
+  if (!checkWrapperArguments(translator, "__getattribute__", arguments, 1)) return Value();
   Value attribute = readAttributeName(translator, arguments.values[0]);
   if (!attribute) return attribute;
   Value object = translator.realized(self);
@@ -76,14 +89,14 @@ Value objectGetattributeMethod(Translator& translator, const Value& self,
 
 // object_richcompare for ==.
 Value objectEqMethod(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__eq__", arguments, 1, 1)) return Value();
+  if (!checkWrapperArguments(translator, "__eq__", arguments, 1)) return Value();
   bool same = isSame(translator, self, arguments.values[0]);
   return same ? Value::boolean(true) : Value::constant(Py_NotImplemented);
 }
 
 // For !=: what the type says of ==, inverted.
 Value objectNeMethod(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__ne__", arguments, 1, 1)) return Value();
+  if (!checkWrapperArguments(translator, "__ne__", arguments, 1)) return Value();
   static PyObject* const eq = name("__eq__");
   Value method = lookupSpecial(translator, self, eq);
   Value equal = method ? call(translator, method, {arguments.values[0]}) : Value();
@@ -94,13 +107,13 @@ Value objectNeMethod(Translator& translator, const Value& self, CallArguments& a
 
 // For < and its like.
 Value objectOrderMethod(Translator& translator, const Value&, CallArguments& arguments) {
-  return checkArgumentCount(translator, "__lt__", arguments, 1, 1)
+  return checkWrapperArguments(translator, "__lt__", arguments, 1)
              ? Value::constant(Py_NotImplemented)
              : Value();
 }
 
 Value objectStrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__str__", arguments, 0, 0)) return Value();
+  if (!checkWrapperArguments(translator, "__str__", arguments, 0)) return Value();
   return toRepr(translator, self);
 }
 

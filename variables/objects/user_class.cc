@@ -67,6 +67,15 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
     return translator.fromPython(
         Heap::attributeOfData(reinterpret_cast<PyObject*>(type), attribute).release());
   }
+  // type_get_annotations gives a class that has none a dict of its own.
+  if (PyUnicode_CompareWithASCIIString(attribute, "__annotations__") == 0) {
+    if (!cpython::isHeapType(type)) return Value();
+    Found found = translator.heap.lookup(type, attribute);
+    bool isOwn = found && cpython::ownAttribute(type, attribute) == found.object;
+    if (isOwn && PyDict_CheckExact(found.object)) {
+      return translator.wrap(found.source, found.object);
+    }
+  }
   // type_module and type_get_doc look into the class's own dict.
   bool isModule = PyUnicode_CompareWithASCIIString(attribute, "__module__") == 0;
   if (isModule || PyUnicode_CompareWithASCIIString(attribute, "__doc__") == 0) {

@@ -30,6 +30,10 @@ PyTypeObject* asClass(const Value& value) {
   return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
 }
 
+[[noreturn]] void notAClass(const Value& classInfo) {
+  throw GraphBreak(GraphBreakKind::ClassCheckAgainstObject, describe(classInfo));
+}
+
 // The members of a tuple of classes or of a union (`int | str`). False for anything else.
 bool alternatives(Translator& translator, const Value& classInfo, ValueVector& members) {
   PyObject* object = classInfo.objectOrNull();
@@ -57,6 +61,18 @@ Value ownCheck(Translator& translator, PyTypeObject* type, const Value& classInf
   if (!special) throw std::bad_alloc();
   if (translator.heap.inherits(metaclass, &PyType_Type, special.get())) return Value();
   return lookupSpecial(translator, classInfo, special.get());
+}
+
+// The check of an object that is no class but has one, as the aliases of typing do.
+int checkOfObject(Translator& translator, const Value& classInfo, const char* name,
+                  const Value& asked) {
+  if (!trackerOf<UserObjectVariable>(classInfo)) notAClass(classInfo);
+  Ref<> special = Ref<>::steal(PyUnicode_InternFromString(name));
+  if (!special) throw std::bad_alloc();
+  Value check = lookupSpecial(translator, classInfo, special.get());
+  if (!check && !translator.exceptionPending()) notAClass(classInfo);
+  Value answer = check ? call(translator, check, {asked}) : Value();
+  return answer ? isTrue(translator, answer) : -1;
 }
 
 template <class Check>
@@ -88,10 +104,6 @@ int isPlainInstance(Translator& translator, const Value& object, PyTypeObject* t
   if (!claimed) return translator.exceptionPending() ? -1 : 0;
   PyTypeObject* claim = asClass(claimed);
   return claim && claim != actual && heap.isSubtype(claim, type);
-}
-
-[[noreturn]] void notAClass(const Value& classInfo) {
-  throw GraphBreak(GraphBreakKind::ClassCheckAgainstObject, describe(classInfo));
 }
 
 int isAbstractSubclass(Translator& translator, const Value& derived, const Value& base) {
@@ -176,7 +188,7 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
   if (isMany || result < 0) return result;
   PyTypeObject* type = asClass(derived);
   PyTypeObject* base = asClass(classInfo);
-  if (!base) notAClass(classInfo);
+  if (!base) return checkOfObject(translator, classInfo, "__subclasscheck__", derived);
   if (Value check = ownCheck(translator, base, classInfo, "__subclasscheck__")) {
     Value answer = call(translator, check, {derived});
     return answer ? isTrue(translator, answer) : -1;
@@ -204,7 +216,7 @@ int isInstance(Translator& translator, Value object, Value classInfo) {
       translator, classInfo,
       [&](const Value& member) { return isInstance(translator, object, member); }, isMany);
   if (isMany || result < 0) return result;
-  if (!type) notAClass(classInfo);
+  if (!type) return checkOfObject(translator, classInfo, "__instancecheck__", object);
   if (Value check = ownCheck(translator, type, classInfo, "__instancecheck__")) {
     Value answer = call(translator, check, {object});
     return answer ? isTrue(translator, answer) : -1;

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "core/builtin_part.h"
 #include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -93,7 +94,8 @@ bool leavesToOther(Translator& translator, const TensorVariable* tensor, const V
                    std::string(operation) + ": " + describe(left) + ", " + describe(right));
 }
 
-Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
+Value tensorBinary(Translator& translator, NumberSlot slot, const Value& givenLeft,
+                   const Value& givenRight) {
   static constexpr const char* kNames[] = {
       "add",    "and_", "floordiv", "lshift", "matmul",  "mul",  "mod",       "or_",     "pow",
       "rshift", "sub",  "truediv",  "xor",    "iadd",    "iand", "ifloordiv", "ilshift", "imatmul",
@@ -103,7 +105,9 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& left, c
     for (int i = 0; i < kNumberSlotCount; ++i) table[i] = operatorFunction(kNames[i]);
     return table;
   }();
-  TensorVariable* tensor = tensorOf(left) ? tensorOf(left) : tensorOf(right);
+  TensorVariable* tensor = tensorOf(givenLeft) ? tensorOf(givenLeft) : tensorOf(givenRight);
+  const Value left = plainNumber(translator, tensor->library(), givenLeft);
+  const Value right = plainNumber(translator, tensor->library(), givenRight);
   bool inPlace = slot >= nb_inplace_add;
   if (inPlace && !tensorOf(left)) return Value::constant(Py_NotImplemented);
   requireOwnOperator(translator, slot, left, right);
@@ -133,12 +137,13 @@ Value tensorUnary(Translator& translator, UnarySlot slot, const Value& self) {
                                        nullptr);
 }
 
-Value tensorCompare(Translator& translator, const Value& left, const Value& right, int op) {
+Value tensorCompare(Translator& translator, const Value& left, const Value& given, int op) {
   static PyObject* const functions[] = {operatorFunction("lt"), operatorFunction("le"),
                                         operatorFunction("eq"), operatorFunction("ne"),
                                         operatorFunction("gt"), operatorFunction("ge")};
   static constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   TensorVariable* tensor = tensorOf(left);
+  const Value right = plainNumber(translator, tensor->library(), given);
   requireOwnMethod(translator, tensor, compareMethod(op));
   if (auto* other = tensorOf(right)) {
     requireOwnMethod(translator, other, compareMethod(kReflected[op]));
@@ -295,6 +300,31 @@ Value methodFromMetadata(Translator& translator, const Value& self, PyObject* na
 }
 
 }  // namespace
+
+Value plainNumber(Translator& translator, const Library& library, const Value& value) {
+  // What makes arrays of its operands goes by their types.
+  if (library.conventions().takesSequences || !trackerOf<UserObjectVariable>(value)) return value;
+  PyTypeObject* layout = dataLayout(typeOf(value));
+  if (layout != &PyLong_Type && layout != &PyFloat_Type) return value;
+  return builtinData(translator, value);
+}
+
+bool leavesToArray(PyObject* callable, const CallArguments& arguments) {
+  if (Py_TYPE(callable) != &PyWrapperDescr_Type || arguments.values.size() != 2 ||
+      arguments.keywordCount() || !isConstantData(arguments.values[0])) {
+    return false;
+  }
+  static constexpr PyTypeObject* kNumbers[] = {&PyLong_Type, &PyFloat_Type, &PyComplex_Type};
+  bool isOfNumber = llvm::is_contained(kNumbers, PyDescr_TYPE(callable));
+  if (!isOfNumber || !tensorOf(arguments.values[1])) return false;
+  PyTypeObject* type = typeOf(arguments.values[1]);
+  if (llvm::any_of(kNumbers, [&](PyTypeObject* each) { return PyType_IsSubtype(type, each); })) {
+    return false;
+  }
+  const OperatorMethods& methods = operatorMethods();
+  PyObject* name = PyDescr_NAME(callable);
+  return llvm::is_contained(methods.plain, name) || llvm::is_contained(methods.reflected, name);
+}
 
 const TypeSlots kTensorSlots = makeTensorSlots();
 

@@ -44,4 +44,12 @@ void recordTensorMutation(Translator& translator, TensorVariable* tensor);
 Value callTensorMethod(Translator& translator, const Value& self, PyObject* name,
                        CallArguments& arguments);
 
+// The number that an instance of a subclass of int or float (an enumeration's member, say) is for a
+// library that reads numbers as C does; any other value itself.
+Value plainNumber(Translator& translator, const Library& library, const Value& value);
+
+// Is it an operator of Python's numbers that answers NotImplemented, because the other operand is
+// an array and no number?
+bool leavesToArray(PyObject* callable, const CallArguments& arguments);
+
 }  // namespace armature

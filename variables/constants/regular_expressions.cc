@@ -1,0 +1,196 @@
+// Patterns and matches of re over constant text. Both are objects that nothing can change, so they
+// are constants; what the methods of a pattern say of a text is computed while tracing.
+#include <utility>
+
+#include "core/checked.h"
+#include "core/constant.h"
+#include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/dict.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+// re.LOCALE, by which the answer depends on a setting of the process; re.DEBUG, which prints; and
+// re.TEMPLATE, which warns.
+constexpr long kLocale = 4, kDebug = 128, kTemplate = 1;
+
+PyObject* attributeOfModule(const char* name) {
+  // The module, which a program may replace in sys.modules, is kept with it.
+  static PyObject* const module = PyImport_ImportModule("re");
+  PyObject* found = module ? PyObject_GetAttrString(module, name) : nullptr;
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+PyTypeObject* typeOfModule(const char* name) {
+  PyObject* type = attributeOfModule(name);
+  bool isOwn =
+      type && PyType_Check(type) && cpython::isImmutable(reinterpret_cast<PyTypeObject*>(type));
+  return isOwn ? reinterpret_cast<PyTypeObject*>(type) : nullptr;
+}
+
+PyTypeObject* patternType() {
+  static PyTypeObject* const type = typeOfModule("Pattern");
+  return type;
+}
+PyTypeObject* matchType() {
+  static PyTypeObject* const type = typeOfModule("Match");
+  return type;
+}
+
+bool isText(PyObject* object) { return PyUnicode_CheckExact(object) || PyBytes_CheckExact(object); }
+
+long flagsOf(PyObject* pattern) {
+  Ref<> flags = checked(PyObject_GetAttrString(pattern, "flags"));
+  return PyLong_AsLong(flags.get());
+}
+
+// Breaks unless the pattern, or that of the match, gives one answer for one text.
+void requireSteady(const Value& self) {
+  PyObject* object = self.objectOrNull();
+  bool steady = object && (Py_TYPE(object) == patternType() || Py_TYPE(object) == matchType());
+  if (steady) {
+    Ref<> pattern = Py_TYPE(object) == matchType() ? checked(PyObject_GetAttrString(object, "re"))
+                                                   : Ref<>::create(object);
+    // Text of a subclass may have code of the program.
+    Ref<> text = checked(PyObject_GetAttrString(pattern.get(), "pattern"));
+    steady = isText(text.get()) && !(flagsOf(pattern.get()) & kLocale);
+  }
+  if (!steady) throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
+}
+
+// The methods that answer by their object and their arguments alone.
+constexpr const char* kPatternMethods[] = {
+    "match", "fullmatch", "search", "sub", "subn", "findall", "split", "__copy__", "__deepcopy__"};
+constexpr const char* kMatchMethods[] = {"group",  "groups",      "start",    "end",         "span",
+                                         "expand", "__getitem__", "__copy__", "__deepcopy__"};
+
+// A template whose groups are named may warn.
+bool namesGroups(PyObject* object) {
+  Ref<> name =
+      checked(PyUnicode_Check(object) ? PyUnicode_FromString("\\g") : PyBytes_FromString("\\g"));
+  bool isTemplate = PyUnicode_Check(object) || PyBytes_Check(object);
+  return isTemplate && PySequence_Contains(object, name.get()) == 1;
+}
+
+template <const auto& names, size_t index>
+Value answer(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireSteady(self);
+  for (Value& argument : arguments.values) {
+    translator.realize(argument);
+    if (!isConstantData(argument) || namesGroups(argument.object())) {
+      throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(argument));
+    }
+  }
+  Ref<> method = checked(PyObject_GetAttrString(self.object(), names[index]));
+  Value result = callWithData(translator, method.get(), arguments);
+  // An error of re has more than its arguments.
+  if (!result && cpython::isHeapType(typeOf(translator.exception()))) {
+    translator.takeException();
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
+  }
+  return result;
+}
+
+template <const auto& names, size_t... indexes>
+void registerAnswers(PyTypeObject* type, std::index_sequence<indexes...>) {
+  (registerMethodHandler(type, names[indexes], answer<names, indexes>), ...);
+}
+
+Value groupDict(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireSteady(self);
+  if (!allData(arguments) || arguments.keywordCount()) {
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, "re.Match.groupdict");
+  }
+  Ref<> groups = Ref<>::steal(
+      PyObject_CallMethod(self.object(), "groupdict", arguments.values.empty() ? nullptr : "O",
+                          arguments.values.empty() ? nullptr : arguments.values[0].object()));
+  if (!groups) return translator.raiseFromPython();
+  auto* dict = translator.make<DictVariable>();
+  Py_ssize_t position = 0;
+  PyObject *key, *value;
+  while (PyDict_Next(groups.get(), &position, &key, &value)) {
+    if (!dict->set(translator, Value::constant(key), Value::constant(value))) return Value();
+  }
+  return dict;
+}
+
+// Does the pattern compile, and without a warning? Nothing is kept of the answer.
+bool compilesSilently(PyObject* pattern, PyObject* flags) {
+  if (Py_TYPE(pattern) == patternType()) return true;
+  Ref<> warnings = checked(PyImport_ImportModule("warnings"));
+  Ref<> scope = checked(PyObject_CallMethod(warnings.get(), "catch_warnings", nullptr));
+  checked(PyObject_CallMethod(scope.get(), "__enter__", nullptr));
+  checked(PyObject_CallMethod(warnings.get(), "simplefilter", "s", "error"));
+  static PyObject* const compiler = attributeOfModule("_compiler");
+  Ref<> compiled = Ref<>::steal(
+      compiler ? PyObject_CallMethod(compiler, "compile", "OO", pattern, flags) : nullptr);
+  PyErr_Clear();
+  checked(PyObject_CallMethod(scope.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  return static_cast<bool>(compiled);
+}
+
+// re._compile(pattern, flags), to which all functions of the module come. What it has compiled it
+// keeps, here as in the call that is traced.
+Value compile(Translator& translator, const Value&, CallArguments& arguments) {
+  auto refuse = [] { return GraphBreak(GraphBreakKind::UnknownCFunction, "re._compile"); };
+  if (arguments.values.size() != 2 || arguments.keywordCount()) throw refuse();
+  Value pattern = translator.realized(arguments.values[0]);
+  Value flags = translator.realized(arguments.values[1]);
+  if (Value number = builtinData(translator, flags)) flags = number;
+  PyObject* given = pattern.objectOrNull();
+  PyObject* number = flags.objectOrNull();
+  bool isKnown =
+      given && number && PyLong_Check(number) && (isText(given) || Py_TYPE(given) == patternType());
+  if (!isKnown) throw refuse();
+  int overflow = 0;
+  long value = PyLong_AsLongAndOverflow(number, &overflow);
+  if (overflow || (value & (kLocale | kDebug | kTemplate))) throw refuse();
+  if (!compilesSilently(given, number)) throw refuse();
+  static PyObject* const function = attributeOfModule("_compile");
+  Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(function, given, number, nullptr));
+  if (compiled) return Value::constant(compiled);
+  // An error of re is an object of its own in each call.
+  PyErr_Clear();
+  throw refuse();
+}
+
+bool samePattern(PyObject* a, PyObject* b) {
+  auto textOf = [](PyObject* pattern) {
+    return Ref<>::steal(PyObject_GetAttrString(pattern, "pattern"));
+  };
+  Ref<> text = textOf(a), other = textOf(b);
+  bool isPlain = text && other && isText(text.get()) && isText(other.get());
+  int equal = isPlain ? PyObject_RichCompareBool(a, b, Py_EQ) : a == b;
+  PyErr_Clear();
+  return equal == 1;
+}
+
+size_t hashPattern(PyObject* pattern) {
+  Ref<> text = Ref<>::steal(PyObject_GetAttrString(pattern, "pattern"));
+  size_t hash = text && isText(text.get()) ? static_cast<size_t>(PyObject_Hash(text.get())) : 0;
+  PyErr_Clear();
+  return hash;
+}
+
+void registerRegularExpressions() {
+  PyObject* function = attributeOfModule("_compile");
+  if (!patternType() || !matchType() || !function) return;
+  registerConstantType(patternType(), {.same = samePattern, .hash = hashPattern});
+  registerConstantType(matchType(), {});
+  registerObjectHandler(function, compile);
+  registerAnswers<kPatternMethods>(patternType(),
+                                   std::make_index_sequence<std::size(kPatternMethods)>());
+  registerAnswers<kMatchMethods>(matchType(), std::make_index_sequence<std::size(kMatchMethods)>());
+  registerMethodHandler(matchType(), "groupdict", groupDict);
+}
+ARMATURE_REGISTER_HANDLERS(registerRegularExpressions);
+
+}  // namespace
+
+}  // namespace armature
