@@ -288,7 +288,7 @@ example("MixedLibraries", torch.ones(2), np.ones(2))(lambda x, a: torch.add(x, a
 
 example("NumberOutOfArray", torch.ones(1))(lambda x: float(x) + 1)
 example("UnsupportedLibraryFunction", torch.ones(1))(lambda x: torch.nonzero(x))
-example("AttributeOfArray", torch.ones(1))(lambda x: x.grad_fn)
+example("AttributeOfArray", torch.ones(1))(lambda x: x._base)
 
 
 @example("ChangedThroughMemory", torch.ones(2, requires_grad=True))
