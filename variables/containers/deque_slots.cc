@@ -2,6 +2,7 @@
 #include "cpython/string_writer.h"
 #include "variables/containers/deque.h"
 #include "variables/containers/sequence_slots.h"
+#include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
@@ -177,10 +178,14 @@ Value repr(Translator& translator, const Value& self) {
       "%s%U, maxlen=%zd)", open.c_str(), text.object(), static_cast<Py_ssize_t>(deque->bound())));
 }
 
-PyObject* const kDequeType = reinterpret_cast<PyObject*>(cpython::dequeType());
+// Known once Python is there.
+PyObject* dequeType = nullptr;
+
+void registerDequeType() { dequeType = reinterpret_cast<PyObject*>(cpython::dequeType()); }
+ARMATURE_REGISTER_HANDLERS(registerDequeType);
 
 const BuiltinAttribute kAttributes[] = {
-    {&kDequeType, "maxlen",
+    {&dequeType, "maxlen",
      [](Translator&, const Value& self) {
        int64_t bound = dequeOf(self)->bound();
        return bound < 0 ? Value::none() : Value::integer(bound);
