@@ -10,6 +10,7 @@
 #include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
+#include "libraries/mentions_node.h"
 #include "libraries/numpy/stand_ins.h"
 #include "libraries/numpy/trial_run.h"
 #include "libraries/verification.h"

@@ -25,12 +25,6 @@ Ref<> integers(size_t count, auto value) {
 
 }  // namespace
 
-bool mentionsNode(const Argument& argument) {
-  bool found = false;
-  forEachInput(argument, [&](Node*) { found = true; });
-  return found;
-}
-
 Ref<> zeros(const NumPyModule& numpy, const TensorMetadata& metadata) {
   if (metadata.isScalar) {
     PyTypeObject* type = numpy.scalarTypes[metadata.dtype];

@@ -50,7 +50,4 @@ class StandIns {
 // Null with an exception set on failure.
 Ref<> zeros(const NumPyModule& numpy, const TensorMetadata& metadata);
 
-// True if a node is among the argument's parts.
-bool mentionsNode(const Argument& argument);
-
 }  // namespace armature

@@ -8,6 +8,7 @@
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "guards/array_library.h"
+#include "libraries/mentions_node.h"
 #include "libraries/numpy/stand_ins.h"
 #include "variables/constants/constant.h"
 

@@ -63,11 +63,7 @@ class Evaluation {
   ResultStructure run() {
     lookAtArguments();
     stand_ = needsFake() ? Stand::Fake : Stand::Meta;
-    std::optional<ResultStructure> result;
-    {
-      State state;
-      if (Ref<> object = call(state)) result = structure(object);
-    }
+    std::optional<ResultStructure> result = tryOut();
     if (result && resizesOut()) result = evaluateResized();
     // An interrupt is not the operation's.
     if (interrupted()) throw PendingPythonException();
@@ -90,11 +86,7 @@ class Evaluation {
     lookAtArguments();
     if (!onlyCpu_ || elements_ > kMostMixedElements) breakOnData(node_);
     stand_ = Stand::Real;
-    std::optional<ResultStructure> result;
-    {
-      State state;
-      if (Ref<> object = call(state)) result = structure(object);
-    }
+    std::optional<ResultStructure> result = tryOut();
     if (interrupted()) throw PendingPythonException();
     return result ? *result : failed();
   }
@@ -123,6 +115,14 @@ class Evaluation {
     ModeScope modes;
     TransformLevels levels;
   };
+
+  // What the operation returns for what stands for its inputs; nothing where it raises, with the
+  // exception set.
+  std::optional<ResultStructure> tryOut() {
+    State state;
+    Ref<> object = call(state);
+    return object ? std::optional(structure(object)) : std::nullopt;
+  }
 
   // Does the exception complain of what stands for the program's tensors? They lack data.
   static bool isAboutMeta() {
@@ -653,13 +653,9 @@ class Evaluation {
     if (!before_.empty() || !changesArgument(node_)) return std::nullopt;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    std::optional<ResultStructure> result;
     Stand stand = std::exchange(stand_, Stand::Real);
     isSmall_ = true;
-    {
-      State state;
-      if (Ref<> object = call(state)) result = structure(object);
-    }
+    std::optional<ResultStructure> result = tryOut();
     isSmall_ = false;
     stand_ = stand;
     bool isChanged = result && takeInputs(*result);
@@ -688,11 +684,7 @@ class Evaluation {
   ResultStructure evaluateResized() {
     if (elements_ > kMostRealElements) breakOnData(node_);
     stand_ = Stand::Real;
-    std::optional<ResultStructure> result;
-    {
-      State state;
-      if (Ref<> object = call(state)) result = structure(object);
-    }
+    std::optional<ResultStructure> result = tryOut();
     if (interrupted()) throw PendingPythonException();
     PyErr_Clear();
     if (!result) breakOnData(node_);

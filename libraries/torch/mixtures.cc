@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "libraries/mentions_node.h"
 #include "libraries/package_modules.h"
 
 namespace armature {
@@ -35,12 +36,6 @@ static_assert(std::ranges::is_sorted(kBinaryOperators));
 
 bool holds(const auto& names, std::string_view name) {
   return std::ranges::binary_search(names, name);
-}
-
-bool mentionsNode(const Argument& argument) {
-  bool found = false;
-  forEachInput(argument, [&](Node*) { found = true; });
-  return found;
 }
 
 // Are nodes in the first argument only?

@@ -104,18 +104,6 @@ Value remove(Translator& translator, const Value& self, CallArguments& arguments
   return raiseMissing(translator, arguments.values[0]);
 }
 
-// _PyEval_SliceIndexNotNone, counted from the end.
-bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result) {
-  translator.realize(bound);
-  if (!hasIndex(translator, bound)) {
-    translator.raise(PyExc_TypeError, "slice indices must be integers or have an __index__ method");
-    return false;
-  }
-  if (!readSize(translator, bound, nullptr, result)) return false;
-  if (result < 0) result = std::max<int64_t>(result + size, 0);
-  return true;
-}
-
 Value index(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.keywordCount()) {
     return translator.raise(PyExc_TypeError, "deque.index() takes no keyword arguments");

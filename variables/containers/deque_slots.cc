@@ -61,17 +61,9 @@ Value repeat(Translator& translator, NumberSlot slot, const Value& self, const V
 
 // PySequence_GetItem and its like, which count from the end for the sequence.
 bool readIndex(Translator& translator, const Value& key, DequeVariable* deque, int64_t& index) {
-  if (!hasIndex(translator, key)) {
-    translator.raise(PyExc_TypeError, "sequence index must be integer, not '%.200s'",
-                     nameOf(translator, typeOf(key)));
-    return false;
-  }
-  if (!readSize(translator, key, PyExc_IndexError, index)) return false;
-  auto size = static_cast<int64_t>(deque->size());
-  if (index < 0) index += size;
-  if (index >= 0 && index < size) return true;
-  translator.raise(PyExc_IndexError, "deque index out of range");
-  return false;
+  return readItemIndex(translator, key, deque->size(),
+                       "sequence index must be integer, not '%.200s'", "deque index out of range",
+                       index);
 }
 
 Value subscript(Translator& translator, const Value& self, const Value& key) {

@@ -43,17 +43,8 @@ Value repeat(Translator& translator, NumberSlot slot, const Value& self, const V
 // Reads a key that is not a slice as an index into the list; errors are those of `access`.
 bool readListIndex(Translator& translator, const Value& key, const ListVariable* list,
                    const char* rangeError, int64_t& index) {
-  if (!hasIndex(translator, key)) {
-    translator.raise(PyExc_TypeError, "list indices must be integers or slices, not %.200s",
-                     nameOf(translator, typeOf(key)));
-    return false;
-  }
-  if (!readSize(translator, key, PyExc_IndexError, index)) return false;
-  auto size = static_cast<int64_t>(list->size());
-  if (index < 0) index += size;
-  if (index >= 0 && index < size) return true;
-  translator.raise(PyExc_IndexError, rangeError);
-  return false;
+  return readItemIndex(translator, key, list->size(),
+                       "list indices must be integers or slices, not %.200s", rangeError, index);
 }
 
 Value subscript(Translator& translator, const Value& self, const Value& key) {

@@ -43,7 +43,8 @@ Value sequenceIn(const Value& value) {
   return part ? Value(part) : value;
 }
 
-// PySlice's rule for the start and stop arguments of index().
+}  // namespace
+
 bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result) {
   translator.realize(bound);
   if (!hasIndex(translator, bound)) {
@@ -55,7 +56,19 @@ bool readBound(Translator& translator, Value bound, int64_t size, int64_t& resul
   return true;
 }
 
-}  // namespace
+bool readItemIndex(Translator& translator, const Value& key, size_t size, const char* typeError,
+                   const char* rangeError, int64_t& index) {
+  if (!hasIndex(translator, key)) {
+    translator.raise(PyExc_TypeError, typeError, nameOf(translator, typeOf(key)));
+    return false;
+  }
+  if (!readSize(translator, key, PyExc_IndexError, index)) return false;
+  auto count = static_cast<int64_t>(size);
+  if (index < 0) index += count;
+  if (index >= 0 && index < count) return true;
+  translator.raise(PyExc_IndexError, rangeError);
+  return false;
+}
 
 bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& items) {
   if (PyObject* object = value.objectOrNull()) {

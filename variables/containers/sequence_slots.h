@@ -1,4 +1,4 @@
-// What lists and tuples share in their slots and methods.
+// What lists, tuples and deques share in their slots and methods.
 #pragma once
 
 #include "variables/containers/sequence.h"
@@ -16,6 +16,14 @@ int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor);
 // where they have to be read from a constant; the view lasts as long as neither it nor the
 // sequence changes.
 bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& items);
+
+// _PyEval_SliceIndexNotNone, for the start and stop arguments of index(): counted from the end, and
+// not below 0. False with the exception pending.
+bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result);
+// A key that is not a slice as the index of one of `size` items. False with the exception pending:
+// a TypeError with a text in which the name of the key's type goes, or an IndexError.
+bool readItemIndex(Translator& translator, const Value& key, size_t size, const char* typeError,
+                   const char* rangeError, int64_t& index);
 
 // The arguments of repeat, checked: `count` copies of `size` items. False with the exception
 // pending.

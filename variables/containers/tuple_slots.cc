@@ -67,18 +67,11 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
     if (isWhole && typeOf(self) == &PyTuple_Type) return self;
     return makeTuple(translator, sliceItems(items, range));
   }
-  if (!hasIndex(translator, key)) {
-    return translator.raise(PyExc_TypeError, "tuple indices must be integers or slices, not %.200s",
-                            nameOf(translator, typeOf(key)));
-  }
   int64_t index;
-  if (!readSize(translator, key, PyExc_IndexError, index)) return Value();
-  auto size = static_cast<int64_t>(items.size());
-  if (index < 0) index += size;
-  if (index < 0 || index >= size) {
-    return translator.raise(PyExc_IndexError, "tuple index out of range");
-  }
-  return items[index];
+  bool isRead = readItemIndex(translator, key, items.size(),
+                              "tuple indices must be integers or slices, not %.200s",
+                              "tuple index out of range", index);
+  return isRead ? items[index] : Value();
 }
 
 Value iterate(Translator& translator, const Value& self) {
