@@ -38,6 +38,7 @@ enum class EffectKind : uint8_t {
   IteratorAdvance,  // index: how many steps
   IteratorRewrite,  // what it holds in the end
   TensorMutation,   // done by the graph itself
+  Call,             // key: a function of the target; value: what it gives, a CallResult, if wanted
 };
 
 struct Effect {

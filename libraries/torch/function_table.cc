@@ -23,6 +23,7 @@
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
 #include "libraries/torch/tensor_groups.h"
+#include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/tree_map.h"
 #include "libraries/torch/wrap.h"
 
@@ -96,7 +97,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   LibraryCallHandler handler = nullptr;
   if (PyFunction_Check(function.get())) {
     for (auto* find : {findModuleHandler, findDynamoPatchHandler, findCheckpointHandler,
-                       findAutogradFunctionHandler, findCondHandler}) {
+                       findAutogradFunctionHandler, findCondHandler, findTensorHookHandler}) {
       handler = find(function);
       if (handler) break;
     }
@@ -179,6 +180,9 @@ CallRule FunctionTable::classifyMethod(BorrowedRef<> name) {
 CallRule FunctionTable::findMethod(std::string_view name) {
   if (returnsForeignArray(name)) {
     return {.kind = CallKind::GraphOperation, .leavesLibrary = true};
+  }
+  if (LibraryCallHandler handler = findTensorHookMethod(name)) {
+    return {.kind = CallKind::Handled, .handler = handler};
   }
   if (const char* reason = reasonAgainstMethod(name)) return unsupported(reason);
   if (isMetadataMethod(name)) return {.kind = CallKind::ConstantFoldable};

@@ -276,7 +276,6 @@ constexpr const char* kShapeFromData = "the shape of its result depends on the d
 constexpr const char* kSharesMemory = "it shares memory with an object that the graph does not see";
 constexpr const char* kChangesLayout = "it changes the shape or the storage of an existing tensor";
 constexpr const char* kAutograd = "it acts on the autograd graph";
-constexpr const char* kHook = "it registers or runs Python hooks";
 constexpr const char* kStorage = "it looks at or changes the memory of a tensor";
 constexpr const char* kSparse =
     "the graph cannot describe tensors that are not strided; convert them by to_dense()";
@@ -342,7 +341,7 @@ constexpr std::array<Reason, 44> kAgainstOperations = {{
 }};
 static_assert(std::ranges::is_sorted(kAgainstOperations, {}, &Reason::name));
 
-constexpr std::array<Reason, 87> kAgainstMethods = {{
+constexpr std::array<Reason, 85> kAgainstMethods = {{
     {"__array_wrap__", kSharesMemory},
     {"__bool__", kReadsData},
     {"__complex__", kReadsData},
@@ -393,8 +392,6 @@ constexpr std::array<Reason, 87> kAgainstMethods = {{
     {"pin_memory", kStorage},
     {"record_stream", kDevice},
     {"refine_names", kNames},
-    {"register_hook", kHook},
-    {"register_post_accumulate_grad_hook", kHook},
     {"reinforce", kAutograd},
     {"rename", kNames},
     {"rename_", kChangesLayout},

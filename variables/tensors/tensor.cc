@@ -337,6 +337,9 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
       return callInGraph(translator, self, name, rule, arguments);
     case CallKind::ConstantFoldable:
       return methodFromMetadata(translator, self, name, arguments);
+    case CallKind::Handled:
+      arguments.values.insert(arguments.values.begin(), self);
+      return rule.handler(translator, Value::constant(name), arguments);
     default:
       throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,
                        describe(self) + "." + printable(name) + "()", rule.reason);

@@ -1,0 +1,69 @@
+#include "codegen/reconstruct/call_result.h"
+
+#include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/reconstructor.h"
+#include "cpython/c_functions.h"
+#include "variables/objects/call_result.h"
+
+namespace armature {
+
+namespace {
+
+CallResultVariable* resultOf(const Effect& effect) {
+  return llvm::cast<CallResultVariable>(effect.value.tracker());
+}
+
+// become(object, other): both have one __dict__ from now on.
+PyObject* become(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  Ref<> dict = Ref<>::steal(PyObject_GenericGetDict(arguments[1], nullptr));
+  if (!dict || PyObject_GenericSetDict(arguments[0], dict.get(), nullptr) < 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+class CallResultReconstructor : public Reconstructor {
+ public:
+  // The effect fills it.
+  Steps steps(VariableTracker*) const override { return Steps::Two; }
+  void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
+    codegen.prepareCall(builtinAttribute(tracker->type(), "__new__"));
+    codegen.loadType(tracker->type());
+    codegen.call(1);
+    codegen.assembler().emit(Opcode::STORE_FAST, local);
+  }
+  void fill(PyCodegen&, VariableTracker*) const override {}
+  // A call of a method of the object itself.
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
+    visit(Value(effect.target));
+  }
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    codegen.prepareCall(effect.key.object());
+    codegen.load(effect.target);
+    codegen.call(1);
+    codegen.assembler().emit(Opcode::POP_TOP);
+  }
+};
+
+}  // namespace
+
+void visitCall(const Effect& effect, PartVisitor visit) {
+  for (const Value& argument : resultOf(effect)->arguments) visit(argument);
+  visit(effect.value);
+}
+
+void replayCall(PyCodegen& codegen, const Effect& effect) {
+  static PyMethodDef method = {"become", cpython::asMethod(become), METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  CallResultVariable* result = resultOf(effect);
+  codegen.prepareCall(function);
+  codegen.load(result);
+  codegen.prepareCall(effect.key.object());
+  codegen.load(effect.target);
+  for (const Value& argument : result->arguments) codegen.load(argument);
+  codegen.call(static_cast<int32_t>(1 + result->arguments.size()));
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+ARMATURE_RECONSTRUCTOR(CallResult)
+
+}  // namespace armature
