@@ -32,6 +32,7 @@ struct TensorMetadata {
   // in the trace.
   bool mayBeView = true;
   bool isInference = false;
+  bool isParameter = false;  // torch: its class is torch.nn.Parameter
   // torch.strided; any other layout is read through the library's own attributes and not modelled.
   bool isStrided = true;
   bool isConjugate = false;

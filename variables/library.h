@@ -190,6 +190,18 @@ class Library {
     return rule;
   }
 
+  // Why only the library itself can run the operation, and no backend; null if backends can.
+  virtual const char* reasonAgainstBackends(const Node& node, Observer& observer) const {
+    (void)node, (void)observer;
+    return nullptr;
+  }
+  // Does the operation, which changes an array, change what the array object is, its shape, say,
+  // and not only its data?
+  virtual bool changesLayout(const Node& node) const {
+    (void)node;
+    return false;
+  }
+
   // The metadata of a node that is one array; computes and stores what is missing on the way,
   // through the library's rules or by asking the library itself, and observes the
   // placeholders it depended on. Null if the operation raises: the Python exception is then set.

@@ -513,6 +513,9 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   node->library = library.kind();
   node->mode = mode(library);
   if (failureIsHandled_ && isForeign_) checkChange(library, node);
+  if (const char* reason = isForeign_ ? library.reasonAgainstBackends(*node, *this) : nullptr) {
+    throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(target), reason);
+  }
   bool failureIsPythons =
       errorsAreObserved() || (!failureCanGoOn() && !effects.empty() && firstChange());
   Value result;
@@ -566,6 +569,7 @@ Value Translator::recordMutations(const Library& library, const Node& node,
   for (const Value& argument : arguments) {
     auto* tensor = trackerOf<TensorVariable>(argument);
     if (!tensor || !llvm::is_contained(changed, tensor->node)) continue;
+    if (library.changesLayout(node)) requireOneVariable(*this, tensor);
     recordTensorMutation(*this, tensor);
     if (changed.size() > 1 || !resultTensor) continue;
     // The node is the present value of the object that it has mutated, and that is what is

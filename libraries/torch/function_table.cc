@@ -131,6 +131,7 @@ CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
   if (type == torch_.tensorType.get()) {
     return {.kind = CallKind::GraphOperation, .returnsOneArray = true};
   }
+  if (type == torch_.parameterType.get()) return {.kind = CallKind::GraphOperation};
   auto is = [&](const char* name) {
     Ref<> known = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), name));
     PyErr_Clear();

@@ -557,11 +557,14 @@ class Evaluation {
     Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
     result->mayBeView = isMixture_ || !isView || isView.get() != Py_False || sharesMemory(tensor);
     PyErr_Clear();
+    result->isParameter = Py_TYPE(tensor.get()) == torch_.parameterType.get();
     // An operation in place returns what stood for its argument.
     for (const auto& [node, object] : standIns_) {
       if (object.get() != tensor.get() || isBefore_.contains(node)) continue;
       const ResultStructure& input = inputs_(*node);
-      if (input.metadata) result->mayBeView = input.metadata->mayBeView;
+      if (!input.metadata) continue;
+      result->mayBeView = input.metadata->mayBeView;
+      result->isParameter = input.metadata->isParameter;
     }
     // Meta tensors stood for the CPU's.
     if (stand_ == Stand::Meta) result->device = {};

@@ -271,6 +271,12 @@ constexpr std::array<std::string_view, 22> kMetadataMethods = {"__len__",
                                                                "type"};
 static_assert(std::ranges::is_sorted(kMetadataMethods));
 
+// In place, and what other arrays see of the same memory stays as it is.
+constexpr std::array<std::string_view, 8> kChangesLayoutOnly = {
+    "detach_", "requires_grad_", "squeeze_",  "swapaxes_", "swapdims_",
+    "t_",      "transpose_",     "unsqueeze_"};
+static_assert(std::ranges::is_sorted(kChangesLayoutOnly));
+
 constexpr const char* kReadsData = "its result depends on the data of a tensor";
 constexpr const char* kShapeFromData = "the shape of its result depends on the data of a tensor";
 constexpr const char* kSharesMemory = "it shares memory with an object that the graph does not see";
@@ -341,7 +347,7 @@ constexpr std::array<Reason, 44> kAgainstOperations = {{
 }};
 static_assert(std::ranges::is_sorted(kAgainstOperations, {}, &Reason::name));
 
-constexpr std::array<Reason, 85> kAgainstMethods = {{
+constexpr std::array<Reason, 77> kAgainstMethods = {{
     {"__array_wrap__", kSharesMemory},
     {"__bool__", kReadsData},
     {"__complex__", kReadsData},
@@ -380,7 +386,6 @@ constexpr std::array<Reason, 85> kAgainstMethods = {{
     {"const_data_ptr", kStorage},
     {"crow_indices", kSparse},
     {"data_ptr", kStorage},
-    {"detach_", kChangesLayout},
     {"indices", kSparse},
     {"is_coalesced", kSparse},
     {"is_pinned", kStorage},
@@ -395,7 +400,6 @@ constexpr std::array<Reason, 85> kAgainstMethods = {{
     {"reinforce", kAutograd},
     {"rename", kNames},
     {"rename_", kChangesLayout},
-    {"requires_grad_", kChangesLayout},
     {"resize", kChangesLayout},
     {"resize_", kChangesLayout},
     {"resize_as", kChangesLayout},
@@ -407,12 +411,8 @@ constexpr std::array<Reason, 85> kAgainstMethods = {{
     {"sparse_mask", kSparse},
     {"sparse_resize_", kChangesLayout},
     {"sparse_resize_and_clear_", kChangesLayout},
-    {"squeeze_", kChangesLayout},
     {"storage", kStorage},
     {"storage_type", kStorage},
-    {"swapaxes_", kChangesLayout},
-    {"swapdims_", kChangesLayout},
-    {"t_", kChangesLayout},
     {"to_dense", kSparse},
     {"to_mkldnn", kSparse},
     {"to_padded_tensor", kSparse},
@@ -423,8 +423,6 @@ constexpr std::array<Reason, 85> kAgainstMethods = {{
     {"to_sparse_csc", kSparse},
     {"to_sparse_csr", kSparse},
     {"tolist", kReadsData},
-    {"transpose_", kChangesLayout},
-    {"unsqueeze_", kChangesLayout},
     {"untyped_storage", kStorage},
     {"values", kSparse},
 }};
@@ -475,6 +473,8 @@ bool isAnsweredByMetadata(std::string_view name) {
          name == "dim_order" || name == "promote_types" || name == "result_type" ||
          name == "sparse_dim";
 }
+
+bool changesLayoutOnly(std::string_view name) { return contains(kChangesLayoutOnly, name); }
 
 bool isMetadataMethod(std::string_view name) { return contains(kMetadataMethods, name); }
 

@@ -28,4 +28,8 @@ bool isAnsweredByMetadata(std::string_view name);
 // A method that is answered from metadata: size, dim, ….
 bool isMetadataMethod(std::string_view name);
 
+// Does the in-place operation change how a tensor looks at its memory, or what autograd knows of
+// it, and no data?
+bool changesLayoutOnly(std::string_view name);
+
 }  // namespace armature

@@ -99,8 +99,10 @@ bool TensorReader::read(BorrowedRef<> object, TensorMetadata& metadata, std::str
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object.get()));
   if (type != tensorType_.get() && type != parameterType_.get())
     reason = typeName(Py_TYPE(object.get())) + " is neither torch.Tensor nor torch.nn.Parameter";
-  else if (access_->read(object, metadata, &reason))
+  else if (access_->read(object, metadata, &reason)) {
+    metadata.isParameter = type == parameterType_.get();
     return true;
+  }
   if (why) *why = reason;
   return false;
 }

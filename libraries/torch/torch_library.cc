@@ -669,6 +669,29 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
   return false;
 }
 
+// What backends return is no leaf, or none that requires gradients, and a plain tensor.
+const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& observer) const {
+  constexpr const char* kMakesLeaf =
+      "it makes a leaf that requires gradients, which backends do not return";
+  if (node.target.get() == reinterpret_cast<PyObject*>(torch_.parameterType.get()) ||
+      nameOf(node) == "requires_grad_") {
+    return kMakesLeaf;
+  }
+  // Autograd refuses it for views, which backends say while they compile.
+  if (nameOf(node) == "detach_" && node.arguments[0].kind() == Argument::Kind::Node) {
+    const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
+    PyErr_Clear();
+    if (!given || given->mayBeView) return "it may detach a view";
+  }
+  for (const auto& [name, argument] : node.keywordArguments) {
+    bool isOff = argument.object().get() == Py_False || argument.object().get() == Py_None;
+    if (stringView(name) == "requires_grad" && !isOff) return kMakesLeaf;
+  }
+  return nullptr;
+}
+
+bool TorchLibrary::changesLayout(const Node& node) const { return changesLayoutOnly(nameOf(node)); }
+
 CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
                                 llvm::ArrayRef<Value> arguments) const {
   for (const Value& argument : arguments) {

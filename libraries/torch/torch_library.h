@@ -17,6 +17,9 @@ class TorchLibrary : public Library {
   bool isArrayType(PyTypeObject* type) const override {
     return type == torch_.tensorType.get() || type == torch_.parameterType.get();
   }
+  PyTypeObject* typeOf(const TensorMetadata& metadata) const override {
+    return metadata.isParameter ? torch_.parameterType.get() : torch_.tensorType.get();
+  }
   const ArrayConventions& conventions() const override;
   bool mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,
                       Observer& observer) const override;
@@ -31,6 +34,8 @@ class TorchLibrary : public Library {
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);
   }
+  const char* reasonAgainstBackends(const Node& node, Observer& observer) const override;
+  bool changesLayout(const Node& node) const override;
   CallRule dispatch(Translator& translator, const CallRule& rule,
                     llvm::ArrayRef<Value> arguments) const override;
   uint32_t currentMode() const override;

@@ -1,5 +1,7 @@
 #include "variables/tensors/tensor.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
+
 #include <string_view>
 
 #include "core/builtin_part.h"
@@ -22,6 +24,48 @@ void recordTensorMutation(Translator& translator, TensorVariable* tensor) {
   if (!translator.effects.concerns(tensor)) return;
   if (translator.effects.last(tensor) != SideEffects::kNone) return;
   translator.effects.append({EffectKind::TensorMutation, tensor, {}, {}});
+}
+
+void requireOneVariable(Translator& translator, TensorVariable* tensor) {
+  const Library& library = tensor->library();
+  auto isCall = [](const Node& node) {
+    return node.operation == NodeOperation::CallFunction ||
+           node.operation == NodeOperation::CallMethod;
+  };
+  auto changes = [&](const Node& node, const Node* array) {
+    llvm::SmallVector<Node*, 4> changed;
+    if (isCall(node) && library.effectOf(node) != NodeEffect::None) {
+      library.changedArrays(node, changed);
+    }
+    return llvm::is_contained(changed, array);
+  };
+  // The nodes that are its values, from the first on.
+  llvm::SmallPtrSet<const Node*, 8> own;
+  const Node* first = nullptr;
+  for (const Node* node = tensor->node; node != first;) {
+    first = node;
+    own.insert(first);
+    if (!isCall(*first) || first->arguments.empty()) break;
+    const Argument& argument = first->arguments[0];
+    bool isNode = argument.kind() == Argument::Kind::Node;
+    if (isNode && changes(*first, argument.node())) node = argument.node();
+  }
+  auto isAnother = [&](const Node& node) {
+    return isCall(node) && library.identityOf(&node, translator) != &node;
+  };
+  bool isShared = isAnother(*first);
+  for (const auto& node : translator.graph->nodes()) {
+    if (isShared) break;
+    if (!isCall(*node) || own.contains(node.get())) continue;
+    bool takesIt = false, changesIt = false;
+    forEachInput(*node, [&](Node* input) {
+      if (!own.contains(input)) return;
+      takesIt = true;
+      changesIt |= changes(*node, input);
+    });
+    if (takesIt && !changesIt) isShared = isAnother(*node);
+  }
+  if (isShared) throw GraphBreak(GraphBreakKind::IdentityOfResults, describe(Value(tensor)));
 }
 
 namespace {

@@ -40,6 +40,10 @@ struct CallArguments;
 // The graph changes the tensor in place: an effect, if the tensor existed before the trace.
 void recordTensorMutation(Translator& translator, TensorVariable* tensor);
 
+// Breaks where another variable may stand for the very object, as one for the result of
+// x.contiguous() may: it would not see that the object has changed what it is.
+void requireOneVariable(Translator& translator, TensorVariable* tensor);
+
 // Calls the method `name` (a str) of a tensor or array.
 Value callTensorMethod(Translator& translator, const Value& self, PyObject* name,
                        CallArguments& arguments);
