@@ -110,10 +110,9 @@ Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<
   return nodes_.emplace_back(std::move(node)).get();
 }
 
-Graph::Subgraph Graph::outline(size_t first, std::vector<Node*> outputs) {
-  Subgraph result{std::make_shared<Graph>(sources_), {}};
+Graph::Subgraph Graph::outline(size_t first, Argument output, const Parameters& parameters) {
+  Subgraph result{std::make_shared<Graph>(sources_), {}, parameters.own.size()};
   Graph& body = *result.graph;
-  body.outputs_ = std::move(outputs);
   body.codes_ = codes_;
   llvm::DenseMap<Node*, Node*> replacements;
   auto inside = [&](Node* node) {
@@ -127,9 +126,16 @@ Graph::Subgraph Graph::outline(size_t first, std::vector<Node*> outputs) {
     result.inputs.push_back(node);
     return replacement = body.nodes_.emplace_back(std::move(input)).get();
   };
+  for (Node* parameter : parameters.own) {
+    replacements[parameter] = parameter;
+    body.nodes_.push_back(std::move(nodes_[parameter->index]));
+    parameter->operation = NodeOperation::Placeholder;
+    parameter->target = nullptr;
+    parameter->arguments.clear();
+  }
   std::vector<std::unique_ptr<Node>> moved;
   for (size_t i = first; i < nodes_.size(); ++i) {
-    if (nodes_[i]->operation == NodeOperation::Placeholder) continue;
+    if (!nodes_[i] || nodes_[i]->operation == NodeOperation::Placeholder) continue;
     replacements[nodes_[i].get()] = nodes_[i].get();
     moved.push_back(std::move(nodes_[i]));
   }
@@ -137,6 +143,9 @@ Graph::Subgraph Graph::outline(size_t first, std::vector<Node*> outputs) {
     for (Argument& argument : node->arguments) argument.replaceNodes(inside);
     for (auto& [name, argument] : node->keywordArguments) argument.replaceNodes(inside);
   }
+  for (Node* node : parameters.passed) inside(node);
+  output.replaceNodes(inside);
+  body.output_ = std::move(output);
   std::move(moved.begin(), moved.end(), std::back_inserter(body.nodes_));
   std::erase(nodes_, nullptr);
   for (Graph* graph : {this, &body}) {
@@ -154,7 +163,8 @@ void Graph::Subgraph::sortByName(std::vector<Input>& inputs) {
     if (node.operation == NodeOperation::Placeholder) {
       return snakeCase(parameterName(node.source, none));
     }
-    return node.variableName ? printable(node.variableName) : nameBase(node);
+    std::string variable = node.variableName ? printable(node.variableName) : "";
+    return variable.empty() ? nameBase(node) : variable;
   };
   std::stable_sort(inputs.begin(), inputs.end(),
                    [&](const Input& one, const Input& other) { return key(one) < key(other); });
@@ -162,11 +172,12 @@ void Graph::Subgraph::sortByName(std::vector<Input>& inputs) {
 
 void Graph::Subgraph::arrange(llvm::ArrayRef<Input> wanted) {
   std::vector<std::unique_ptr<Node>> nodes;
+  for (size_t i = 0; i < parameterCount; ++i) nodes.push_back(std::move(graph->nodes_[i]));
   for (const Input& input : wanted) {
     auto used = llvm::find(inputs, input.outer);
     std::unique_ptr<Node> node;
     if (used != inputs.end()) {
-      node = std::move(graph->nodes_[used - inputs.begin()]);
+      node = std::move(graph->nodes_[parameterCount + (used - inputs.begin())]);
     } else {
       node = std::make_unique<Node>();
       node->operation = NodeOperation::Placeholder;
@@ -196,10 +207,14 @@ Node* Graph::addSubgraph(std::shared_ptr<Graph> body, BorrowedRef<> name,
 }
 
 void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&)) {
+  finishWith(Argument::aggregate(Argument::Kind::Tuple, {outputs.begin(), outputs.end()}), isPure,
+             false);
+}
+
+void Graph::finishWith(Argument returned, bool (*isPure)(const Node&), bool isSubgraph) {
   auto output = std::make_unique<Node>();
   output->operation = NodeOperation::Output;
-  std::vector<Argument> results(outputs.begin(), outputs.end());
-  output->arguments.push_back(Argument::aggregate(Argument::Kind::Tuple, std::move(results)));
+  output->arguments.push_back(std::move(returned));
   nodes_.push_back(std::move(output));
 
   for (const auto& node : nodes_) {
@@ -210,14 +225,13 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
     Node& node = *nodes_[i];
     if (node.users != 0 || node.operation == NodeOperation::Output) continue;
     bool isInput = node.operation == NodeOperation::Placeholder;
-    if (isInput ? node.outer != nullptr
-                : node.operation != NodeOperation::GetAttribute && !isPure(node)) {
+    if (isInput ? isSubgraph : node.operation != NodeOperation::GetAttribute && !isPure(node)) {
       continue;
     }
     forEachInput(node, [](Node* input) { --input->users; });
     nodes_[i] = nullptr;
   }
-  dropModeChanges();
+  if (!isSubgraph) dropModeChanges();
   std::erase(nodes_, nullptr);
 
   unnamed_.reserve(nodes_.size());
@@ -227,7 +241,7 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
   });
   for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
   for (const auto& node : nodes_) {
-    if (node->body) node->body->finish(std::exchange(node->body->outputs_, {}), isPure);
+    if (node->body) node->body->finishWith(node->body->output_, isPure, true);
   }
 }
 
@@ -273,16 +287,17 @@ void Graph::nameOwnNodes() const {
   for (Node* node : unnamed_) {
     if (node->operation == NodeOperation::Placeholder) {
       const char* suffix = node->parameterSuffix;
-      node->parameter = node->outer ? node->outer->name : parameterName(node->source, parameters);
+      node->parameter = node->source  ? parameterName(node->source, parameters)
+                        : node->outer ? node->outer->name
+                                      : printable(node->variableName);
       if (suffix && *suffix) node->parameter += std::string("_") + suffix;
       if (suffix && !*suffix) names.createName(snakeCase(node->parameter));
       node->name = names.createName(snakeCase(node->parameter));
+      if (!node->source && !node->outer) node->parameter = node->name;
     } else {
       node->name = names.createName(nameBase(*node));
-      if (node->variableName) {
-        std::string variable = printable(node->variableName);
-        if (node->name != variable) node->name = names.createName(variable);
-      }
+      std::string variable = node->variableName ? printable(node->variableName) : "";
+      if (!variable.empty() && node->name != variable) node->name = names.createName(variable);
     }
   }
   for (const auto& node : nodes_) {

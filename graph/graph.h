@@ -66,7 +66,7 @@ enum class NodeOperation : uint8_t {
   CallFunction,  // target is a callable
   CallMethod,    // target is a str; the first argument is self
   GetAttribute,  // a subgraph, `body`; target is the str that its name begins with
-  Output,        // one argument: a tuple of the results
+  Output,        // one argument: a tuple of the results; of a subgraph, anything
 };
 
 // Where in the traced program a node was made.
@@ -86,7 +86,8 @@ class Node {
   int32_t ordinal;
   Ref<> target;                    // callable, or str
   const Source* source = nullptr;  // Placeholder of the outermost graph only
-  // Placeholder of a subgraph only: the node of the graph around it that is passed for it.
+  // Placeholder of a subgraph only: the node of the graph around it that is passed for it. Null of
+  // a parameter, which the operation itself gives a value; its name is `variableName`.
   Node* outer = nullptr;
   // Placeholder of a subgraph only: what its parameter's name ends with. Null where it is named as
   // the node outside, and so is the node; "" where FX has made a node of that name before.
@@ -129,7 +130,7 @@ class Node {
   // Dropped when the graph is compiled.
   Ref<> example;
   // The variable that the program first stored the result in (str), or null: the node is named
-  // after it, as TorchDynamo does.
+  // after it, as TorchDynamo does. Empty where it is to be named after none.
   Ref<> variableName;
   // FX's name (unique within the graph); empty before Graph::nameNodes().
   std::string name;
@@ -162,14 +163,26 @@ class Graph {
     };
     std::shared_ptr<Graph> graph;
     std::vector<Node*> inputs;
+    // The placeholders before those: parameters, to which the operation itself gives values.
+    size_t parameterCount = 0;
     // By the names that the nodes outside would have if there were no others of the same name.
     static void sortByName(std::vector<Input>& inputs);
     // Makes these the inputs, among which are all that there are.
     void arrange(llvm::ArrayRef<Input> wanted);
   };
-  // Moves the calls from `first` on into a graph of their own, which returns `outputs`, some of
-  // them. Placeholders stay.
-  Subgraph outline(size_t first, std::vector<Node*> outputs);
+  // What a subgraph takes besides what it uses.
+  struct Parameters {
+    // Some of the calls that are moved: they stand for values that the operation gives.
+    std::vector<Node*> own;
+    // Nodes outside that are passed even if nothing uses them, behind those that something does.
+    std::vector<Node*> passed;
+  };
+  // Moves the calls from `first` on into a graph of their own, which returns `output`.
+  // Placeholders stay.
+  Subgraph outline(size_t first, Argument output, const Parameters& parameters);
+  // What a subgraph returns, until it is finished.
+  const Argument& output() const { return output_; }
+  void returns(Argument output) { output_ = std::move(output); }
   // Adds the node by which the graph refers to a subgraph.
   Node* addSubgraph(std::shared_ptr<Graph> body, BorrowedRef<> name, ProgramLocation location);
 
@@ -179,7 +192,7 @@ class Graph {
   // besides their result.
   // Two neighbours of which the second sets back the mode that the first sets are dropped, too, as
   // TorchDynamo does.
-  // The same is done to subgraphs, whose placeholders stay.
+  // The same is done to subgraphs, whose placeholders and changes of modes stay.
   void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
 
   // Names the nodes of a finished graph as TorchDynamo does, and those of its subgraphs, once.
@@ -197,6 +210,7 @@ class Graph {
   std::shared_ptr<SourceTable> sources() const { return sources_; }
 
  private:
+  void finishWith(Argument returned, bool (*isPure)(const Node&), bool isSubgraph);
   void dropModeChanges();
   // Numbers the bodies of each name in the order in which they are complete: `numbers` of them
   // were.
@@ -205,7 +219,7 @@ class Graph {
 
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<Node*> outputs_;          // of a subgraph, until it is finished
+  Argument output_ = nullptr;           // of a subgraph, until it is finished
   mutable std::vector<Node*> unnamed_;  // of a finished graph: all nodes, in program order
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t breakAt_ = -1;

@@ -3,12 +3,14 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
 #include "variables/objects/traceback.h"
+#include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 
@@ -76,6 +78,11 @@ void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* le
     for (int32_t i = 0; i < leaving->localCount; ++i) visit(leaving->slots[i]);
   }
   parts_->ofObject(*this, tracker, visit);
+}
+
+void InstructionTranslator::forEachPart(VariableTracker* tracker, PartVisitor visit) {
+  if (!parts_) throw std::logic_error("a trace that knows no parts: " + describe(tracker));
+  visitParts(tracker, nullptr, visit);
 }
 
 ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const Value& result) {

@@ -258,6 +258,7 @@ class InstructionTranslator : public Translator {
 
   // --- Ends of generators (ends_of_generators.cc).
   void visitParts(VariableTracker* tracker, const Frame* leaving, PartVisitor visit);
+  void forEachPart(VariableTracker* tracker, PartVisitor visit) override;
   ReachedObjects reachedObjects(const Frame* leaving, const Value& result);
   bool stands(const PathToObject& path, const Frame* leaving);
   GeneratorVariable* firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,

@@ -14,37 +14,41 @@
 namespace armature {
 
 Body::Body(Translator& translator, const Library& library, const Value& callable,
-           CallArguments& arguments)
+           CallArguments& arguments, AddParameters addParameters)
     : translator_(translator),
       library_(library),
+      callable_(describe(callable)),
       firstNode_(translator.graph->size()),
       firstSerial_(translator.arena.trackers().size()),
       mode_(translator.mode(library)) {
+  if (addParameters) parameters_ = addParameters(arguments);
   {
-    SideEffects::BodyScope scope(translator.effects, firstSerial_);
+    SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
     arguments.tail = false;
     result_ = call(translator, callable, arguments);
   }
-  if (!result_ || translator.mode(library) != mode_) {
-    throw GraphBreak(GraphBreakKind::UnfinishedBody, describe(callable));
+  if (!result_) return;
+  if (translator.mode(library) != mode_) {
+    throw GraphBreak(GraphBreakKind::UnfinishedBody, callable_);
   }
   collect(result_);
 }
 
-void Body::collect(const Value& value) {
+void Body::requireResult() const {
+  if (!result_) throw GraphBreak(GraphBreakKind::UnfinishedBody, callable_);
+}
+
+void Body::collect(const Value& given) {
+  // What is there before is looked at as far as it may be an array.
+  Value value = translator_.realized(given);
   if (!value.isTracker()) return;
   VariableTracker* tracker = value.tracker();
-  bool isOwn = !tracker->existing() && tracker->serial() >= firstSerial_;
-  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
-    returnsOthers_ |= !isOwn;
-    if (isOwn && seen_.insert(tracker).second) addTensor(tensor);
-    return;
-  }
-  if (!isOwn || tracker->kind() == VariableKind::Lazy) {
+  if (!seen_.insert(tracker).second) return;
+  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) return addTensor(tensor);
+  if (tracker->existing() || tracker->serial() < firstSerial_) {
     returnsOthers_ = true;
     return;
   }
-  if (!seen_.insert(tracker).second) return;
   RecursionGuard guard(translator_);
   if (auto* sequence = llvm::dyn_cast<SequenceVariable>(tracker)) {
     for (const Value& item : sequence->items()) collect(item);
@@ -54,34 +58,44 @@ void Body::collect(const Value& value) {
       collect(entry.value);
     });
   } else {
-    throw GraphBreak(GraphBreakKind::ResultOfBody, describe(value));
+    std::vector<Value> parts;
+    translator_.forEachPart(tracker, [&](const Value& part) {
+      if (part) parts.push_back(part);
+    });
+    for (const Value& part : parts) collect(part);
   }
 }
 
 void Body::addTensor(TensorVariable* tensor) {
   Node* node = tensor->node;
   bool isInput = node->operation == NodeOperation::Placeholder;
-  if (isInput || static_cast<size_t>(node->index) < firstNode_) {
+  bool isOther = isInput || static_cast<size_t>(node->index) < firstNode_ ||
+                 llvm::is_contained(parameters_, node);
+  if (isOther) {
     returnsOthers_ = true;
-    return;
+    others_.insert(node);
+  } else {
+    // What it is has to be known where the body cannot be asked any more.
+    if (!tensor->library().metadata(node, translator_)) throw PendingPythonException();
+    tensors_.push_back(tensor);
   }
-  // What it is has to be known where the body cannot be asked any more.
-  if (!tensor->library().metadata(node, translator_)) throw PendingPythonException();
-  tensors_.push_back(tensor);
   if (!llvm::is_contained(outputs_, node)) outputs_.push_back(node);
 }
 
-bool Body::isEmpty() const {
-  return llvm::all_of(
-      llvm::drop_begin(translator_.graph->nodes(), firstNode_),
-      [](const auto& node) { return node->operation == NodeOperation::Placeholder; });
+Graph::Subgraph Body::outline(Argument::Kind form) {
+  return outlineAs(Argument::aggregate(form, {outputs_.begin(), outputs_.end()}));
 }
 
-Graph::Subgraph Body::outline() { return translator_.outline(firstNode_, outputs_); }
+Graph::Subgraph Body::outlineOne() { return outlineAs(Argument(outputs_.front())); }
+
+Graph::Subgraph Body::outlineAs(Argument output) {
+  return translator_.outline(firstNode_, std::move(output), {parameters_, {}});
+}
 
 void Body::takeItemsOf(Node* node) {
   llvm::DenseMap<Node*, Node*> items;
   for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (others_.contains(outputs_[i])) continue;
     Node* item = addItemNode(translator_, library_, node, i);
     item->mode = mode_;
     item->metadata = outputs_[i]->metadata;
@@ -93,8 +107,9 @@ void Body::takeItemsOf(Node* node) {
   }
 }
 
-Graph::Subgraph Translator::outline(size_t firstNode, std::vector<Node*> outputs) {
-  Graph::Subgraph subgraph = graph->outline(firstNode, std::move(outputs));
+Graph::Subgraph Translator::outline(size_t firstNode, Argument output,
+                                    const Graph::Parameters& parameters) {
+  Graph::Subgraph subgraph = graph->outline(firstNode, std::move(output), parameters);
   graphRecordedIn_ = 0;  // it has shrunk
   recordGraphGrowth();
   if (withoutChange_ > firstNode) assignTrailed(trail, withoutChange_, firstNode);
@@ -124,7 +139,8 @@ Node* Translator::addOperation(const Library& library, BorrowedRef<> target,
 Value Translator::callInSubgraph(const Library& library, const HigherOrderOperation& operation,
                                  const Value& callable, CallArguments& arguments) {
   Body body(*this, library, callable, arguments);
-  if (body.isEmpty()) return body.result();
+  // What it had done when it raised, it did.
+  if (!body.result()) return body.result();
   Graph::Subgraph subgraph = body.outline();
   std::vector<Argument> passed = {Argument(addBody(library, subgraph, operation.bodyName))};
   passed.insert(passed.end(), subgraph.inputs.begin(), subgraph.inputs.end());

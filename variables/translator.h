@@ -223,7 +223,8 @@ class Translator : public Observer, public Heap::Dependencies {
   Value callInSubgraph(const Library& library, const HigherOrderOperation& operation,
                        const Value& callable, CallArguments& arguments);
   // Moves the operations from `firstNode` on into a graph of their own: see Graph::outline.
-  Graph::Subgraph outline(size_t firstNode, std::vector<Node*> outputs);
+  Graph::Subgraph outline(size_t firstNode, Argument output,
+                          const Graph::Parameters& parameters = {});
   // Adds the node by which the graph refers to such a graph.
   Node* addBody(const Library& library, const Graph::Subgraph& body, BorrowedRef<> name);
   // Adds a call that a library builds by itself.
@@ -243,6 +244,21 @@ class Translator : public Observer, public Heap::Dependencies {
   bool asksWhetherCompiling() const { return asksWhetherCompiling_; }
   void answerAsPython() { answersAsPython_ = true; }
   // The graph will be run by a backend that does not say which of its operations has failed.
+  // While one stands, what is traced runs on other arrays than are known, of which the shapes and
+  // types will be the same, but neither how they lie in memory nor whether they require gradients.
+  class UnknownLayouts {
+   public:
+    explicit UnknownLayouts(Translator& translator)
+        : translator_(translator), before_(std::exchange(translator.layoutsAreUnknown_, true)) {}
+    ~UnknownLayouts() { translator_.layoutsAreUnknown_ = before_; }
+    UnknownLayouts(const UnknownLayouts&) = delete;
+    UnknownLayouts& operator=(const UnknownLayouts&) = delete;
+
+   private:
+    Translator& translator_;
+    bool before_;
+  };
+  bool layoutsAreUnknown() const { return layoutsAreUnknown_; }
   void useForeignBackend() { isForeign_ = true; }
   bool usesForeignBackend() const { return isForeign_; }
   bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
@@ -261,6 +277,9 @@ class Translator : public Observer, public Heap::Dependencies {
                    uint32_t mode);
 
   // --- What only the interpreter can do.
+  // Visits what an object refers to that the trace has made.
+  virtual void forEachPart(VariableTracker* tracker,
+                           llvm::function_ref<void(const Value&)> visit) = 0;
   // Calls a Python function: pushes its frame (tail), or runs it to its end.
   virtual Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) = 0;
   // What is to be done when the frame that has just been pushed returns, after all else that is.
@@ -354,6 +373,7 @@ class Translator : public Observer, public Heap::Dependencies {
   bool usedLibraries_ = false;
   bool restoresRandomNumbers_ = false;
   bool isForeign_ = false;
+  bool layoutsAreUnknown_ = false;
   bool asksWhetherCompiling_ = false;
   bool answersAsPython_ = false;
   bool errorOnGraphBreak_ = false;

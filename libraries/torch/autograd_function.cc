@@ -7,7 +7,8 @@
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/autograd_call.h"
-#include "libraries/torch/dtypes.h"
+#include "libraries/torch/autograd_operation.h"
+#include "libraries/torch/grad_modes.h"
 #include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/regions.h"
 #include "variables/containers/dict.h"
@@ -24,10 +25,7 @@ namespace armature {
 
 namespace {
 
-[[noreturn]] void refuse(const char* reason) {
-  throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, "torch.autograd.Function.apply",
-                   reason);
-}
+constexpr auto refuse = refuseAutogradFunction;
 
 PyTypeObject* classNamed(const char* name) {
   BorrowedRef<> found = importedAttribute("torch.autograd.function", name);
@@ -135,10 +133,10 @@ Value makeContext(Translator& translator, llvm::ArrayRef<Value> arguments) {
                                                                                           : Value();
 }
 
-bool hasAttribute(Translator& translator, const Value& context, const char* name) {
-  Value value = getOptionalAttribute(translator, context, Ref<>::steal(staticName(name)).get());
-  if (translator.exceptionPending()) throw PendingPythonException();
-  return static_cast<bool>(value);
+bool hasOwnSetup(Translator& translator, const Value& cls) {
+  static PyObject* const setupName = staticName("setup_context");
+  PyTypeObject* type = requireKind<UserClassVariable>(cls)->value();
+  return !translator.heap.inherits(type, classNamed("Function"), setupName);
 }
 
 Value callForward(Translator& translator, const Value& cls, const Value& context,
@@ -152,7 +150,7 @@ Value callForward(Translator& translator, const Value& cls, const Value& context
   Value forward = translator.realized(getAttribute(translator, cls, forwardName));
   if (!forward) return forward;
   ValueVector given(arguments.begin(), arguments.end());
-  if (translator.heap.inherits(type, base, setupName)) {
+  if (!hasOwnSetup(translator, cls)) {
     given.insert(given.begin(), context);
     return call(translator, forward, given);
   }
@@ -168,23 +166,21 @@ Value callForward(Translator& translator, const Value& cls, const Value& context
   return call(translator, setup, {context, inputs, result}) ? result : Value();
 }
 
-// A call whose gradients backward() computes: an operation of the graph, with what forward() did as
-// a graph inside of it.
+// A call whose gradients backward() computes as Python: an operation of the graph, with what
+// forward() did as a graph inside of it.
 class DifferentiableCall {
  public:
-  // `firstNode`: where forward() began.
-  DifferentiableCall(Translator& translator, size_t firstNode)
-      : translator_(translator), firstNode_(firstNode) {}
+  // `firstNode`: where forward() began. `results` has collected what it returned.
+  DifferentiableCall(Translator& translator, size_t firstNode, AutogradResults& results)
+      : translator_(translator), firstNode_(firstNode), results_(results) {}
 
-  Value finish(const Value& cls, const Value& context, const Value& result,
-               llvm::ArrayRef<Value> given) {
-    for (const Value& argument : given) {
-      auto* tensor = trackerOf<TensorVariable>(translator_.realized(argument));
-      if (tensor) addPassed(tensor->node);
-      arguments_.push_back(tensor ? tensor->node : nullptr);
+  Value add(const Value& cls, const Value& context) {
+    for (Node* argument : results_.arguments()) {
+      if (argument) addPassed(argument);
     }
     collect(context);
-    return collectResults(result) ? addNode(cls) : Value();
+    for (Node* tensor : results_.tensors()) addPassed(tensor);
+    return addNode(cls);
   }
 
  private:
@@ -194,12 +190,8 @@ class DifferentiableCall {
     Value value;
   };
 
-  bool isComputed(Node* node) const {
-    return node->operation != NodeOperation::Placeholder &&
-           static_cast<size_t>(node->index) >= firstNode_;
-  }
   void addPassed(Node* node) {
-    if (isComputed(node)) {
+    if (results_.isComputed(node)) {
       if (!llvm::is_contained(computed_, node)) computed_.push_back(node);
     } else if (!llvm::is_contained(passed_, node)) {
       passed_.push_back(node);
@@ -209,7 +201,6 @@ class DifferentiableCall {
   void collect(const Value& context) {
     static PyObject* const dictName = staticName("__dict__");
     static PyObject* const needsName = staticName("needs_input_grad");
-    static PyObject* const markedName = staticName("non_differentiable");
     auto* attributes =
         trackerOf<DictVariable>(translator_.realized(getAttribute(translator_, context, dictName)));
     if (!attributes) refuse("its context has no attributes");
@@ -218,7 +209,6 @@ class DifferentiableCall {
       if (!name || !PyUnicode_CheckExact(name)) refuse("its context has attributes without names");
       if (PyUnicode_Compare(name, needsName) == 0) return;
       addNodes(entry.value);
-      if (PyUnicode_Compare(name, markedName) == 0) marked_ = entry.value;
       attributes_.push_back({Ref<>::create(name), entry.value});
     });
   }
@@ -233,54 +223,6 @@ class DifferentiableCall {
     } else if (!value.objectOrNull()) {
       refuse("forward() leaves objects in its context");
     }
-  }
-
-  // False with an exception pending.
-  bool collectResults(const Value& result) {
-    Value whole = translator_.realized(result);
-    isTuple_ = typeOf(whole) == &PyTuple_Type;
-    if (!isTuple_) {
-      results_.push_back(whole);
-    } else if (!iterateInto(translator_, whole, results_)) {
-      return false;
-    }
-    for (Value& each : results_) {
-      translator_.realize(each);
-      auto* tensor = trackerOf<TensorVariable>(each);
-      if (!tensor && !each.objectOrNull()) refuse("forward() returns objects");
-      if (!tensor) continue;
-      bool isArgument = llvm::is_contained(arguments_, tensor->node);
-      if (!isArgument && !isComputed(tensor->node)) refuse("forward() returns a tensor of others");
-      if (llvm::is_contained(outputs_, tensor->node)) refuse("forward() returns a tensor twice");
-      addPassed(tensor->node);
-      outputs_.push_back(tensor->node);
-    }
-    if (outputs_.empty()) refuse("forward() returns no tensor");
-    return true;
-  }
-
-  // What the results are outside: without what autograd adds, that of the nodes inside.
-  std::shared_ptr<const TensorMetadata> metadataOf(Node* node) {
-    const TensorMetadata* inside = torchLibrary().metadata(node, translator_);
-    if (!inside) throw PendingPythonException();
-    auto metadata = std::make_shared<TensorMetadata>(*inside);
-    metadata->requiresGrad = isDifferentiable(*inside) && !isMarked(node);
-    metadata->isLeaf = !metadata->requiresGrad;
-    if (!isComputed(node)) metadata->mayBeView = true;
-    metadata->dispatchKeys = 0;
-    return metadata;
-  }
-  static bool isDifferentiable(const TensorMetadata& metadata) {
-    return isFloating(metadata.dtype) || isComplex(metadata.dtype);
-  }
-  bool isMarked(Node* node) {
-    if (!marked_) return false;
-    ValueVector items;
-    if (!iterateInto(translator_, marked_, items)) throw PendingPythonException();
-    return llvm::any_of(items, [&](const Value& item) {
-      auto* tensor = trackerOf<TensorVariable>(translator_.realized(item));
-      return tensor && tensor->node == node;
-    });
   }
 
   size_t numberOf(Node* node) const {
@@ -313,9 +255,10 @@ class DifferentiableCall {
   }
 
   Value addNode(const Value& cls) {
-    llvm::SmallVector<std::shared_ptr<const TensorMetadata>, 2> metadata;
-    for (Node* output : outputs_) metadata.push_back(metadataOf(output));
-    Graph::Subgraph body = translator_.outline(firstNode_, {computed_.begin(), computed_.end()});
+    auto metadata = results_.metadata();
+    Graph::Subgraph body = translator_.outline(
+        firstNode_,
+        Argument::aggregate(Argument::Kind::Tuple, {computed_.begin(), computed_.end()}));
     // The graph's own inputs come first.
     llvm::SmallVector<Node*, 8> passed(body.inputs.begin(), body.inputs.end());
     for (Node* node : passed_) {
@@ -329,9 +272,10 @@ class DifferentiableCall {
     AutogradCall call;
     call.functionClass =
         Ref<>::create(reinterpret_cast<PyObject*>(requireKind<UserClassVariable>(cls)->value()));
-    call.arguments = tupleOf(arguments_, number);
+    call.arguments = tupleOf(results_.arguments(), number);
     call.graphInputs = body.inputs.size();
-    call.outputs = tupleOf(results_, [&](const Value& result) { return checkedPart(result); });
+    call.outputs =
+        tupleOf(results_.values(), [&](const Value& result) { return checkedPart(result); });
     call.attributes = tupleOf(attributes_, [&](const Attribute& attribute) {
       Ref<> part = checkedPart(attribute.value);
       return checked(PyTuple_Pack(2, attribute.name.get(), part.get()));
@@ -343,27 +287,22 @@ class DifferentiableCall {
     std::vector<Argument> given = {Argument(translator_.addBody(torchLibrary(), body, bodyName))};
     given.insert(given.end(), passed_.begin(), passed_.end());
     Node* node = translator_.addOperation(torchLibrary(), target, std::move(given), {});
-    auto* next = metadata.begin();
-    for (size_t i = 0; i < results_.size(); ++i) {
-      if (!trackerOf<TensorVariable>(results_[i])) continue;
+    llvm::SmallVector<Node*, 2> items;
+    for (size_t i = 0; i < results_.values().size(); ++i) {
+      if (!trackerOf<TensorVariable>(results_.values()[i])) continue;
       Node* item = addItemNode(translator_, torchLibrary(), node, i);
       item->mode = node->mode;
-      item->metadata = *next++;
-      results_[i] =
-          translator_.make<TensorVariable>(torchLibrary().arrayType(), item, &torchLibrary());
+      item->metadata = metadata[items.size()];
+      items.push_back(item);
     }
-    return isTuple_ ? makeTuple(translator_, std::move(results_)) : results_[0];
+    return results_.build(items);
   }
 
   Translator& translator_;
   size_t firstNode_;
-  llvm::SmallVector<Node*, 4> arguments_;          // null: no tensor
+  AutogradResults& results_;
   llvm::SmallVector<Node*, 8> passed_, computed_;  // from outside of forward(), and by it
-  llvm::SmallVector<Node*, 2> outputs_;
   llvm::SmallVector<Attribute, 4> attributes_;
-  Value marked_;  // as not differentiable
-  ValueVector results_;
-  bool isTuple_ = false;
 };
 
 bool anyRequiresGrad(Translator& translator, llvm::ArrayRef<Value> arguments) {
@@ -376,34 +315,87 @@ bool anyRequiresGrad(Translator& translator, llvm::ArrayRef<Value> arguments) {
   return any;
 }
 
+Value optionalAttribute(Translator& translator, const Value& context, const char* name) {
+  Value value = getOptionalAttribute(translator, context, Ref<>::steal(staticName(name)).get());
+  if (translator.exceptionPending()) throw PendingPythonException();
+  return value;
+}
+
+// Runs forward(). Null with an exception pending; breaks where it does not just return.
+Value traceForward(Translator& translator, const Value& cls, const Value& context,
+                   llvm::ArrayRef<Value> arguments) {
+  Value result = callForward(translator, cls, context, arguments);
+  if (!result || isGradientModeOn(translator)) refuse("forward() does not just return");
+  if (optionalAttribute(translator, context, "dirty_tensors")) {
+    refuse("forward() marks arguments dirty");
+  }
+  return result;
+}
+
+// After the variables of torch's own code in which TorchDynamo sees them.
+void nameResults(Translator& translator, const Value& cls, const Value& result) {
+  static PyObject* const ofSetup = staticName("output");
+  static PyObject* const ofOne = staticName("outs");
+  static PyObject* const ofSeveral = staticName("out");
+  auto name = [&](const Value& value, PyObject* text) {
+    auto* tensor = trackerOf<TensorVariable>(translator.realized(value));
+    bool isNew = tensor && tensor->node->operation != NodeOperation::Placeholder;
+    if (isNew && !tensor->node->variableName) tensor->node->variableName = Ref<>::create(text);
+  };
+  name(result, hasOwnSetup(translator, cls) ? ofSetup : ofOne);
+  auto* several = trackerOf<TupleVariable>(translator.realized(result));
+  if (!several) return;
+  for (const Value& item : several->items()) name(item, ofSeveral);
+}
+
+Value callWithoutGradients(Translator& translator, const Value& cls,
+                           llvm::ArrayRef<Value> arguments) {
+  size_t firstNode = translator.graph->size();
+  SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
+  WithoutGradients mode(translator);
+  Value context = makeContext(translator, arguments);
+  if (!context) return context;
+  Value result = traceForward(translator, cls, context, arguments);
+  result = outputs(translator, result, arguments);
+  if (!mode.wasOff()) requireNoGradients(translator, firstNode);
+  return result;
+}
+
+// Backends other than "eager" get graphs of both directions. That one runs backward() as it is.
+Value callWithGradients(Translator& translator, const Value& cls, llvm::ArrayRef<Value> arguments) {
+  size_t firstNode = translator.graph->size();
+  AutogradResults results(translator, firstNode, AutogradResults::nodesOf(translator, arguments));
+  bool isForeign = translator.usesForeignBackend();
+  Value context, result;
+  {
+    SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
+    context = makeContext(translator, arguments);
+    if (!context) return context;
+    if (isForeign) {
+      setGradientMode(translator, false);
+      result = traceForward(translator, cls, context, arguments);
+      nameResults(translator, cls, result);
+      setGradientMode(translator, true);
+      result = outputs(translator, result, arguments);
+      if (!result) return result;
+    } else {
+      WithoutGradients mode(translator);
+      result = traceForward(translator, cls, context, arguments);
+    }
+  }
+  Value marked = optionalAttribute(translator, context, "non_differentiable");
+  if (!results.collect(result, marked)) return Value();
+  return isForeign ? addAutogradOperation(translator, cls, context, firstNode, results)
+                   : DifferentiableCall(translator, firstNode, results).add(cls, context);
+}
+
 Value callApply(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount() || arguments.values.empty()) refuse("it is called by keywords");
   Value cls = translator.realized(arguments.values[0]);
   if (!trackerOf<UserClassVariable>(cls)) refuse("its class is not known");
   ValueVector given(arguments.values.begin() + 1, arguments.values.end());
-  bool isDifferentiable = anyRequiresGrad(translator, given);
-  if (isDifferentiable && translator.usesForeignBackend()) {
-    refuse("the backend would run its backward() once and for all");
-  }
-  size_t firstNode = translator.graph->size();
-  Value result, context;
-  {
-    SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
-    WithoutGradients mode(translator);
-    context = makeContext(translator, given);
-    if (!context) return context;
-    result = callForward(translator, cls, context, given);
-    if (!result || hasGradients(translator.mode(torchLibrary())))
-      refuse("forward() does not just return");
-    if (hasAttribute(translator, context, "dirty_tensors"))
-      refuse("forward() marks arguments dirty");
-    if (!isDifferentiable) {
-      result = outputs(translator, result, given);
-      if (!mode.wasOff()) requireNoGradients(translator, firstNode);
-    }
-  }
-  if (!isDifferentiable) return result;
-  return DifferentiableCall(translator, firstNode).finish(cls, context, result, given);
+  return anyRequiresGrad(translator, given) ? callWithGradients(translator, cls, given)
+                                            : callWithoutGradients(translator, cls, given);
 }
 
 // The function that torch.autograd.Function has as its class method `apply`; null if torch is not

@@ -7,6 +7,8 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/shared_inputs.h"
+#include "libraries/torch/tree_names.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -84,45 +86,6 @@ bool isAlike(Translator& translator, const Value& one, const Value& other) {
   });
 }
 
-// Gives the arrays in a result the names of the variables in torch.utils._pytree that TorchDynamo
-// sees them in: of all parts, or of the values of dicts.
-void nameParts(Translator& translator, const Value& value, PyObject* ofParts, PyObject* ofValues) {
-  auto visit = [&](const Value& part, PyObject* name) {
-    auto* tensor = trackerOf<TensorVariable>(part);
-    if (!tensor) return nameParts(translator, part, ofParts, ofValues);
-    Node* node = tensor->node;
-    if (name && !node->variableName) node->variableName = Ref<>::create(name);
-  };
-  if (auto* sequence = trackerOf<SequenceVariable>(value)) {
-    for (const Value& item : sequence->items()) visit(item, ofParts);
-  } else if (auto* dict = trackerOf<DictVariable>(value)) {
-    dict->forEach(translator,
-                  [&](const OrderedValueMap::Entry& entry) { visit(entry.value, ofValues); });
-  }
-}
-
-// The same inputs for both: those that both use, then those of one alone, by their names.
-void shareInputs(Graph::Subgraph& whenTrue, Graph::Subgraph& whenFalse) {
-  std::vector<Graph::Subgraph::Input> shared, inputs;
-  auto addUnique = [&](const Graph::Subgraph& one, const Graph::Subgraph& other,
-                       const char* suffix) {
-    std::vector<Graph::Subgraph::Input> unique;
-    for (Node* node : one.inputs) {
-      bool isShared = llvm::is_contained(other.inputs, node);
-      if (!isShared) unique.push_back({node, suffix});
-      if (isShared && &one == &whenTrue) shared.push_back({node, ""});
-    }
-    Graph::Subgraph::sortByName(unique);
-    inputs.insert(inputs.end(), unique.begin(), unique.end());
-  };
-  addUnique(whenTrue, whenFalse, "true_branch");
-  addUnique(whenFalse, whenTrue, "false_branch");
-  Graph::Subgraph::sortByName(shared);
-  inputs.insert(inputs.begin(), shared.begin(), shared.end());
-  whenTrue.arrange(inputs);
-  whenFalse.arrange(inputs);
-}
-
 // cond(pred, true_fn, false_fn, operands=())
 std::array<Value, 4> parameters(const CallArguments& arguments) {
   std::array<Value, 4> result;
@@ -166,7 +129,9 @@ Value callCond(Translator& translator, const Value&, CallArguments& arguments) {
 
   CallArguments second = inner;
   Body trueBody(translator, torchLibrary(), whenTrue, inner);
+  trueBody.requireResult();
   Body falseBody(translator, torchLibrary(), whenFalse, second);
+  falseBody.requireResult();
   if (trueBody.returnsOthers() || falseBody.returnsOthers()) {
     refuse("a branch returns what it has not made itself");
   }
@@ -184,7 +149,7 @@ Value callCond(Translator& translator, const Value&, CallArguments& arguments) {
   // What comes last is moved first.
   Graph::Subgraph falseGraph = falseBody.outline();
   Graph::Subgraph trueGraph = trueBody.outline();
-  shareInputs(trueGraph, falseGraph);
+  shareInputs(trueGraph, "true_branch", falseGraph, "false_branch");
 
   static PyObject* const trueName = staticName("cond_true");
   static PyObject* const falseName = staticName("cond_false");

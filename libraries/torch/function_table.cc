@@ -15,6 +15,7 @@
 #include "libraries/torch/dynamo_patches.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
+#include "libraries/torch/loop_operations.h"
 #include "libraries/torch/mixtures.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/operator_names.h"
@@ -87,6 +88,7 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
   if (PyType_IsSubtype(type, torch_.higherOrderOperator.get())) {
     LibraryCallHandler handler = findCondHandler(callable);
     if (!handler) handler = findWrapHandler(callable);
+    if (!handler) handler = findLoopHandler(callable);
     if (handler) return {.kind = CallKind::Handled, .handler = handler};
     return unsupported("this higher-order operator is not supported");
   }
@@ -96,8 +98,9 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
 CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   LibraryCallHandler handler = nullptr;
   if (PyFunction_Check(function.get())) {
-    for (auto* find : {findModuleHandler, findDynamoPatchHandler, findCheckpointHandler,
-                       findAutogradFunctionHandler, findCondHandler, findTensorHookHandler}) {
+    for (auto* find :
+         {findModuleHandler, findDynamoPatchHandler, findCheckpointHandler,
+          findAutogradFunctionHandler, findCondHandler, findTensorHookHandler, findWrapHandler}) {
       handler = find(function);
       if (handler) break;
     }

@@ -196,11 +196,16 @@ Value callWhole(Translator& translator, const Value& callable, CallArguments& ar
   return result;
 }
 
-constexpr std::array<std::string_view, 4> kWholeCalls = {
+constexpr std::array<std::string_view, 8> kWholeCalls = {
     "torch._functorch.vmap.vmap_impl",
     "torch._functorch.eager_transforms.grad_and_value_impl",
     "torch._functorch.eager_transforms._vjp_with_argnums",
     "torch._functorch.eager_transforms._jvp_with_argnums",
+    // Outside of a trace, these have TorchDynamo compile them.
+    "torch._higher_order_ops.associative_scan.associative_scan",
+    "torch._higher_order_ops.map.map",
+    "torch._higher_order_ops.scan.scan",
+    "torch._higher_order_ops.while_loop.while_loop",
 };
 
 constexpr std::string_view kSetRequiresGrad =

@@ -116,6 +116,12 @@ Value isGradEnabled(Translator& translator, const Value&, CallArguments& argumen
 
 }  // namespace
 
+bool isGradientModeOn(Translator& translator) {
+  return hasGradients(translator.mode(torchLibrary()));
+}
+
+void setGradientMode(Translator& translator, bool enabled) { setMode(translator, enabled); }
+
 void registerGradModes() {
   // From where they are defined: torch.no_grad may be what a program has put there.
   auto add = [](const char* module, const char* name, BuiltinHandler handler) {

@@ -3,7 +3,13 @@
 
 namespace armature {
 
+class Translator;
+
 // Registers how calls of these classes are traced. torch must be imported.
 void registerGradModes();
+
+// The mode that the graph has set, and how it sets one.
+bool isGradientModeOn(Translator& translator);
+void setGradientMode(Translator& translator, bool enabled);
 
 }  // namespace armature

@@ -114,6 +114,12 @@ constexpr std::array kModules = {
     ModuleRule{"torch.utils.checkpoint", CallKind::Unsupported, kTransforms},
     ModuleRule{"torch._functorch", CallKind::Inline},
     ModuleRule{"torch.func", CallKind::Inline},
+    // What prepares the arguments of the loops' operators.
+    ModuleRule{"torch._higher_order_ops.associative_scan", CallKind::Inline},
+    ModuleRule{"torch._higher_order_ops.map", CallKind::Inline},
+    ModuleRule{"torch._higher_order_ops.scan", CallKind::Inline},
+    ModuleRule{"torch._higher_order_ops.utils", CallKind::Inline},
+    ModuleRule{"torch._higher_order_ops.while_loop", CallKind::Inline},
     ModuleRule{"torch._higher_order_ops", CallKind::Unsupported, kTransforms},
     ModuleRule{"torch.profiler", CallKind::Unsupported, kGlobalState},
     ModuleRule{"torch._dynamo.polyfills", CallKind::Inline},

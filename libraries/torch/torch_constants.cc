@@ -2,6 +2,9 @@
 
 #include "core/constant.h"
 #include "guards/key.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/translator.h"
+#include "variables/type_slots.h"
 
 namespace armature {
 namespace {
@@ -22,6 +25,14 @@ PyTypeObject* findType(BorrowedRef<> torch, const char* name) {
   return type && PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type) : nullptr;
 }
 
+// torch.Size.numel(self), of what is constant.
+Value numelOfSize(Translator& translator, const Value& self, CallArguments& arguments) {
+  PyObject* size = arguments.values.empty() ? translator.realized(self).objectOrNull() : nullptr;
+  if (!size) return unimplemented::call(translator, self, arguments);
+  Ref<> result = Ref<>::steal(PyObject_CallMethod(size, "numel", nullptr));
+  return result ? translator.fromPython(result.release()) : translator.raiseFromPython();
+}
+
 }  // namespace
 
 void registerTorchConstants(const TorchModule& torch) {
@@ -32,7 +43,11 @@ void registerTorchConstants(const TorchModule& torch) {
   for (const char* name : {"dtype", "layout", "memory_format", "qscheme"}) add(name, {});
   add("device", {.same = areEqual});
   for (const char* name : {"finfo", "iinfo"}) add(name, {.same = areEqual, .hash = hashByType});
-  if (PyTypeObject* size = findType(torch.torch, "Size")) registerConstantTuple(size);
+  if (PyTypeObject* size = findType(torch.torch, "Size")) {
+    registerConstantTuple(size);
+    Ref<> numel = Ref<>::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(size), "numel"));
+    if (numel) registerObjectHandler(numel.get(), numelOfSize);
+  }
   registerHashById(torch.tensorType.get());
   Ref<> nn = Ref<>::steal(PyObject_GetAttrString(torch.torch.get(), "nn"));
   if (PyTypeObject* parameter = nn ? findType(nn, "Parameter") : nullptr) {

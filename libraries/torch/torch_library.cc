@@ -544,7 +544,9 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     bool changes = llvm::any_of(node.body->nodes(), [&](const auto& inner) {
       bool isEnd = inner->operation == NodeOperation::Placeholder ||
                    inner->operation == NodeOperation::Output;
-      return !isEnd && effectOf(*inner) != NodeEffect::None;
+      // A body puts back the modes that it sets.
+      NodeEffect effect = isEnd ? NodeEffect::None : effectOf(*inner);
+      return effect != NodeEffect::None && effect != NodeEffect::Mode;
     });
     return changes ? NodeEffect::Other : NodeEffect::None;
   }

@@ -129,7 +129,8 @@ TEST_F(GraphTest, CallsBecomeASubgraph) {
   Node* sum = addCall("add", {doubled, x});
   Node* y = addInput("y");
   Node* product = addCall("mul", {sum, y});
-  Graph::Subgraph subgraph = graph.outline(2, {product});
+  Graph::Subgraph subgraph =
+      graph.outline(2, Argument::aggregate(Argument::Kind::Tuple, {product}), {});
   EXPECT_EQ(subgraph.inputs, (std::vector<Node*>{doubled, x, y}));
   EXPECT_EQ(graph.size(), 3);
   EXPECT_EQ(subgraph.graph->size(), 5);

@@ -316,8 +316,6 @@ def reentrant(x):
         (effect_on_iterator, "Side effect in the body of an operation"),
         (effect_on_generator, "Side effect in the body of an operation"),
         (effect_on_tensor, "Side effect in the body of an operation"),
-        (object_for_a_result, "Unsupported result of the body of an operation"),
-        (raises, "Body of an operation that does not just return"),
         (reentrant, "Call of an unsupported library function"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
@@ -358,3 +356,10 @@ def test_as_data() -> None:
     compiled(torch.ones(2, 2))
     (entry,) = armature._C.entries(compiled)
     assert str(entry["graph"]).count("class wrap_body_") == 2
+
+
+@pytest.mark.parametrize("function", [object_for_a_result, raises])
+def test_objects_and_exceptions_come_out_of_the_body(function: Callable[..., Any]) -> None:
+    compiled = armature.compile(function, fullgraph=True)
+    for _ in range(2):
+        assert flat(run(compiled, (3, 4))) == flat(run(function, (3, 4)))

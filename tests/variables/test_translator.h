@@ -27,6 +27,7 @@ class TestTranslator : public Translator {
   std::string guardText() const;
 
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
+  void forEachPart(VariableTracker*, llvm::function_ref<void(const Value&)>) override {}
   void onReturn(Continuation) override { std::abort(); }
   Value existingGenerator(const Source*, BorrowedRef<>) override { return Value(); }
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent, bool tail) override;

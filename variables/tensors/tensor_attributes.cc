@@ -158,6 +158,12 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
     throw GraphBreak(GraphBreakKind::ChangedThroughMemory,
                      describe(Value(tensor)) + "." + std::string(attribute));
   }
+  constexpr uint32_t kLayout =
+      ObservedStrides | ObservedStorageOffset | ObservedIsLeaf | ObservedRequiresGrad;
+  if (translator.layoutsAreUnknown() && (library.observedBy(attribute) & kLayout)) {
+    throw GraphBreak(GraphBreakKind::UnknownLayout,
+                     describe(Value(tensor)) + "." + std::string(attribute));
+  }
   if (node->operation == NodeOperation::Placeholder) {
     translator.observe(node, library.observedBy(attribute));
     return node->metadata.get();
