@@ -1,0 +1,170 @@
+// What torch's operations do besides returning something, and when they may raise.
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/checked.h"
+#include "core/text.h"
+#include "libraries/torch/callable_names.h"
+#include "libraries/torch/changed_arguments.h"
+#include "libraries/torch/function_transforms.h"
+#include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/kernel_support.h"
+#include "libraries/torch/memory_relations.h"
+#include "libraries/torch/meta_evaluation.h"
+#include "libraries/torch/operation_nodes.h"
+#include "libraries/torch/operator_names.h"
+#include "libraries/torch/torch_library.h"
+
+namespace armature {
+
+namespace {
+
+// An argument by its position or keyword; null if it is not given.
+const Argument* findArgument(const Node& node, size_t position, const char* keyword) {
+  for (const auto& [name, value] : node.keywordArguments) {
+    if (PyUnicode_CompareWithASCIIString(name.get(), keyword) == 0) return &value;
+  }
+  return position < node.arguments.size() ? &node.arguments[position] : nullptr;
+}
+
+bool isConstant(const Argument& argument, PyObject* object) {
+  return argument.kind() == Argument::Kind::Constant && argument.object().get() == object;
+}
+
+bool isZero(const Argument& argument) {
+  if (argument.kind() != Argument::Kind::Constant) return false;
+  PyObject* object = argument.object().get();
+  return PyFloat_CheckExact(object) && PyFloat_AS_DOUBLE(object) == 0;
+}
+
+// Operations of which it depends on the arguments whether they draw random numbers, renormalize a
+// weight, or update statistics.
+bool argumentsForbidEffects(const Node& node, std::string_view name) {
+  if (name == "dropout") {
+    const Argument* training = findArgument(node, 2, "training");
+    return training && isConstant(*training, Py_False);
+  }
+  if (name == "scaled_dot_product_attention") {
+    const Argument* dropout = findArgument(node, 4, "dropout_p");
+    return !dropout || isZero(*dropout);
+  }
+  if (name == "multi_head_attention_forward") {
+    const Argument* training = findArgument(node, 13, "training");
+    const Argument* dropout = findArgument(node, 10, "dropout_p");
+    return (training && isConstant(*training, Py_False)) || (dropout && isZero(*dropout));
+  }
+  if (name == "batch_norm") {
+    const Argument* training = findArgument(node, 5, "training");
+    return training && isConstant(*training, Py_False);
+  }
+  if (name != "embedding") return false;
+  // Of torch.embedding, the fourth argument says something harmless.
+  const Argument* maxNorm = findArgument(node, 3, "max_norm");
+  return !maxNorm || isConstant(*maxNorm, Py_None) || isConstant(*maxNorm, Py_False);
+}
+
+// Is the only generator that it draws from that of the CPU, and does it change no array?
+bool drawsFromDefaultGenerator(const Node& node) {
+  BorrowedRef<> hasDevices = importedAttribute("torch.cuda", "_initialized");
+  if (hasDevices && hasDevices.get() != Py_False) return false;
+  for (const auto& [keyword, argument] : node.keywordArguments) {
+    if (stringView(keyword) == "generator" && argument.object().get() != Py_None) return false;
+  }
+  return !changesArgument(node);
+}
+
+}  // namespace
+
+bool TorchLibrary::mayFailOnData(const Node& node, Observer& observer) const {
+  bool mayMeet = node.mayMeetInMemory && !areApartInMemory(node, observer);
+  return mayMeet || mayFailWhenApart(node);
+}
+
+bool TorchLibrary::mayFailWhenApart(const Node& node) const {
+  if (!node.checked || isOfTransform(node)) return true;
+  std::unordered_map<const Node*, ResultStructure> structures;
+  bool isKnown = true;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second.metadata = other.metadata;
+    return entry->second;
+  };
+  forEachInput(node, [&](Node* each) { isKnown &= static_cast<bool>(each->metadata); });
+  return isKnown && !runsSilently(torch_, node, input);
+}
+
+void TorchLibrary::changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const {
+  llvm::append_range(changed, armature::changedArrays(node));
+}
+
+bool TorchLibrary::isPure(const Node& node) const {
+  // TorchDynamo keeps what nobody uses, but for items. That an operation may raise is an effect.
+  bool isItem = node.operation == NodeOperation::CallFunction &&
+                targetName(node.target) == "operator.getitem";
+  // Of what is done inside of levels, only items of several results are checked.
+  bool isSafe = node.checked && (isOfTransform(node) || !mayFailWhenApart(node));
+  return isItem && isSafe && effectOf(node) == NodeEffect::None;
+}
+
+NodeEffect TorchLibrary::effectOf(const Node& node) const {
+  if (node.operation == NodeOperation::GetAttribute) {
+    bool changes = llvm::any_of(node.body->nodes(), [&](const auto& inner) {
+      bool isEnd = inner->operation == NodeOperation::Placeholder ||
+                   inner->operation == NodeOperation::Output;
+      // A body puts back the modes that it sets.
+      NodeEffect effect = isEnd ? NodeEffect::None : effectOf(*inner);
+      return effect != NodeEffect::None && effect != NodeEffect::Mode;
+    });
+    return changes ? NodeEffect::Other : NodeEffect::None;
+  }
+  if (node.operation != NodeOperation::CallFunction &&
+      node.operation != NodeOperation::CallMethod) {
+    return NodeEffect::Other;
+  }
+  const CallableName& callable = callableNames().of(node.target);
+  std::string_view name = callable.name;
+  // Methods, and Python's own getattr, are what they are called.
+  if (node.operation == NodeOperation::CallMethod) name = stringView(node.target);
+  // An overload of torch.ops: "torch.ops.aten.add_.Tensor".
+  if (Py_TYPE(node.target.get()) == torch_.opOverload.get()) {
+    bool none = !functions_.classify(node.target).mutates &&
+                callable.qualified().find("rand") == std::string::npos;
+    return none ? NodeEffect::None : NodeEffect::Other;
+  }
+  if (setsGradMode(node) || changesAutocast(node) || changesTransforms(node)) {
+    return NodeEffect::Mode;
+  }
+  if (callsBodies(node)) {
+    NodeEffect effect = NodeEffect::None;
+    for (const Argument& argument : node.arguments) {
+      if (isBody(argument)) effect = std::max(effect, effectOf(*argument.node()));
+    }
+    return effect;
+  }
+  if (!isInPlaceCall(node) && argumentsForbidEffects(node, name)) return NodeEffect::None;
+  if (changesMoreThanArrays(name)) {
+    bool isUndone = drawsRandomNumbers(name) && drawsFromDefaultGenerator(node) &&
+                    randomState().get && randomState().set;
+    return isUndone ? NodeEffect::Random : NodeEffect::Other;
+  }
+  if (!changesArgument(node)) return NodeEffect::None;
+  auto changed = armature::changedArrays(node);
+  bool isOwn =
+      !changed.empty() && llvm::all_of(changed, [](Node* each) { return ownsMemory(*each); });
+  return isOwn ? NodeEffect::Own : NodeEffect::Other;
+}
+
+Library::RandomState TorchLibrary::randomState() const {
+  static const RandomState state = [] {
+    BorrowedRef<> generator = importedAttribute("torch._C", "default_generator");
+    RandomState functions;
+    if (!generator) return functions;
+    functions.get = PyObject_GetAttrString(generator.get(), "get_state");
+    functions.set = PyObject_GetAttrString(generator.get(), "set_state");
+    PyErr_Clear();
+    return functions;
+  }();
+  return state;
+}
+
+}  // namespace armature

@@ -1,0 +1,354 @@
+// What torch's operations return: by the rules, or by asking torch itself.
+#include <llvm/ADT/DenseSet.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/checked.h"
+#include "core/graph_break.h"
+#include "guards/array_library.h"
+#include "libraries/torch/callable_names.h"
+#include "libraries/torch/changed_arguments.h"
+#include "libraries/torch/function_transforms.h"
+#include "libraries/torch/kernel_support.h"
+#include "libraries/torch/memory_relations.h"
+#include "libraries/torch/meta_evaluation.h"
+#include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/mixtures.h"
+#include "libraries/torch/mode_scope.h"
+#include "libraries/torch/operation_nodes.h"
+#include "libraries/torch/operator_names.h"
+#include "libraries/torch/torch_library.h"
+
+namespace armature {
+
+namespace {
+
+using Structures = std::unordered_map<const Node*, ResultStructure>;
+
+ResultStructure array(const Node& node) {
+  ResultStructure result;
+  result.metadata = node.metadata;
+  return result;
+}
+
+// The metadata of an input, with everything that a computation on it depends on observed.
+void observePlaceholder(Node& placeholder, Observer& observer) {
+  if (!placeholder.metadata) {
+    auto metadata = std::make_shared<TensorMetadata>();
+    std::string why = "torch is not registered with the guards";
+    const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
+    if (!library || !library->read(placeholder.example, *metadata, &why)) {
+      throw std::logic_error("an input that cannot be described: " + why);
+    }
+    placeholder.metadata = std::move(metadata);
+  }
+  observer.observe(&placeholder, ObservedEverything);
+}
+
+// How a library says that the operation raises.
+ResultStructure failed() {
+  ResultStructure result;
+  result.kind = ResultStructure::Kind::Constant;
+  return result;
+}
+
+// The nodes without known result on which `node` depends, and itself, in program order. A loop
+// instead of recursion: chains of operations are long.
+std::vector<Node*> unknownNodes(Node* node) {
+  std::vector<Node*> result = {node};
+  llvm::DenseSet<Node*> seen = {node};
+  for (size_t i = 0; i < result.size(); ++i) {
+    // What is inside of a level is evaluated together.
+    if (isOfTransform(*result[i])) continue;
+    forEachInput(*result[i], [&](Node* input) {
+      bool isKnown = input->metadata && input->operation != NodeOperation::Placeholder;
+      if (!isKnown && seen.insert(input).second) result.push_back(input);
+    });
+  }
+  std::ranges::sort(result, {}, &Node::index);
+  return result;
+}
+
+// A function of torch._C, for static variables.
+PyObject* binding(const char* name) {
+  static PyObject* const bindings = checked(PyImport_ImportModule("torch._C")).release();
+  return checked(PyObject_GetAttrString(bindings, name)).release();
+}
+
+bool callsTrue(BorrowedRef<> function) {
+  Ref<> result = Ref<>::steal(PyObject_CallNoArgs(function.get()));
+  PyErr_Clear();
+  return result && result.get() == Py_True;
+}
+
+// The rules know nothing of autocast and of inference mode.
+bool rulesApply() {
+  static PyObject* const autocast = binding("_is_any_autocast_enabled");
+  static PyObject* const inference = binding("is_inference_mode_enabled");
+  return !callsTrue(autocast) && !callsTrue(inference);
+}
+
+// Of the inputs that the operation changes, or of which it changes views: those of their first
+// arguments, and so on.
+void observeLeaves(const Node& node, Observer& observer) {
+  llvm::SmallVector<Node*, 4> pending = changedArrays(node);
+  llvm::DenseSet<const Node*> seen;
+  while (!pending.empty()) {
+    Node* array = pending.pop_back_val();
+    if (!seen.insert(array).second) continue;
+    if (array->operation == NodeOperation::Placeholder) {
+      observer.observe(array, ObservedIsLeaf);
+    } else {
+      pending.append(changedArrays(*array));
+    }
+  }
+}
+
+bool hasArray(const ResultStructure& structure) {
+  return structure.metadata || std::ranges::any_of(structure.elements, hasArray);
+}
+
+// What stood for the program's tensors has their metadata, and nothing else of theirs: only what
+// follows from it may be taken for the program's.
+void refuseForeignAnswer(const Node& node, const ResultStructure& result) {
+  if (hasArray(result) || isAnsweredByMetadata(nameOf(node))) return;
+  bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
+  if (isNone && (changesArgument(node) || setsGradMode(node))) return;
+  throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node.target),
+                   "The operation returns no tensor, and what it returns may depend on more than "
+                   "shapes and dtypes.");
+}
+
+// Autograd refuses to change some views.
+bool changesViewUnderGrad(const Node& node, InputStructures inputs) {
+  return hasGradients(node.mode) && changesArgument(node) &&
+         llvm::any_of(changedArrays(node), [&](Node* changed) {
+           const TensorMetadata* metadata = inputs(*changed).metadata.get();
+           return metadata && metadata->requiresGrad && metadata->mayBeView;
+         });
+}
+
+// The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
+// wrong with them. What torch looks at first is what the arguments are.
+void requireSameError(const Node& node, InputStructures inputs) {
+  if (PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool mayDiffer = mayMeetInMemory(node, inputs) || changesViewUnderGrad(node, inputs);
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  if (!mayDiffer) return;
+  PyErr_Clear();
+  throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
+}
+
+// Of several arrays that the operation changes, it returns the very objects.
+void markReturned(const Node& node, ResultStructure& result) {
+  if (result.elements.empty() || !changesArgument(node)) return;
+  auto changed = changedArrays(node);
+  for (ResultStructure& element : result.elements) {
+    auto found = llvm::find(changed, element.returned);
+    if (found != changed.end()) element.same = *found;
+  }
+}
+
+ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
+                             Structures& structures) {
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = array(other);
+    return entry->second;
+  };
+  // Nor do the rules know of tensors that were made in inference mode.
+  forEachInput(node, [&](Node* each) {
+    const TensorMetadata* metadata = input(*each).metadata.get();
+    useRules &= !metadata || !metadata->isInference;
+  });
+  ResultStructure result;
+  if (!useRules || !applyMetadataRule(node, input, result)) {
+    result = evaluateOnMeta(torch, node, input);
+    if (isFailure(result)) {  // with an exception set, which stays
+      requireSameError(node, input);
+      return result;
+    }
+    result.mayFailOnData = !neverRaisesOnData(node);
+    refuseForeignAnswer(node, result);
+  }
+  node.mayMeetInMemory = mayMeetInMemory(node, input);
+  if (changesViewUnderGrad(node, input)) result.mayFailOnData = true;
+  node.metadata = result.metadata;
+  node.checked = !result.mayFailOnData;
+  markReturned(node, result);
+  return result;
+}
+
+// An error may be about the place of a tensor in its memory, which nothing else depends on.
+void observeOffsets(Node& node, Observer& observer) {
+  std::vector<Node*> pending = {&node};
+  llvm::DenseSet<Node*> seen = {&node};
+  while (!pending.empty()) {
+    Node* each = pending.back();
+    pending.pop_back();
+    if (each->operation == NodeOperation::Placeholder) {
+      observer.observe(each, ObservedStorageOffset);
+    }
+    forEachInput(*each, [&](Node* input) {
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+  }
+}
+
+}  // namespace
+
+ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer) const {
+  if (node.alteredBy) {
+    // What it is now is what the later call has made of it.
+    ResultStructure result = evaluate(node.alteredBy, observer);
+    if (!isFailure(result)) node.metadata = result.metadata;
+    return result;
+  }
+  std::vector<const Node*> before = transformNodesBefore(node);
+  Structures structures;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
+    if (isFailure(entry->second)) throw PendingPythonException();
+    return entry->second;
+  };
+  ResultStructure result = evaluateOnMeta(torch_, node, input, before);
+  if (isFailure(result)) return result;
+  result.mayFailOnData = true;
+  node.metadata = result.metadata;
+  node.checked = false;
+  return result;
+}
+
+ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
+  bool isPlaceholder = node->operation == NodeOperation::Placeholder;
+  if (node->metadata && !isPlaceholder) return array(*node);
+  Structures structures;
+  bool useRules = rulesApply();
+  for (Node* unknown : unknownNodes(node)) {
+    if (unknown->operation == NodeOperation::Placeholder) {
+      observePlaceholder(*unknown, observer);
+      continue;
+    }
+    bool rules = useRules && !hasAutocast(unknown->mode);
+    ResultStructure result = isOfTransform(*unknown)
+                                 ? evaluateInTransform(*unknown, observer)
+                                 : evaluateNode(torch_, rules, *unknown, structures);
+    if (isFailure(result)) {
+      // The exception that is set is what whoever asked looks at next.
+      PyObject *type, *value, *traceback;
+      PyErr_Fetch(&type, &value, &traceback);
+      observeOffsets(*unknown, observer);
+      if (changesArgument(*unknown)) observeLeaves(*unknown, observer);
+      PyErr_Clear();
+      PyErr_Restore(type, value, traceback);
+      return result;
+    }
+    // Whether autograd allows a change in place depends on what is a leaf.
+    if (changesArgument(*unknown)) observeLeaves(*unknown, observer);
+    if (unknown == node) return result;
+    structures[unknown] = std::move(result);
+  }
+  return array(*node);
+}
+
+const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const {
+  auto unknown = [&](const Node& other) {
+    return GraphBreak(GraphBreakKind::IdentityOfResults, targetName(other.target));
+  };
+  auto isCall = [](const Node& other) {
+    return other.operation == NodeOperation::CallFunction ||
+           other.operation == NodeOperation::CallMethod;
+  };
+  Structures structures;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
+    if (!isFailure(entry->second)) return entry->second;
+    PyErr_Clear();
+    throw unknown(other);
+  };
+  while (isCall(*node) && !node->mixesLibraries) {
+    const Node* maker = node;
+    const Argument* position = nullptr;
+    // One of several results.
+    if (nameOf(*node) == "getitem" && node->arguments.size() == 2 &&
+        node->arguments[0].kind() == Argument::Kind::Node && isCall(*node->arguments[0].node()) &&
+        input(*node->arguments[0].node()).kind != ResultStructure::Kind::Array) {
+      maker = node->arguments[0].node();
+      position = &node->arguments[1];
+    }
+    if (callsBodies(*maker) || isOfTransform(*maker)) throw unknown(*maker);
+    forEachInput(*maker, [&](Node* each) { input(*each); });
+    ResultStructure result = evaluateOnMeta(torch_, *maker, input);
+    if (isFailure(result)) {
+      PyErr_Clear();
+      throw unknown(*maker);
+    }
+    const ResultStructure* own = &result;
+    if (position) {
+      size_t index = position->object() ? PyLong_AsSize_t(position->object().get()) : SIZE_MAX;
+      PyErr_Clear();
+      if (index >= result.elements.size()) throw unknown(*maker);
+      own = &result.elements[index];
+    }
+    if (!own->returned) break;
+    node = own->returned;
+  }
+  return node;
+}
+
+bool TorchLibrary::takesForeign(const Node& node) const {
+  bool isOperator = node.operation == NodeOperation::CallFunction &&
+                    callableNames().of(node.target).module == "operator";
+  return torchTakesForeign(node, nameOf(node), isOperator);
+}
+
+ResultStructure TorchLibrary::evaluateMixture(Node* node, const Library& called,
+                                              Observer& observer) const {
+  bool isKnown = true;
+  forEachInput(*node, [&](Node* input) {
+    const Library* library = findLibrary(input->metadata ? input->metadata->library : kind());
+    isKnown = isKnown && library->layout(input, observer);
+  });
+  if (!isKnown) return failed();
+  if (isOfTransform(*node) || !called.takesForeign(*node)) {
+    throw GraphBreak(GraphBreakKind::MixedLibraries, targetName(node->target));
+  }
+  Structures structures;
+  ResultStructure result =
+      evaluateOnReal(torch_, *node, [&](const Node& other) -> const ResultStructure& {
+        auto [entry, isNew] = structures.try_emplace(&other);
+        if (isNew) entry->second = array(other);
+        return entry->second;
+      });
+  if (isFailure(result)) return result;
+  bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
+  if (result.kind != ResultStructure::Kind::Array && !isNone) {
+    throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node->target),
+                     "An operation on arrays of several libraries returns something else.");
+  }
+  // Of an argument in the same memory, only the library knows that it is.
+  result.same = const_cast<Node*>(result.returned);
+  result.mayFailOnData = true;
+  node->metadata = result.metadata;
+  node->checked = false;
+  return result;
+}
+
+const TensorMetadata* TorchLibrary::metadata(Node* node, Observer& observer) const {
+  ResultStructure result = evaluate(node, observer);
+  if (isFailure(result)) return nullptr;
+  if (result.kind != ResultStructure::Kind::Array) {
+    PyErr_Format(PyExc_SystemError, "the result of %s is not one tensor",
+                 targetName(node->target).c_str());
+    return nullptr;
+  }
+  return node->metadata.get();
+}
+
+}  // namespace armature
