@@ -187,8 +187,10 @@ bool InstructionTranslator::enterContext(Frame& frame) {
   static PyObject* const exitName = staticName("__exit__");
   realizeOperand(frame, 1);
   Value manager = frame.peek(1);
+  if (Value adopted = adoptManager(*this, manager)) manager = std::move(adopted);
   if (auto* modelled = trackerOf<ContextManagerVariable>(manager)) {
     Value entered = modelled->model.enter(*this, *modelled);
+    if (!entered) return false;
     frame.peek(1) = make<ContextExitVariable>(modelled);
     return complete(std::move(entered));
   }

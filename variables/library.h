@@ -276,6 +276,11 @@ class Library {
     (void)mode, (void)states;
     return false;
   }
+  // While the object lives, this thread is in that mode. Null where it cannot be.
+  virtual std::shared_ptr<void> enterMode(uint32_t mode) const {
+    (void)mode;
+    return nullptr;
+  }
   // True if the node has no effect besides its result, so that an unused one may be dropped; that
   // is what the engines that the library knows drop, not all that could be.
   virtual bool isPure(const Node& node) const = 0;

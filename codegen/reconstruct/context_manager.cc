@@ -10,11 +10,13 @@ namespace {
 class ContextManagerReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
-    visit(llvm::cast<ContextManagerVariable>(tracker)->classValue);
+    auto* manager = llvm::cast<ContextManagerVariable>(tracker);
+    visit(manager->instance ? manager->instance : manager->classValue);
   }
   // Not by its constructor, which may set the mode.
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* manager = llvm::cast<ContextManagerVariable>(tracker);
+    if (manager->instance) return codegen.load(manager->instance);
     codegen.prepareCall(builtinAttribute(&PyBaseObject_Type, "__new__"));
     codegen.load(manager->classValue);
     codegen.call(1);

@@ -14,6 +14,7 @@
 #include "variables/constants/constant.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
+#include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -85,9 +86,14 @@ class AutocastModel : public ContextManagerModel {
                                        withGradients(number << 1, hasGradients(before)));
     assignTrailed(translator.trail, manager.previous, before | kEntered);
     assignTrailed(translator.trail, manager.node, node);
-    return &manager;
+    if (!manager.instance) return &manager;
+    for (const auto& [name, value] : stateBefore(manager)) {
+      if (!setAttribute(translator, manager.instance, staticName(name), value)) return Value();
+    }
+    return manager.instance;
   }
   void exit(Translator& translator, ContextManagerVariable& manager) const override {
+    if (manager.instance) requireOwnState(translator, manager);
     static PyObject* const exitTarget = target("_exit_autocast");
     bool gradients = hasGradients(translator.mode(torchLibrary()));
     std::vector<Argument> arguments = {Argument(manager.node)};
@@ -104,16 +110,39 @@ class AutocastModel : public ContextManagerModel {
                                                          {"custom_backend_name", made[kBackend]},
                                                          {"_cache_enabled", made[kCacheEnabled]},
                                                          {"_enabled", made[kEnabled]}};
-    if (!(manager.previous & kEntered)) return result;
-    ModeScope scope;
-    if (!enterAutocast(scope, manager.previous & ~kEntered, true)) throw PendingPythonException();
-    PyObject* device = made[kDevice].object();
-    result.emplace_back("prev_cache_enabled", answerOf(askTorch("is_autocast_cache_enabled")));
-    result.emplace_back("prev", answerOf(askTorch("is_autocast_enabled", device)));
-    result.emplace_back("prev_fastdtype", answerOf(askTorch("get_autocast_dtype", device)));
+    if (manager.previous & kEntered) {
+      for (const auto& each : stateBefore(manager)) result.push_back(each);
+    }
     return result;
   }
+
+ private:
+  // What __enter__ puts into the instance, for __exit__.
+  static std::vector<std::pair<const char*, Value>> stateBefore(
+      const ContextManagerVariable& manager) {
+    ModeScope scope;
+    if (!enterAutocast(scope, manager.previous & ~kEntered, true)) throw PendingPythonException();
+    PyObject* device = manager.arguments[kDevice].object();
+    return {{"prev_cache_enabled", answerOf(askTorch("is_autocast_cache_enabled"))},
+            {"prev", answerOf(askTorch("is_autocast_enabled", device))},
+            {"prev_fastdtype", answerOf(askTorch("get_autocast_dtype", device))}};
+  }
+
+  // An instance that is entered inside of itself has forgotten the state before.
+  static void requireOwnState(Translator& translator, const ContextManagerVariable& manager) {
+    for (const auto& [name, value] : stateBefore(manager)) {
+      Value now = getAttribute(translator, manager.instance, staticName(name));
+      if (!now || !translator.realized(now).sameAs(value)) {
+        throw GraphBreak(GraphBreakKind::UnsupportedOperation, "autocast entered inside itself");
+      }
+    }
+  }
 };
+
+const AutocastModel& autocastModel() {
+  static const AutocastModel model;
+  return model;
+}
 
 // The class's own methods, as torch has them; a program's would be called instead.
 bool isUnchanged(Translator& translator, PyTypeObject* type) {
@@ -150,8 +179,11 @@ Ref<> instance(Translator& translator, PyTypeObject* type, const CallArguments& 
                                           arguments.positionalCount(), arguments.keywordNames));
 }
 
+bool isKnownDevice(const Value& device) {
+  return llvm::find(kDevices, stringView(device.object())) != kDevices.end();
+}
+
 Value makeAutocast(Translator& translator, const Value& callable, CallArguments& arguments) {
-  static const AutocastModel model;
   auto* type = reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
   for (Value& value : arguments.values) translator.realize(value);
   if (!allData(arguments)) refuse("its arguments are not constants");
@@ -181,9 +213,37 @@ Value makeAutocast(Translator& translator, const Value& callable, CallArguments&
   for (Made truth : {kCacheEnabled, kEnabled}) {
     if (!PyBool_Check(parts[truth].object())) refuse("its arguments are not of the usual types");
   }
-  std::string_view device = stringView(parts[kDevice].object());
-  if (llvm::find(kDevices, device) == kDevices.end()) refuse("the device is not known");
-  return translator.make<ContextManagerVariable>(type, callable, model, 0, std::move(parts));
+  if (!isKnownDevice(parts[kDevice])) refuse("the device is not known");
+  return translator.make<ContextManagerVariable>(type, callable, autocastModel(), 0,
+                                                 std::move(parts));
+}
+
+// An instance that was made before the trace: a decorator has it, or a global.
+Value adoptAutocast(Translator& translator, const Value& instance) {
+  PyTypeObject* type = instance.tracker()->type();
+  if (!isUnchanged(translator, type)) return Value();
+  ValueVector parts;
+  for (const char* name :
+       {"device", "fast_dtype", "custom_backend_name", "_cache_enabled", "_enabled"}) {
+    Value part = getAttribute(translator, instance, staticName(name));
+    if (!part) {
+      translator.takeException();
+      return Value();
+    }
+    part = translator.realized(part);
+    if (!part.objectOrNull()) return Value();
+    parts.push_back(std::move(part));
+  }
+  bool isUsual = PyUnicode_CheckExact(parts[kDevice].object()) && isKnownDevice(parts[kDevice]) &&
+                 PyBool_Check(parts[kCacheEnabled].object()) &&
+                 PyBool_Check(parts[kEnabled].object());
+  if (!isUsual) return Value();
+  translator.observeState(autocastSettings());
+  for (Made part : {kDType, kEnabled, kCacheEnabled}) parts.push_back(parts[part]);
+  auto* manager = translator.make<ContextManagerVariable>(type, translator.knownClass(type),
+                                                          autocastModel(), 0, std::move(parts));
+  manager->instance = instance;
+  return manager;
 }
 
 // --- The state of the thread: gradients, cache, nesting, and what each device does.
@@ -262,7 +322,9 @@ Library::ModeState autocastState() {
 
 void registerAutocast() {
   BorrowedRef<> found = importedAttribute("torch.amp.autocast_mode", "autocast");
-  if (found && PyType_Check(found.get())) registerObjectHandler(found.get(), makeAutocast);
+  if (!found || !PyType_Check(found.get())) return;
+  registerObjectHandler(found.get(), makeAutocast);
+  registerManagerAdopter(reinterpret_cast<PyTypeObject*>(found.get()), adoptAutocast);
 }
 
 }  // namespace armature

@@ -29,6 +29,7 @@
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
+#include "libraries/torch/regions.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/torch_constants.h"
 #include "variables/translator.h"
@@ -157,6 +158,16 @@ Library::ModeState TorchLibrary::modeState(const Node& node) const {
 
 bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {
   return hasAutocast(mode) && (states & autocastSettings());
+}
+
+std::shared_ptr<void> TorchLibrary::enterMode(uint32_t mode) const {
+  auto scope = std::make_shared<ModeScope>();
+  if (!hasTransform(mode) && scope->setGradEnabled(hasGradients(mode)) &&
+      enterAutocast(*scope, mode, true)) {
+    return scope;
+  }
+  clearUnlessInterrupted();
+  return nullptr;
 }
 
 uint32_t TorchLibrary::currentMode() const {

@@ -41,6 +41,7 @@ class TorchLibrary : public Library {
   uint32_t currentMode() const override;
   ModeState modeState(const Node& node) const override;
   bool isStateOfMode(uint32_t mode, uint64_t states) const override;
+  std::shared_ptr<void> enterMode(uint32_t mode) const override;
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;

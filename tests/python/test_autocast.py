@@ -6,7 +6,7 @@ import threading
 import armature
 import pytest
 import torch
-from differential import break_reasons, compare, observe
+from differential import break_reasons, check, compare, observe, report
 
 X = torch.arange(9.0).reshape(3, 3)
 
@@ -266,3 +266,98 @@ def test_threads_have_their_own():
         thread.start()
         thread.join()
     assert seen[0][0] is torch.bfloat16 and seen[0][1][0][0][0] is False
+
+
+REGION = torch.autocast("cpu", dtype=torch.bfloat16)
+
+
+@torch.autocast("cpu")
+def decorated(x):
+    return x @ x, torch.is_autocast_enabled("cpu")
+
+
+@torch.autocast("cpu", dtype=torch.bfloat16, enabled=False, cache_enabled=False)
+def decorated_without(x):
+    return x @ x, torch.is_autocast_enabled("cpu")
+
+
+def calls_decorated(x):
+    product, inside = decorated(x)
+    return product + 1, inside, decorated_without(x), torch.is_autocast_enabled("cpu")
+
+
+def existing_region(x):
+    with REGION as region:
+        y = x @ x
+    return y, region is REGION, torch.is_autocast_enabled("cpu"), sorted(vars(REGION))
+
+
+def existing_region_broken(x):
+    with REGION:
+        y = x @ x
+        print("inside")
+        z = x @ x
+    return y, z, torch.is_autocast_enabled("cpu")
+
+
+def existing_region_left_by_an_error(x):
+    try:
+        with REGION:
+            y = x @ x
+            raise ValueError("left")
+    except ValueError:
+        return y, torch.is_autocast_enabled("cpu")
+
+
+def existing_region_in_itself(x):
+    with REGION:
+        with REGION:
+            y = x @ x
+        z = x @ x
+    enabled = torch.is_autocast_enabled("cpu")
+    torch.set_autocast_enabled("cpu", False)
+    return y, z, enabled
+
+
+def method_of_a_holder(x, holder):
+    with holder.region:
+        return x @ x
+
+
+class Holder:
+    def __init__(self, dtype):
+        self.region = torch.autocast("cpu", dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        calls_decorated,
+        existing_region,
+        existing_region_broken,
+        existing_region_left_by_an_error,
+        existing_region_in_itself,
+    ],
+    ids=lambda fn: fn.__name__,
+)
+def test_managers_from_before(fn):
+    check(fn, torch.ones(3, 3), more=((torch.ones(2, 2),),))
+    assert not torch.is_autocast_enabled("cpu")
+
+
+@pytest.mark.parametrize("fn", [decorated, calls_decorated, existing_region])
+def test_managers_from_before_are_in_the_graph(fn):
+    compiled = armature.compile(fn, backend="eager")
+    compiled(torch.ones(3, 3))
+    assert not break_reasons(compiled), report(compiled)
+
+
+def test_what_a_manager_from_before_holds_is_asked():
+    holder, other = Holder(torch.bfloat16), Holder(torch.float16)
+    compiled = armature.compile(method_of_a_holder, backend="eager")
+    for each in (holder, other, holder):
+        assert compiled(torch.ones(3, 3), each).dtype == each.region.fast_dtype
+    holder.region.fast_dtype = torch.float16
+    assert compiled(torch.ones(3, 3), holder).dtype == torch.float16
+    holder.region._enabled = False
+    assert compiled(torch.ones(3, 3), holder).dtype == torch.float32

@@ -44,11 +44,16 @@ bool callLibrary(Translator& translator, const Value& callable, CallArguments& a
       return true;
     case CallKind::ConstantFoldable:
       for (Value& value : arguments.values) translator.realize(value);
-      if (library->isStateOfMode(translator.mode(*library), rule.states)) {
-        throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(object),
-                         "it asks for what the graph has set");
-      }
       if (allData(arguments)) {
+        uint32_t mode = translator.mode(*library);
+        std::shared_ptr<void> inMode;
+        if (library->isStateOfMode(mode, rule.states)) {
+          inMode = library->enterMode(mode);
+          if (!inMode) {
+            throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(object),
+                             "it asks for what the graph has set");
+          }
+        }
         translator.observeState(rule.states);
         result = callWithData(translator, object, arguments);
         return true;

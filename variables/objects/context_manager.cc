@@ -1,5 +1,7 @@
 #include "variables/objects/context_manager.h"
 
+#include <llvm/ADT/DenseMap.h>
+
 #include "core/checked.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -8,6 +10,11 @@
 namespace armature {
 
 namespace {
+
+llvm::DenseMap<PyTypeObject*, ContextManagerAdopter>& adopters() {
+  static auto* const all = new llvm::DenseMap<PyTypeObject*, ContextManagerAdopter>();
+  return *all;
+}
 
 Value callExit(Translator& translator, const Value& self, CallArguments&) {
   ContextManagerVariable* manager = requireKind<ContextExitVariable>(self)->manager;
@@ -54,6 +61,16 @@ TypeSlots makeContextExitSlots() {
 }
 
 }  // namespace
+
+Value adoptManager(Translator& translator, const Value& instance) {
+  if (!instance.isTracker() || !instance.tracker()->existing()) return Value();
+  auto found = adopters().find(instance.tracker()->type());
+  return found != adopters().end() ? found->second(translator, instance) : Value();
+}
+
+void registerManagerAdopter(PyTypeObject* type, ContextManagerAdopter adopter) {
+  adopters()[type] = adopter;
+}
 
 const TypeSlots kContextManagerSlots = makeContextManagerSlots();
 const TypeSlots kContextExitSlots = makeContextExitSlots();

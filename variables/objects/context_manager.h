@@ -17,7 +17,8 @@ class Translator;
 class ContextManagerModel {
  public:
   virtual ~ContextManagerModel() = default;
-  // __enter__, with what it returns, and __exit__, which returns None.
+  // __enter__, with what it returns, or null with an exception pending; and __exit__, which returns
+  // None.
   virtual Value enter(Translator& translator, ContextManagerVariable& manager) const = 0;
   virtual void exit(Translator& translator, ContextManagerVariable& manager) const = 0;
   // The attributes of the instance, by which it can be built without running its constructor.
@@ -44,7 +45,16 @@ class ContextManagerVariable : public VariableTracker {
   const ValueVector arguments;  // what it was made with, as far as its model needs it
   uint32_t previous = 0;        // the mode before. Trailed.
   Node* node = nullptr;         // the call of the graph that has entered it, if any. Trailed.
+  // The object that it stands for, if that existed before the trace (adoptManager).
+  Value instance;
 };
+
+// What stands for an existing instance, which a with statement is about to enter, of a class with a
+// model. Null where the class has none, or the model does not know such an instance: then its
+// methods are called.
+Value adoptManager(Translator& translator, const Value& instance);
+using ContextManagerAdopter = Value (*)(Translator& translator, const Value& instance);
+void registerManagerAdopter(PyTypeObject* type, ContextManagerAdopter adopter);
 
 // The manager's bound __exit__, which a with statement keeps on the stack.
 class ContextExitVariable : public VariableTracker {
