@@ -3,8 +3,12 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SetVector.h>
 
+#include <array>
+#include <string_view>
 #include <vector>
 
+#include "core/text.h"
+#include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
 
 namespace armature {
@@ -36,6 +40,21 @@ llvm::SmallSetVector<Node*, 4> rootsOf(Node* array) {
   return roots;
 }
 
+// Does the call return memory that nothing else has, by its name?
+bool makesMemory(const Node& call) {
+  static constexpr std::array kNames = {
+      "clone",    "empty",     "empty_like", "full",      "full_like", "new_full",  "new_empty",
+      "new_ones", "new_zeros", "ones",       "ones_like", "zeros",     "zeros_like"};
+  bool isMethod = call.operation == NodeOperation::CallMethod;
+  if (!isMethod && callableNames().of(call.target).module != "torch") return false;
+  std::string_view name =
+      isMethod ? stringView(call.target) : std::string_view(callableNames().of(call.target).name);
+  bool isTold = llvm::any_of(call.keywordArguments, [](const auto& keyword) {
+    return stringView(keyword.first) == "out";
+  });
+  return llvm::is_contained(kNames, name) && !isTold;
+}
+
 }  // namespace
 
 bool ownsMemory(const Node& array) {
@@ -47,7 +66,7 @@ bool ownsMemory(const Node& array) {
     bool isCall = node->operation == NodeOperation::CallFunction ||
                   node->operation == NodeOperation::CallMethod;
     if (!isCall) return false;
-    if (node->metadata && !node->metadata->mayBeView) continue;
+    if (makesMemory(*node) || (node->metadata && !node->metadata->mayBeView)) continue;
     bool hasInputs = false;
     forEachInput(*node, [&](Node* input) {
       hasInputs = true;

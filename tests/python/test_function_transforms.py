@@ -126,6 +126,10 @@ def jacobian(x):
     return jacrev(lambda x: x.sin() * x.sum())(x)
 
 
+def both_jacobians(x):
+    return jacrev(torch.sin)(x), jacfwd(torch.sin)(x)
+
+
 def forward_jacobian(x):
     return jacfwd(lambda x: x.sin() * x.sum())(x)
 
@@ -191,6 +195,7 @@ ON_VECTORS = [
     pullback,
     pushforward,
     jacobian,
+    both_jacobians,
     forward_jacobian,
     both_derivatives,
     partial_jacobian,
