@@ -195,6 +195,11 @@ class Library {
     (void)node, (void)observer;
     return nullptr;
   }
+  // May the operation return its argument, an array of another type than arrayType()?
+  virtual bool mayReturnItself(const Node& node) const {
+    (void)node;
+    return false;
+  }
   // Does the operation, which changes an array, change what the array object is, its shape, say,
   // and not only its data?
   virtual bool changesLayout(const Node& node) const {

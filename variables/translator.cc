@@ -538,7 +538,8 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     throw GraphBreak(GraphBreakKind::MixedLibraries,
                      targetName(target) + "(" + describe(builder.foreign()) + ")");
   }
-  if (rule.returnsOneArray && !library.eager() && !failureIsPythons) {
+  bool isKnownType = rule.returnsOneArray && !library.eager() && !library.mayReturnItself(*node);
+  if (isKnownType && !failureIsPythons) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
     auto size = static_cast<size_t>(node->index);

@@ -148,6 +148,7 @@ class AutogradOperation {
       gradient->requiresGrad = false;
       gradient->isLeaf = true;
       gradient->mayBeView = false;
+      gradient->isParameter = false;
       Node* node =
           addBodyParameter(translator_, results_.tensors()[gradients_.size()], std::move(gradient),
                            names.empty() ? BorrowedRef<>(unnamed) : names[i]);

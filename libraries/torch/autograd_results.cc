@@ -64,6 +64,7 @@ std::shared_ptr<const TensorMetadata> AutogradResults::metadataOf(Node* node) {
   metadata->requiresGrad = isDifferentiable && !isMarked(node);
   metadata->isLeaf = !metadata->requiresGrad;
   if (!isComputed(node)) metadata->mayBeView = true;
+  metadata->isParameter = false;
   metadata->dispatchKeys = 0;
   return metadata;
 }

@@ -79,6 +79,7 @@ std::shared_ptr<const TensorMetadata> sliceOf(const Value& callable, const Tenso
   auto slice = std::make_shared<TensorMetadata>(whole);
   slice->sizes.erase(slice->sizes.begin());
   slice->isLeaf = !slice->requiresGrad;
+  slice->isParameter = false;
   slice->dispatchKeys = 0;
   setContiguousStrides(*slice);
   return slice;
@@ -96,6 +97,7 @@ std::shared_ptr<const TensorMetadata> turnOf(const TensorMetadata& carried) {
   auto turn = std::make_shared<TensorMetadata>(carried);
   turn->isLeaf = !turn->requiresGrad;
   turn->mayBeView = false;
+  turn->isParameter = false;
   turn->dispatchKeys = 0;
   return turn;
 }

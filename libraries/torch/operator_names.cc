@@ -277,6 +277,27 @@ constexpr std::array<std::string_view, 8> kChangesLayoutOnly = {
     "t_",      "transpose_",     "unsqueeze_"};
 static_assert(std::ranges::is_sorted(kChangesLayoutOnly));
 
+constexpr std::array<std::string_view, 35> kMayReturnArgument = {
+    "__pos__",     "alpha_dropout",
+    "atleast_1d",  "atleast_2d",
+    "atleast_3d",  "bfloat16",
+    "bool",        "byte",
+    "cdouble",     "cfloat",
+    "chalf",       "char",
+    "conj",        "contiguous",
+    "cpu",         "cuda",
+    "double",      "dropout",
+    "dropout1d",   "dropout2d",
+    "dropout3d",   "feature_alpha_dropout",
+    "float",       "half",
+    "int",         "long",
+    "pos",         "positive",
+    "real",        "resolve_conj",
+    "resolve_neg", "short",
+    "to",          "type",
+    "type_as"};
+static_assert(std::ranges::is_sorted(kMayReturnArgument));
+
 constexpr const char* kReadsData = "its result depends on the data of a tensor";
 constexpr const char* kShapeFromData = "the shape of its result depends on the data of a tensor";
 constexpr const char* kSharesMemory = "it shares memory with an object that the graph does not see";
@@ -473,6 +494,8 @@ bool isAnsweredByMetadata(std::string_view name) {
          name == "dim_order" || name == "promote_types" || name == "result_type" ||
          name == "sparse_dim";
 }
+
+bool mayReturnArgument(std::string_view name) { return contains(kMayReturnArgument, name); }
 
 bool changesLayoutOnly(std::string_view name) { return contains(kChangesLayoutOnly, name); }
 

@@ -28,6 +28,9 @@ bool isAnsweredByMetadata(std::string_view name);
 // A method that is answered from metadata: size, dim, ….
 bool isMetadataMethod(std::string_view name);
 
+// May the operation, which is not in place, return its first argument, and no new tensor?
+bool mayReturnArgument(std::string_view name);
+
 // Does the in-place operation change how a tensor looks at its memory, or what autograd knows of
 // it, and no data?
 bool changesLayoutOnly(std::string_view name);

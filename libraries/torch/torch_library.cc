@@ -132,6 +132,13 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   return nullptr;
 }
 
+bool TorchLibrary::mayReturnItself(const Node& node) const {
+  bool isOfArray = !node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node;
+  const Node* first = isOfArray ? node.arguments[0].node() : nullptr;
+  bool isParameter = first && first->metadata && first->metadata->isParameter;
+  return isParameter && mayReturnArgument(nameOf(node));
+}
+
 bool TorchLibrary::changesLayout(const Node& node) const { return changesLayoutOnly(nameOf(node)); }
 
 CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,

@@ -35,6 +35,7 @@ class TorchLibrary : public Library {
     return functions_.classifyMethod(name);
   }
   const char* reasonAgainstBackends(const Node& node, Observer& observer) const override;
+  bool mayReturnItself(const Node& node) const override;
   bool changesLayout(const Node& node) const override;
   CallRule dispatch(Translator& translator, const CallRule& rule,
                     llvm::ArrayRef<Value> arguments) const override;

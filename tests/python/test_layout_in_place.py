@@ -182,6 +182,18 @@ def parameter_of_a_parameter(x, w):
     return p, p is w, type(p), p.shape
 
 
+def results_of_a_parameter(x, w):
+    try:
+        doubled = w * 2
+    except RuntimeError:
+        return None
+    views = w[0], w.unbind()[0], w.chunk(1)[0], doubled, w.view(-1), w.data, w.detach()
+    itself = w.contiguous(), w.to(torch.float32), w.float(), +w
+    others = w.double(), w.clone(), torch.nn.Parameter(w[0].detach()).to(torch.float64)
+    classes = [type(each) for each in (*views, *itself, *others)]
+    return classes, [isinstance(each, torch.nn.Parameter) for each in (*views, *itself, *others)]
+
+
 def parameter_changed(x, w):
     p = torch.nn.Parameter(torch.empty(2, 3))
     with torch.no_grad():
@@ -206,6 +218,7 @@ AUTOGRAD = [
     parameter,
     parameter_shares_memory,
     parameter_of_a_parameter,
+    results_of_a_parameter,
     parameter_changed,
     module_made,
 ]

@@ -23,6 +23,7 @@ bool give(const Call& call, ResultStructure& result, MetadataPointer metadata) {
       (isFloating(metadata->dtype) || isComplex(metadata->dtype)) && call.gradientsFlow();
   metadata->isLeaf = !metadata->requiresGrad;
   metadata->mayBeView = false;
+  metadata->isParameter = false;
   result.metadata = std::move(metadata);
   return true;
 }
@@ -32,6 +33,7 @@ bool giveView(const Call& call, ResultStructure& result, const TensorMetadata& b
   view->requiresGrad = base.requiresGrad;
   view->isLeaf = !base.requiresGrad || !hasGradients(call.node().mode);
   view->mayBeView = true;
+  view->isParameter = false;
   result.metadata = std::move(view);
   return true;
 }
@@ -40,6 +42,7 @@ bool giveWithoutGrad(ResultStructure& result, MetadataPointer metadata) {
   metadata->requiresGrad = false;
   metadata->isLeaf = true;
   metadata->mayBeView = false;
+  metadata->isParameter = false;
   result.metadata = std::move(metadata);
   return true;
 }
