@@ -361,11 +361,19 @@ Value callWithoutGradients(Translator& translator, const Value& cls,
   return result;
 }
 
+// Modules' backward hooks find their own function again by its name in the history of its results,
+// where backends put another.
+bool isFoundByName(const Value& cls) {
+  BorrowedRef<> known = importedAttribute("torch.nn.modules._functions", "BackwardHookFunction");
+  return known && cls.isTracker() && cls.tracker()->existing() == known.get();
+}
+
 // Backends other than "eager" get graphs of both directions. That one runs backward() as it is.
 Value callWithGradients(Translator& translator, const Value& cls, llvm::ArrayRef<Value> arguments) {
   size_t firstNode = translator.graph->size();
   AutogradResults results(translator, firstNode, AutogradResults::nodesOf(translator, arguments));
   bool isForeign = translator.usesForeignBackend();
+  if (isForeign && isFoundByName(cls)) refuse("it is found again by its name");
   Value context, result;
   {
     SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());

@@ -255,11 +255,12 @@ def test_global_hooks():
     same(compiled(X), outer(X))
 
 
-def test_backward_hooks():
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_backward_hooks(backend):
     module = nn.Linear(4, 4)
     seen = []
     module.register_full_backward_hook(lambda layer, grad_in, grad_out: seen.append(grad_out[0]))
-    compiled = armature.compile(lambda x: module(x).sum())
+    compiled = armature.compile(lambda x: module(x).sum(), backend=backend)
     compiled(X).backward()
     assert len(seen) == 1 and torch.equal(seen[0], torch.ones(2, 4))
 
