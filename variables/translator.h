@@ -243,7 +243,6 @@ class Translator : public Observer, public Heap::Dependencies {
   }
   bool asksWhetherCompiling() const { return asksWhetherCompiling_; }
   void answerAsPython() { answersAsPython_ = true; }
-  // The graph will be run by a backend that does not say which of its operations has failed.
   // While one stands, what is traced runs on other arrays than are known, of which the shapes and
   // types will be the same, but neither how they lie in memory nor whether they require gradients.
   class UnknownLayouts {
@@ -259,6 +258,7 @@ class Translator : public Observer, public Heap::Dependencies {
     bool before_;
   };
   bool layoutsAreUnknown() const { return layoutsAreUnknown_; }
+  // The graph will be run by a backend that does not say which of its operations has failed.
   void useForeignBackend() { isForeign_ = true; }
   bool usesForeignBackend() const { return isForeign_; }
   bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
