@@ -179,8 +179,15 @@ Ref<> instance(Translator& translator, PyTypeObject* type, const CallArguments& 
                                           arguments.positionalCount(), arguments.keywordNames));
 }
 
-bool isKnownDevice(const Value& device) {
-  return llvm::find(kDevices, stringView(device.object())) != kDevices.end();
+// Why a manager of these parts, all real objects, is not modelled; null if it is.
+const char* reasonAgainst(const ValueVector& parts) {
+  PyObject* device = parts[kDevice].object();
+  if (!PyUnicode_CheckExact(device) || !PyBool_Check(parts[kCacheEnabled].object()) ||
+      !PyBool_Check(parts[kEnabled].object())) {
+    return "its arguments are not of the usual types";
+  }
+  bool isKnown = llvm::find(kDevices, stringView(device)) != kDevices.end();
+  return isKnown ? nullptr : "the device is not known";
 }
 
 Value makeAutocast(Translator& translator, const Value& callable, CallArguments& arguments) {
@@ -210,10 +217,7 @@ Value makeAutocast(Translator& translator, const Value& callable, CallArguments&
                        given(1, "dtype", Value::none()),
                        given(2, "enabled", Value::boolean(true)),
                        given(3, "cache_enabled", Value::none())};
-  for (Made truth : {kCacheEnabled, kEnabled}) {
-    if (!PyBool_Check(parts[truth].object())) refuse("its arguments are not of the usual types");
-  }
-  if (!isKnownDevice(parts[kDevice])) refuse("the device is not known");
+  if (const char* reason = reasonAgainst(parts)) refuse(reason);
   return translator.make<ContextManagerVariable>(type, callable, autocastModel(), 0,
                                                  std::move(parts));
 }
@@ -234,10 +238,7 @@ Value adoptAutocast(Translator& translator, const Value& instance) {
     if (!part.objectOrNull()) return Value();
     parts.push_back(std::move(part));
   }
-  bool isUsual = PyUnicode_CheckExact(parts[kDevice].object()) && isKnownDevice(parts[kDevice]) &&
-                 PyBool_Check(parts[kCacheEnabled].object()) &&
-                 PyBool_Check(parts[kEnabled].object());
-  if (!isUsual) return Value();
+  if (reasonAgainst(parts)) return Value();
   translator.observeState(autocastSettings());
   for (Made part : {kDType, kEnabled, kCacheEnabled}) parts.push_back(parts[part]);
   auto* manager = translator.make<ContextManagerVariable>(type, translator.knownClass(type),

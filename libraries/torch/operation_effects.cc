@@ -1,6 +1,5 @@
 // What torch's operations do besides returning something, and when they may raise.
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/checked.h"
 #include "core/text.h"
@@ -82,15 +81,10 @@ bool TorchLibrary::mayFailOnData(const Node& node, Observer& observer) const {
 
 bool TorchLibrary::mayFailWhenApart(const Node& node) const {
   if (!node.checked || isOfTransform(node)) return true;
-  std::unordered_map<const Node*, ResultStructure> structures;
+  KnownArrays inputs;
   bool isKnown = true;
-  auto input = [&](const Node& other) -> const ResultStructure& {
-    auto [entry, isNew] = structures.try_emplace(&other);
-    if (isNew) entry->second.metadata = other.metadata;
-    return entry->second;
-  };
   forEachInput(node, [&](Node* each) { isKnown &= static_cast<bool>(each->metadata); });
-  return isKnown && !runsSilently(torch_, node, input);
+  return isKnown && !runsSilently(torch_, node, inputs);
 }
 
 void TorchLibrary::changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const {
@@ -131,7 +125,7 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
                 callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
-  if (setsGradMode(node) || changesAutocast(node) || changesTransforms(node)) {
+  if (setsGradMode(name) || changesAutocast(name) || changesTransforms(node)) {
     return NodeEffect::Mode;
   }
   if (callsBodies(node)) {

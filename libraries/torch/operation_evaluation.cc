@@ -114,7 +114,7 @@ bool hasArray(const ResultStructure& structure) {
 void refuseForeignAnswer(const Node& node, const ResultStructure& result) {
   if (hasArray(result) || isAnsweredByMetadata(nameOf(node))) return;
   bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
-  if (isNone && (changesArgument(node) || setsGradMode(node))) return;
+  if (isNone && (changesArgument(node) || setsGradMode(nameOf(node)))) return;
   throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node.target),
                    "The operation returns no tensor, and what it returns may depend on more than "
                    "shapes and dtypes.");
@@ -319,13 +319,8 @@ ResultStructure TorchLibrary::evaluateMixture(Node* node, const Library& called,
   if (isOfTransform(*node) || !called.takesForeign(*node)) {
     throw GraphBreak(GraphBreakKind::MixedLibraries, targetName(node->target));
   }
-  Structures structures;
-  ResultStructure result =
-      evaluateOnReal(torch_, *node, [&](const Node& other) -> const ResultStructure& {
-        auto [entry, isNew] = structures.try_emplace(&other);
-        if (isNew) entry->second = array(other);
-        return entry->second;
-      });
+  KnownArrays inputs;
+  ResultStructure result = evaluateOnReal(torch_, *node, inputs);
   if (isFailure(result)) return result;
   bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
   if (result.kind != ResultStructure::Kind::Array && !isNone) {

@@ -59,10 +59,9 @@ std::string_view nameOf(const Node& node) {
   return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : name;
 }
 
-bool setsGradMode(const Node& node) { return nameOf(node) == "_set_grad_enabled"; }
+bool setsGradMode(std::string_view name) { return name == "_set_grad_enabled"; }
 
-bool changesAutocast(const Node& node) {
-  std::string_view name = nameOf(node);
+bool changesAutocast(std::string_view name) {
   return name == "_enter_autocast" || name == "_exit_autocast";
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <unordered_map>
 
 #include "graph/graph.h"
 #include "variables/library.h"
@@ -11,9 +12,9 @@ namespace armature {
 // A function's name, or a method's, or that of the attribute which getattr reads.
 std::string_view nameOf(const Node& node);
 
-// Sets the grad mode, by torch._C._set_grad_enabled.
-bool setsGradMode(const Node& node);
-bool changesAutocast(const Node& node);
+// By the name of an operation: sets it the grad mode, enters or leaves it a region of autocast?
+bool setsGradMode(std::string_view name);
+bool changesAutocast(std::string_view name);
 
 // An argument that is the graph of a body; a node that calls such graphs.
 bool isBody(const Argument& argument);
@@ -21,6 +22,19 @@ bool callsBodies(const Node& node);
 
 // Raises the operation on no data, given that shapes and dtypes fit?
 bool neverRaisesOnData(const Node& node);
+
+// The structures of nodes whose results are known to be arrays, made as they are asked for.
+class KnownArrays {
+ public:
+  const ResultStructure& operator()(const Node& node) {
+    auto [entry, isNew] = structures_.try_emplace(&node);
+    if (isNew) entry->second.metadata = node.metadata;
+    return entry->second;
+  }
+
+ private:
+  std::unordered_map<const Node*, ResultStructure> structures_;
+};
 
 // How a library says that the operation raises: the exception is set.
 bool isFailure(const ResultStructure& result);

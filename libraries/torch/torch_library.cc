@@ -115,12 +115,13 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
 const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& observer) const {
   constexpr const char* kMakesLeaf =
       "it makes a leaf that requires gradients, which backends do not return";
+  const std::string_view operation = nameOf(node);
   if (node.target.get() == reinterpret_cast<PyObject*>(torch_.parameterType.get()) ||
-      nameOf(node) == "requires_grad_") {
+      operation == "requires_grad_") {
     return kMakesLeaf;
   }
   // Autograd refuses it for views, which backends say while they compile.
-  if (nameOf(node) == "detach_" && node.arguments[0].kind() == Argument::Kind::Node) {
+  if (operation == "detach_" && node.arguments[0].kind() == Argument::Kind::Node) {
     const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
     PyErr_Clear();
     if (!given || given->mayBeView) return "it may detach a view";
@@ -160,7 +161,7 @@ const char* TorchLibrary::reasonAgainstOperations() const {
 
 Library::ModeState TorchLibrary::modeState(const Node& node) const {
   if (changesTransforms(node)) return transformState();
-  return changesAutocast(node) ? autocastState() : ModeState();
+  return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
 }
 
 bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {

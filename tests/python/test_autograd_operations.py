@@ -3,7 +3,6 @@ its bodies, as in TorchDynamo's graphs; gradients as those of plain Python."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import armature
 import pytest
 import torch
 from differential import break_reasons, entries
+from graph_texts import graph_of
 from torch.autograd import Function
 
 WEIGHT = torch.nn.Parameter(torch.tensor([0.5, -1.0, 2.0]))
@@ -317,20 +317,6 @@ def test_results_and_gradients(function, backend) -> None:
     assert len(entries(compiled)) == 1
 
 
-def graph_of(compiler: Callable[..., Any], function: Callable[..., Any]) -> str:
-    texts = []
-
-    def backend(module, inputs):
-        texts.append(module.print_readable(print_output=False))
-        return module
-
-    torch._dynamo.reset()
-    compiler(function, backend=backend, fullgraph=True)(leaf())
-    (text,) = texts
-    lines = re.sub(r': "[^"]*"', "", text).splitlines()
-    return "\n".join(line for line in lines if line.strip() and not line.strip().startswith("#"))
-
-
 # Of a tensor without a variable, TorchDynamo gives the body's input another name than the node; and
 # it counts results that nobody uses.
 NAMED_OTHERWISE = {
@@ -347,7 +333,8 @@ NAMED_OTHERWISE = {
     "function", [f for f in FUNCTIONS if f not in NAMED_OTHERWISE and not isinstance(f, Layer)]
 )
 def test_graph_is_the_one_of_torch_dynamo(function) -> None:
-    assert graph_of(armature.compile, function) == graph_of(torch.compile, function)
+    own = graph_of(armature.compile, function, leaf())
+    assert own == graph_of(torch.compile, function, leaf())
 
 
 class AsksForLayout(Function):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ import armature
 import pytest
 import torch
 from differential import break_reasons, entries
+from graph_texts import graph_of
 from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.map import map as map_over
 from torch._higher_order_ops.scan import scan
@@ -109,20 +109,6 @@ def leaves(value: Any) -> list[Any]:
     return [value.tolist() if isinstance(value, torch.Tensor) else value]
 
 
-def graph_of(compiler: Callable[..., Any], function: Callable[..., Any]) -> str:
-    texts = []
-
-    def backend(module, inputs):
-        texts.append(module.print_readable(print_output=False))
-        return module
-
-    torch._dynamo.reset()
-    compiler(function, backend=backend, fullgraph=True)(rows())
-    (text,) = texts
-    lines = re.sub(r': "[^"]*"', "", text).splitlines()
-    return "\n".join(line for line in lines if line.strip() and not line.strip().startswith("#"))
-
-
 # TorchDynamo's bodies have a parameter for a number that they do not use, and it names what a body
 # uses before the program's variables do.
 @pytest.mark.parametrize(
@@ -135,7 +121,8 @@ def graph_of(compiler: Callable[..., Any], function: Callable[..., Any]) -> str:
     ],
 )
 def test_graph_is_the_one_of_torch_dynamo(function) -> None:
-    assert graph_of(armature.compile, function) == graph_of(torch.compile, function)
+    own = graph_of(armature.compile, function, rows())
+    assert own == graph_of(torch.compile, function, rows())
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -4,14 +4,13 @@ use, return and do, with TorchDynamo's graph texts."""
 from __future__ import annotations
 
 import functools
-import re
-from collections.abc import Callable
 from typing import Any
 
 import armature
 import pytest
 import torch
 from differential import Cases, check, entries
+from graph_texts import graph_of
 from torch._higher_order_ops.hints_wrap import hints_wrapper
 from torch._higher_order_ops.strict_mode import strict_mode
 from torch._higher_order_ops.wrap import wrap
@@ -224,23 +223,9 @@ def changes_global(x):
     return wrap(body, x)
 
 
-def graph_of(compiler: Callable[..., Any], function: Callable[..., Any], args: Any) -> str:
-    texts = []
-
-    def backend(module, inputs):
-        texts.append(module.print_readable(print_output=False))
-        return module
-
-    torch._dynamo.reset()
-    compiler(function, backend=backend, fullgraph=True)(*args)
-    (text,) = texts
-    lines = re.sub(r': "[^"]*"', "", text).splitlines()
-    return "\n".join(line for line in lines if line.strip() and not line.strip().startswith("#"))
-
-
 @pytest.mark.parametrize(("fn", "args", "options"), same_text)
 def test_graph_is_the_one_of_torch_dynamo(fn, args, options) -> None:
-    assert graph_of(armature.compile, fn, args) == graph_of(torch.compile, fn, args)
+    assert graph_of(armature.compile, fn, *args) == graph_of(torch.compile, fn, *args)
 
 
 @pytest.mark.parametrize(("fn", "args", "options"), [*same_text, *other_text])
