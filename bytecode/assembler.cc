@@ -36,7 +36,7 @@ int32_t Assembler::addLocal(BorrowedRef<> name) {
   return static_cast<int32_t>(code_.locals.size() - 1);
 }
 
-int32_t Assembler::addFreshLocal(const char* name) {
+std::string Assembler::freshName(const char* name) {
   for (; namedLocals_ < code_.locals.size(); ++namedLocals_) {
     localNames_.try_emplace(printable(code_.locals[namedLocals_].name), 1);
   }
@@ -44,7 +44,24 @@ int32_t Assembler::addFreshLocal(const char* name) {
   while (localNames_.count(candidate)) {
     candidate = std::string(name) + "_" + std::to_string(localNames_[name]++);
   }
-  return addLocal(internedString(candidate.c_str()));
+  return candidate;
+}
+
+int32_t Assembler::addFreshLocal(const char* name) {
+  return addLocal(internedString(freshName(name).c_str()));
+}
+
+void Assembler::rename(int32_t local, const char* name) {
+  Ref<>& old = code_.locals[local].name;
+  if (printable(old) == name) return;
+  std::string fresh = freshName(name);
+  old = internedString(fresh.c_str());
+  localNames_.try_emplace(std::move(fresh), 1);
+}
+
+void Assembler::dropLast() {
+  code_.instructions.pop_back();
+  code_.positions.pop_back();
 }
 
 void Assembler::putParametersFirst() {

@@ -26,6 +26,8 @@ class Assembler {
   int32_t addLocal(BorrowedRef<> name);
   // Adds a local whose name is not taken yet: "name", else "name_1", "name_2", ….
   int32_t addFreshLocal(const char* name);
+  // Gives a local that has another name one that is not taken yet, in the same way.
+  void rename(int32_t local, const char* name);
 
   void emit(Opcode opcode, int32_t argument = 0);
   // One constant for each object: equal ones can be told apart by `is`.
@@ -48,12 +50,16 @@ class Assembler {
   int32_t addConstant(BorrowedRef<> constant);
   int32_t addName(BorrowedRef<> name);
   size_t size() const { return code_.instructions.size(); }
+  const Instruction& last() const { return code_.instructions.back(); }
+  // Takes the last instruction back; no region may begin or end behind it.
+  void dropLast();
 
   // Resolves the labels; one that was never bound leads nowhere (-1), which lower() refuses. The
   // assembler is empty afterwards.
   CodePtr finish();
 
  private:
+  std::string freshName(const char* name);
   void putParametersFirst();
   // Closes the part of the innermost region that ends here.
   void interruptRegion();

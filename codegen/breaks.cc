@@ -7,8 +7,11 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
+#include "variables/objects/call_result.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/traceback.h"
-#include "variables/tensors/tensor.h"
+#include "variables/objects/user_defined.h"
+#include "variables/objects/weak_reference.h"
 
 namespace armature {
 
@@ -22,8 +25,9 @@ size_t keptOfStack(const FrameState& frame) {
 
 }  // namespace
 
-// What the result, the stacks and the live locals refer to has to exist.
+// What the result, the stacks and the live locals refer to has to exist, and so do classes.
 void PyCodegen::requireRoots() {
+  for (UserClassVariable* made : translator_.madeClasses().standing()) plan_.require(Value(made));
   plan_.require(outcome_.result);
   for (const FrameState& frame : outcome_.frames) {
     llvm::ArrayRef<Value> stack(frame.stack);
@@ -41,9 +45,10 @@ void PyCodegen::requireRoots() {
 }
 
 // Does a local that nothing reads any more keep something alive whose death can be seen? What has
-// to exist for another reason; what leads to a generator that has begun; and, as the arguments of a
-// function are its caller's, but the inputs of a resumption nobody else's, what has come as one of
-// those; and what has come in one of either, which may let go of it.
+// to exist for another reason; a weak reference, of which its referent tells; what leads to a
+// generator that has begun; and, as the arguments of a function are its caller's, but the inputs of
+// a resumption nobody else's, what has come as one of those; and what has come in one of either,
+// which may let go of it.
 bool PyCodegen::keepsAlive(const Value& value) {
   if (!value.isTracker()) return false;
   VariableTracker* tracker = value.tracker();
@@ -56,8 +61,9 @@ bool PyCodegen::keepsAlive(const Value& value) {
       auto* generator = llvm::dyn_cast<GeneratorVariable>(part);
       return generator && generator->state == GeneratorVariable::State::Suspended;
     };
-    auto* tensor = llvm::dyn_cast<TensorVariable>(tracker);
-    if (tensor && plan_.isOutput(tensor->node)) return true;
+    Node* node = nodeThatGives(tracker);
+    if (node && plan_.isOutput(node)) return true;
+    if (llvm::isa<NewWeakReferenceVariable>(tracker)) return true;
     return plan_.find(tracker) || (translator_.hasGenerators() && leadsTo(value, isBegun));
   }
   bool isPart = source->base();
@@ -105,11 +111,26 @@ void PyCodegen::requireHeldLocals() {
   }
 }
 
+// Of a value that one instruction loads: may the frame have the very local that it comes from? Once
+// only, and if nobody but the generated code holds what is in it.
+bool PyCodegen::takeOver(const Instruction& load) {
+  if (load.opcode != Opcode::LOAD_FAST) return false;
+  bool isInput = load.argument < inputCount_;
+  return (!isInput || inputHolder_ >= 0) && takenOver_.insert(load.argument).second;
+}
+
 // Puts the stack and the live locals of a frame into locals of the generated code.
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   StoredFrame& stored = storedFrames_.emplace_back();
   auto store = [&](const Value& value, const char* name) {
+    size_t before = assembler_.size();
     load(value);
+    if (assembler_.size() == before + 1 && takeOver(assembler_.last())) {
+      int32_t local = assembler_.last().argument;
+      assembler_.dropLast();
+      assembler_.rename(local, name);
+      return local;
+    }
     int32_t local = assembler_.addFreshLocal(name);
     assembler_.emit(Opcode::STORE_FAST, local);
     return local;
@@ -163,13 +184,14 @@ void PyCodegen::leaveLocals() {
 // From here on objects live as long as in plain Python: what the frames need is in locals of
 // theirs, and nothing else is held.
 void PyCodegen::releaseLocals() {
-  for (int32_t local : temporaries_) assembler_.emit(Opcode::DELETE_FAST, local);
+  auto release = [&](int32_t local) {
+    if (!takenOver_.contains(local)) assembler_.emit(Opcode::DELETE_FAST, local);
+  };
+  for (int32_t local : temporaries_) release(local);
   temporaries_.clear();
-  for (const Source* source : captures_) {
-    assembler_.emit(Opcode::DELETE_FAST, captureLocals_.lookup(source));
-  }
+  for (const Source* source : captures_) release(captureLocals_.lookup(source));
   if (inputHolder_ < 0) return;
-  for (int32_t i = 0; i < inputCount_; ++i) assembler_.emit(Opcode::DELETE_FAST, i);
+  for (int32_t i = 0; i < inputCount_; ++i) release(i);
   // No call: CPython would look for signals, where the program does nothing yet.
   assembler_.emit(Opcode::LOAD_FAST, inputHolder_);
   assembler_.emit(Opcode::UNARY_INVERT);

@@ -5,10 +5,11 @@ namespace armature {
 namespace {
 
 // For each instruction: what comes in its place.
-enum class Rewriting : uint8_t { None, Caller, CallerAndMethod };
+enum class Rewriting : uint8_t { None, Caller, CallerAndMethod, CallOfMade };
 
 // The instruction that left the lower of the two entries below the arguments of a call: PUSH_NULL
-// or LOAD_METHOD, which the compiler puts before them in the text of the code. -1 if another did.
+// or LOAD_METHOD, which the compiler puts before them in the text of the code, or MAKE_FUNCTION,
+// where a comprehension's function is called like the method of its iterator. -1 if another did.
 int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_t call) {
   int32_t slot = depths[call] - code.instructions[call].argument - 2;
   for (int32_t pc = call - 1; pc >= 0; --pc) {
@@ -18,7 +19,8 @@ int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_
     if (depths[pc] - before > slot) continue;
     // It is this one that has left what is there.
     bool isBeginning = (instruction.opcode == Opcode::PUSH_NULL && depths[pc] == slot) ||
-                       (instruction.opcode == Opcode::LOAD_METHOD && depths[pc] - 1 == slot);
+                       (instruction.opcode == Opcode::LOAD_METHOD && depths[pc] - 1 == slot) ||
+                       (instruction.opcode == Opcode::MAKE_FUNCTION && depths[pc] - before == slot);
     return isBeginning ? pc : -1;
   }
   return -1;
@@ -36,6 +38,10 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
     if (code.instructions[pc].opcode != Opcode::CALL || depths[pc] < 0) continue;
     int32_t beginning = beginningOf(code, depths, pc);
     if (beginning < 0) continue;
+    if (code.instructions[beginning].opcode == Opcode::MAKE_FUNCTION) {
+      if (code.instructions[pc].argument == 0) rewritings[pc] = Rewriting::CallOfMade;
+      continue;
+    }
     rewritings[beginning] = code.instructions[beginning].opcode == Opcode::PUSH_NULL
                                 ? Rewriting::Caller
                                 : Rewriting::CallerAndMethod;
@@ -64,6 +70,12 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
         emit({Opcode::LOAD_ATTR, instruction.argument});
         emit({Opcode::LOAD_CONST, constant});
         emit({Opcode::SWAP, 2});
+        break;
+      case Rewriting::CallOfMade:
+        emit({Opcode::LOAD_CONST, constant});
+        emit({Opcode::SWAP, 3});
+        emit({Opcode::SWAP, 2});
+        emit({Opcode::CALL, 1});
         break;
     }
   }

@@ -8,8 +8,8 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "core/fault_injection.h"
+#include "variables/objects/call_result.h"
 #include "variables/protocol/object_protocol.h"
-#include "variables/tensors/tensor.h"
 
 namespace llvm {
 
@@ -47,8 +47,8 @@ ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
   if (tracker->kind() == VariableKind::Lazy) return nullptr;
   if (tracker->source() || tracker->existing()) return nullptr;
   if (tracker->instance) return partOf(tracker->instance);
-  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
-    outputs_.insert(tensor->node);
+  if (Node* node = nodeThatGives(tracker)) {
+    outputs_.insert(node);
     return nullptr;
   }
   auto [found, isNew] = byTracker_.try_emplace(tracker, nullptr);

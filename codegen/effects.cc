@@ -44,6 +44,7 @@ void PyCodegen::callGraph() {
   GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers());
   Ref<> mode;
   if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
+  translator_.graph->liftNumbers();
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first);
   if (!compiled.callable) {
     // A backend that raises may have run half of the graph.
@@ -84,7 +85,13 @@ void PyCodegen::callGraph() {
   assembler_.emit(Opcode::PUSH_NULL);
   assembler_.emitLoadConst(compiled.callable);
   std::vector<Node*> inputs = translator_.graph->placeholders();
-  for (Node* input : inputs) loadSource(input->source);
+  for (Node* input : inputs) {
+    if (input->number) {
+      compute(*input->number);
+    } else {
+      loadSource(input->source);
+    }
+  }
   assembler_.emitCall(static_cast<int32_t>(inputs.size()));
   if (handlesFailure_) assembler_.endRegion();
   if (plan_.outputs().empty()) {

@@ -86,6 +86,7 @@ class PyCodegen {
   // Each leaves one object on the stack.
   void load(const Value& value);
   void loadSource(const Source* source);
+  void compute(const SymNode& node);
   void loadConstant(BorrowedRef<> object) { assembler_.emitLoadConst(object); }
   void loadType(PyTypeObject* type) { load(translator_.knownClass(type)); }
   // The real __dict__ of an object, past whatever its class says about that name.
@@ -121,6 +122,7 @@ class PyCodegen {
   void requireHeldLocals();
   bool keepsAlive(const Value& value);
   bool leadsTo(const Value& value, llvm::function_ref<bool(const VariableTracker*)> isWanted);
+  bool takeOver(const Instruction& load);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
   void leaveLocals();
@@ -160,6 +162,8 @@ class PyCodegen {
 
   // Locals that hold the stack and the live locals of the frames at a break.
   std::vector<StoredFrame> storedFrames_;
+  // Those that held something before, and now are the frame's.
+  llvm::DenseSet<int32_t> takenOver_;
   std::vector<int32_t> temporaries_;
   int32_t inputHolder_ = -1;  // the parameter that lets go of the inputs (EntryPoint::movesInputs)
 };

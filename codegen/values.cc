@@ -6,9 +6,9 @@
 #include "core/fault_injection.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
+#include "variables/objects/call_result.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
-#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -103,8 +103,8 @@ void PyCodegen::load(const Value& value) {
     return;
   }
   if (tracker->instance) return load(tracker->instance);
-  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) {
-    assembler_.emit(Opcode::LOAD_FAST, outputs_.lookup(tensor->node));
+  if (Node* node = nodeThatGives(tracker)) {
+    assembler_.emit(Opcode::LOAD_FAST, outputs_.lookup(node));
     return;
   }
   const Reconstructor& reconstructor = reconstructorOf(tracker->kind());

@@ -175,8 +175,20 @@ Loaded itemOfCount(const Count& iterator, int64_t distance) {
   return {sum.release(), true};
 }
 
+Place placeInRange(const RangeIterator& range, int64_t distance) {
+  if (range.index >= range.length) return distance == 0 ? kEnd : kUnknown;
+  return placeInSequence(range.index, distance, range.length);
+}
+
+Loaded itemOfRange(const RangeIterator& range, Py_ssize_t index) {
+  auto offset = static_cast<unsigned long>(index) * static_cast<unsigned long>(range.step);
+  auto value = static_cast<long>(static_cast<unsigned long>(range.start) + offset);
+  return {PyLong_FromLong(value), true};
+}
+
 Place placeOf(BorrowedRef<> iterator, int64_t distance) {
   PyTypeObject* type = Py_TYPE(iterator.get());
+  if (type == &PyRangeIter_Type) return placeInRange(*as<RangeIterator>(iterator), distance);
   auto placeOnward = [&](const SequenceIterator& walk) {
     if (!walk.sequence) return distance == 0 ? kEnd : kUnknown;
     return placeInSequence(walk.index, distance, lengthOf(walk.sequence));
@@ -186,11 +198,6 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
   if (walksOverDict(type))
     return placeInDict(*as<DictIterator>(iterator), distance, walksBackwards(type));
   if (type == &PySetIter_Type) return placeInSet(*as<SetIterator>(iterator), distance);
-  if (type == &PyRangeIter_Type) {
-    const RangeIterator& range = *as<RangeIterator>(iterator);
-    if (range.index >= range.length) return distance == 0 ? kEnd : kUnknown;
-    return placeInSequence(range.index, distance, range.length);
-  }
   if (type == hiddenTypes().count) return placeInCount(*as<Count>(iterator), distance);
   if (type == hiddenTypes().repeat) {
     Py_ssize_t remaining = as<Repeat>(iterator)->remaining;
@@ -217,21 +224,20 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
 
 // Guards of loops ask these each turn.
 bool canLookAhead(const PyTypeObject* type) {
+  if (isOneOf(type, {&PyRangeIter_Type, &PyListIter_Type, &PyTupleIter_Type})) return true;
   static const auto* const known = [] {
     const HiddenTypes& types = hiddenTypes();
     return new llvm::DenseSet<const PyTypeObject*>{
-        &PyListIter_Type,    &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
-        &PyUnicodeIter_Type, &PyBytesIter_Type,   &PyReversed_Type,  &PySetIter_Type,
-        types.asciiIterator, types.count,         types.repeat,      types.cycle};
+        &PyListRevIter_Type, &PyUnicodeIter_Type, &PyBytesIter_Type,
+        &PyReversed_Type,    &PySetIter_Type,     types.asciiIterator,
+        types.count,         types.repeat,        types.cycle};
   }();
   return type && (known->contains(type) || walksOverDict(type));
 }
 
 bool walksOverDict(const PyTypeObject* type) {
-  static const auto* const known = new llvm::DenseSet<const PyTypeObject*>{
-      &PyDictIterKey_Type,    &PyDictIterValue_Type,    &PyDictIterItem_Type,
-      &PyDictRevIterKey_Type, &PyDictRevIterValue_Type, &PyDictRevIterItem_Type};
-  return known->contains(type);
+  return isOneOf(type, {&PyDictIterKey_Type, &PyDictIterValue_Type, &PyDictIterItem_Type,
+                        &PyDictRevIterKey_Type, &PyDictRevIterValue_Type, &PyDictRevIterItem_Type});
 }
 
 bool givesKeys(const PyTypeObject* type) {
@@ -277,10 +283,7 @@ Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part) {
     auto* set = reinterpret_cast<PyObject*>(as<SetIterator>(iterator)->set);
     if (!_PySet_NextEntry(set, &place.index, &found.object, &hash)) return {};
   } else if (type == &PyRangeIter_Type) {
-    const RangeIterator& range = *as<RangeIterator>(iterator);
-    auto offset = static_cast<unsigned long>(place.index) * static_cast<unsigned long>(range.step);
-    auto value = static_cast<long>(static_cast<unsigned long>(range.start) + offset);
-    found = {PyLong_FromLong(value), true};
+    found = itemOfRange(*as<RangeIterator>(iterator), place.index);
   } else if (type == hiddenTypes().count) {
     found = itemOfCount(*as<Count>(iterator), distance);
   } else if (type == hiddenTypes().repeat) {

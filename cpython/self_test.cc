@@ -14,6 +14,7 @@
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
 #include "cpython/lru_cache.h"
+#include "cpython/made_classes.h"
 #include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
@@ -456,6 +457,8 @@ constexpr Check kChecks[] = {
      [](const Specimens&) { return generatorFramesAreRead(); }},
     {{"frame evaluation", "a function's arguments are bound when its frame is to be evaluated"},
      [](const Specimens&) { return framesAreEvaluated(); }},
+    {{"made classes", "a class is known by its bases' __subclasses__() and the garbage collector"},
+     [](const Specimens&) { return classesAreHidden(); }},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},
     {{"tracing", "the thread's state says whether it is traced"}, tracingIsSeen},
 };

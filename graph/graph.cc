@@ -245,6 +245,38 @@ void Graph::finishWith(Argument returned, bool (*isPure)(const Node&), bool isSu
   }
 }
 
+void Graph::liftNumbers() {
+  llvm::DenseMap<const SymNode*, Node*> inputs;
+  std::vector<std::unique_ptr<Node>> added;
+  auto lift = [&](const Node* user, Argument& argument) {
+    Node*& input = inputs[argument.number()];
+    if (!input) {
+      static PyObject* const name = PyUnicode_InternFromString("number");
+      auto node = std::make_unique<Node>();
+      node->operation = NodeOperation::Placeholder;
+      node->ordinal = -1;
+      node->number = argument.number();
+      node->source = argument.number()->source;
+      if (!node->source) node->variableName = Ref<>::create(name);
+      input = added.emplace_back(std::move(node)).get();
+      auto place = llvm::find(unnamed_, user);
+      if (place != unnamed_.end()) unnamed_.insert(place, input);
+    }
+    ++input->users;
+    argument.liftNumber(input);
+  };
+  for (const auto& node : nodes_) {
+    auto liftHere = [&](Argument& argument) { lift(node.get(), argument); };
+    for (Argument& argument : node->arguments) argument.forEachNumber(liftHere);
+    for (auto& [name, argument] : node->keywordArguments) argument.forEachNumber(liftHere);
+  }
+  auto firstCall = llvm::find_if(
+      nodes_, [](const auto& node) { return node->operation != NodeOperation::Placeholder; });
+  nodes_.insert(firstCall, std::make_move_iterator(added.begin()),
+                std::make_move_iterator(added.end()));
+  for (size_t i = 0; i < nodes_.size(); ++i) nodes_[i]->index = static_cast<int32_t>(i);
+}
+
 void Graph::dropModeChanges() {
   std::unique_ptr<Node>* before = nullptr;  // the call before, if it sets a mode
   for (auto& node : nodes_) {

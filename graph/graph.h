@@ -15,6 +15,7 @@
 #include <llvm/ADT/StringMap.h>
 
 #include "core/ref.h"
+#include "shapes/sym_node.h"
 #include "shapes/tensor_metadata.h"
 #include "sources/source.h"
 
@@ -33,6 +34,13 @@ class Argument {
     result.constant_ = Ref<>::create(object);
     return result;
   }
+  // A number that varies from call to call, by what it is in this one. Where only its type matters
+  // to all that is said of the graph, it is a constant to everybody until Graph::liftNumbers().
+  static Argument number(const SymNode* number) {
+    Argument result = constant(number->hint);
+    result.number_ = number;
+    return result;
+  }
   // Slice: three elements (start, stop, step). Dict: values, with `keys` a tuple of constants.
   static Argument aggregate(Kind kind, std::vector<Argument> elements, Ref<> keys = nullptr) {
     Argument result(kind);
@@ -44,6 +52,8 @@ class Argument {
   Kind kind() const { return kind_; }
   Node* node() const { return node_; }
   BorrowedRef<> object() const { return constant_; }  // constant, or the keys of a dict
+  // Null of all but numbers that vary. It dies with the trace; that there was one stays known.
+  const SymNode* number() const { return number_; }
   const std::vector<Argument>& elements() const { return elements_; }
   int traverse(visitproc visit, void* arg) const;
   // Puts replacement(node) in the place of every node among its parts.
@@ -52,11 +62,23 @@ class Argument {
     if (kind_ == Kind::Node) node_ = replacement(node_);
     for (Argument& element : elements_) element.replaceNodes(replacement);
   }
+  // Calls visit(argument) with every number that varies among its parts.
+  template <class Visitor>
+  void forEachNumber(Visitor&& visit) {
+    if (number_ && kind_ == Kind::Constant) visit(*this);
+    for (Argument& element : elements_) element.forEachNumber(visit);
+  }
+  // Makes a number the value of a placeholder.
+  void liftNumber(Node* placeholder) {
+    kind_ = Kind::Node;
+    node_ = placeholder;
+  }
 
  private:
   explicit Argument(Kind kind) : kind_(kind) {}
   Kind kind_;
   Node* node_ = nullptr;
+  const SymNode* number_ = nullptr;
   Ref<> constant_;
   std::vector<Argument> elements_;
 };
@@ -86,6 +108,9 @@ class Node {
   int32_t ordinal;
   Ref<> target;                    // callable, or str
   const Source* source = nullptr;  // Placeholder of the outermost graph only
+  // Placeholder of the outermost graph only: the number that is passed for it, which dies with the
+  // trace. Null for arrays.
+  const SymNode* number = nullptr;
   // Placeholder of a subgraph only: the node of the graph around it that is passed for it. Null of
   // a parameter, which the operation itself gives a value; its name is `variableName`.
   Node* outer = nullptr;
@@ -195,6 +220,9 @@ class Graph {
   // The same is done to subgraphs, whose placeholders and changes of modes stay.
   void finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&));
 
+  // Makes the numbers that vary inputs of a finished graph, behind its arrays.
+  void liftNumbers();
+
   // Names the nodes of a finished graph as TorchDynamo does, and those of its subgraphs, once.
   void nameNodes() const;
 
@@ -247,10 +275,15 @@ std::string toString(const Graph& graph);
 // How FX writes a call target: "torch.add", "operator.add", "torch._C._nn.linear", "numpy.where".
 std::string targetName(BorrowedRef<> target);
 
+// What a node's value is like, for node.meta["example_value"]; null without an exception set where
+// that is not known, with one on failure. With it, placeholders have the types of what the traced
+// call passed.
+using ExampleValues = llvm::function_ref<Ref<>(const Node&)>;
+
 // A real torch.fx.GraphModule of the finished graph: same nodes, names and targets; placeholders
-// in order; node.meta["example_value"] is not set. Null with an exception set on failure
+// in order. Null with an exception set on failure
 // (ImportError where torch is missing).
-Ref<> toTorchGraphModule(const Graph& graph);
+Ref<> toTorchGraphModule(const Graph& graph, ExampleValues exampleValues = nullptr);
 // The torch.fx.Graph of that, whose targets may be callables of which torch.fx cannot write code.
 // Null with an exception set on failure.
 Ref<> toTorchGraph(const Graph& graph);

@@ -11,7 +11,8 @@ namespace {
 // Python exception set.
 class Converter {
  public:
-  explicit Converter(const Graph& graph) : graph_(graph), nodes_(graph.size()) {}
+  explicit Converter(const Graph& graph, ExampleValues exampleValues = nullptr)
+      : graph_(graph), exampleValues_(exampleValues), nodes_(graph.size()) {}
 
   Ref<> convert() {
     Ref<> fx = Ref<>::steal(PyImport_ImportModule("torch.fx"));
@@ -37,6 +38,7 @@ class Converter {
 
  private:
   bool convertNode(const Node& node) {
+    isTorchs_ = node.library == ArrayLibraryKind::Torch && !node.mixesLibraries;
     Ref<> arguments = Ref<>::steal(PyTuple_New(node.arguments.size()));
     Ref<> keywords = Ref<>::steal(PyDict_New());
     if (!arguments || !keywords) return false;
@@ -69,7 +71,7 @@ class Converter {
       case NodeOperation::GetAttribute: {
         operation = "get_attr";
         target = Ref<>::steal(PyUnicode_FromString(node.name.c_str()));
-        Ref<> body = Converter(*node.body).convert();
+        Ref<> body = Converter(*node.body, exampleValues_).convert();
         if (!target || !body || PyDict_SetItem(root_.get(), target.get(), body.get()) < 0) {
           return false;
         }
@@ -95,8 +97,22 @@ class Converter {
         !describeNumPy(created, *node.metadata)) {
       return false;
     }
+    if (!describe(created, node)) return false;
     nodes_[node.index] = std::move(created);
     return true;
+  }
+
+  bool describe(const Ref<>& created, const Node& node) {
+    if (!exampleValues_) return true;
+    PyObject* example = node.example.get();
+    if (example && PyObject_SetAttrString(created.get(), "type",
+                                          reinterpret_cast<PyObject*>(Py_TYPE(example))) < 0) {
+      return false;
+    }
+    Ref<> value = exampleValues_(node);
+    if (!value) return !PyErr_Occurred();
+    Ref<> meta = Ref<>::steal(PyObject_GetAttrString(created.get(), "meta"));
+    return meta && PyDict_SetItemString(meta.get(), "example_value", value.get()) == 0;
   }
 
   // Of an array: "f64[2, 3]"; of a scalar: "f64".
@@ -111,7 +127,7 @@ class Converter {
   Ref<> convertArgument(const Argument& argument) {
     switch (argument.kind()) {
       case Argument::Kind::Constant:
-        return Ref<>::create(argument.object());
+        return isTorchs_ ? namedDType(argument.object()) : Ref<>::create(argument.object());
       case Argument::Kind::Node:
         return nodes_[argument.node()->index];
       case Argument::Kind::Dict:
@@ -139,6 +155,21 @@ class Converter {
                                     PyTuple_GET_ITEM(sequence.get(), 2)));
   }
 
+  // torch's operations take Python's types for dtypes; torch.fx has no text for them.
+  static Ref<> namedDType(BorrowedRef<> constant) {
+    static constexpr std::pair<PyTypeObject*, const char*> kNames[] = {
+        {&PyFloat_Type, "float64"},
+        {&PyLong_Type, "int64"},
+        {&PyBool_Type, "bool"},
+        {&PyComplex_Type, "complex128"}};
+    for (const auto& [type, name] : kNames) {
+      if (constant.get() != reinterpret_cast<PyObject*>(type)) continue;
+      Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
+      return Ref<>::steal(torch ? PyObject_GetAttrString(torch.get(), name) : nullptr);
+    }
+    return Ref<>::create(constant);
+  }
+
   Ref<> convertDict(const Argument& argument) {
     Ref<> dict = Ref<>::steal(PyDict_New());
     for (size_t i = 0; dict && i < argument.elements().size(); ++i) {
@@ -150,6 +181,8 @@ class Converter {
   }
 
   const Graph& graph_;
+  ExampleValues exampleValues_;
+  bool isTorchs_ = true;  // the node that is converted is an operation of torch's
   Ref<> createNode_;
   Ref<> root_;                // a dict: the module's attributes
   std::vector<Ref<>> nodes_;  // torch's, by the index of ours
@@ -157,9 +190,9 @@ class Converter {
 
 }  // namespace
 
-Ref<> toTorchGraphModule(const Graph& graph) {
+Ref<> toTorchGraphModule(const Graph& graph, ExampleValues exampleValues) {
   graph.nameNodes();
-  return Converter(graph).convert();
+  return Converter(graph, exampleValues).convert();
 }
 
 Ref<> toTorchGraph(const Graph& graph) {

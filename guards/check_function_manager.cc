@@ -237,13 +237,21 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
     const std::vector<uint32_t>& wanted = program_->captures;
     for (size_t i = 0; i < wanted.size(); ++i) captures[i] = state.registers[wanted[i]].object;
   }
-  if (!state.pins.empty()) {
-    std::vector<Ref<>> pins = std::exchange(state.pins, {});
-    // On success they serve the captures until the next call; else they go at once, which may run
-    // code, but nothing here is needed any more.
-    if (passed) std::move(pins.begin(), pins.end(), std::back_inserter(pins_));
+  if (state.pins.empty()) return passed;
+  // On success they serve the captures until the next call; else they go at once, which may run
+  // code, but nothing here is needed any more. The vectors keep their memory for the next call.
+  if (passed) {
+    std::move(state.pins.begin(), state.pins.end(), std::back_inserter(pins_));
+    state.pins.clear();
+  } else {
+    std::exchange(state.pins, {}).clear();
   }
   return passed;
+}
+
+void CheckFunctionManager::takePins(Pins& taken) {
+  taken.append(std::make_move_iterator(pins_.begin()), std::make_move_iterator(pins_.end()));
+  pins_.clear();
 }
 
 void CheckFunctionManager::releaseCaptures() {

@@ -39,7 +39,7 @@ class CheckFunctionManager {
   // allocates no Python object except where a Descriptor source demands it. Sets no exception.
   bool check(const FrameLocalsMapping& locals, PyObject** captures);
   void releaseCaptures();
-  std::vector<Ref<>> takePins() { return std::exchange(pins_, {}); }
+  void takePins(Pins& taken);
   size_t captureCount() const { return captures_.size(); }
 
   // The same program in explaining mode. Returns false and fills `failure` with the first guard

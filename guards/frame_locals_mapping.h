@@ -3,9 +3,16 @@
 
 #include <Python.h>
 
+#include <llvm/ADT/SmallVector.h>
+
 #include <cstddef>
 
+#include "core/ref.h"
+
 namespace armature {
+
+// Objects that a check of guards has made, and that captures may come from.
+using Pins = llvm::SmallVector<Ref<>, 4>;
 
 // A view: the caller owns the array and keeps the objects alive. Slots that the call does not bind
 // are null. Cells that the frame receives (closure, cells handed to a resume function) stand in

@@ -18,7 +18,15 @@ namespace {
 
 // Classes, modules and code live as long as the program, by all that can be told while tracing.
 bool isLasting(PyObject* object) {
-  return PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object);
+  PyTypeObject* type = Py_TYPE(object);
+  if (type == &PyModule_Type || type == &PyCode_Type || PyType_Check(object)) return true;
+  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && PyType_IsSubtype(type, &PyModule_Type);
+}
+
+// Numbers, ranges' iterators and the like: nobody can hear of their ends, and they lead nowhere.
+bool isPlainData(const PyTypeObject* type) {
+  return !(type->tp_flags & (Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HEAPTYPE)) && !type->tp_finalize &&
+         !type->tp_del && type->tp_weaklistoffset == 0;
 }
 
 // May the end of a generator run code of the program, wherever it may stand by then: is there a
@@ -207,6 +215,7 @@ bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMap
 }
 
 bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs) {
+  if (isPlainData(Py_TYPE(object))) return true;
   return endsSilently(object, by, [&](PyObject* one) {
     Py_ssize_t references = Py_REFCNT(one);
     bool goesWithInputs = by == LettingGo::Input || by == LettingGo::Last;

@@ -64,7 +64,8 @@ void Heap::dependOnRegistrations() {
 }
 
 Heap::Answer Heap::isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type) {
-  if (!isInnocent(type, 0)) return Answer::RunsCode;
+  // What _abc.c keeps of the answer must not be about a class that nobody else has.
+  if (isMade(derived) || !isInnocent(type, 0)) return Answer::RunsCode;
   int answer = cpython::isAbstractSubclass(derived, type);
   // Only a negative answer is forgotten when another class is registered.
   if (answer == 0) dependOnRegistrations();

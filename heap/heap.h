@@ -14,10 +14,14 @@
 #pragma once
 
 #include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
+
+#include <optional>
 
 #include "core/ref.h"
 #include "core/trail.h"
 #include "cpython/special_slots.h"
+#include "cpython/type_lookup.h"
 #include "guards/guard.h"
 #include "sources/source.h"
 
@@ -40,12 +44,25 @@ class Heap {
    public:
     virtual ~Dependencies() = default;
     virtual void addGuard(Guard guard) = 0;
+    // What the dict of a made class (`include`) holds, or what stands for it.
+    virtual Found ownAttributeOfMade(PyTypeObject* type, PyObject* name) = 0;
+    // Likewise for an existing class to which the trace has written; nothing where it has not
+    // written that attribute.
+    virtual std::optional<Found> writtenAttribute(PyTypeObject* type, PyObject* name) = 0;
   };
 
   Heap(Trail& trail, SourceTable& sources, Dependencies& dependencies)
       : trail_(trail), sources_(sources), dependencies_(dependencies) {}
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
+
+  // --- Classes that the trace itself has made (variables/objects/made_class.h). The questions
+  // below may be asked of them, too; nothing is guarded but what they inherit.
+  void include(const PyTypeObject* made) { made_.insert(made); }
+  bool isMade(const PyTypeObject* type) const { return !made_.empty() && made_.contains(type); }
+  // The trace has set or deleted attributes of an existing class: from here on, what is looked up
+  // is what the program has made of it.
+  void includeWritten(const PyTypeObject* type) { written_.insert(type); }
 
   // --- Types (types.cc). `name` is interned.
   // The path to a class, by its identity; also to a static one.
@@ -144,7 +161,13 @@ class Heap {
     static bool isEqual(const Lookup& one, const Lookup& other) { return one == other; }
   };
   Found find(PyTypeObject* type, PyTypeObject* after, PyObject* name);
+  Found findInMro(PyTypeObject* type, PyTypeObject* after, PyObject* name);
+  Found ownAttribute(PyTypeObject* type, PyObject* name);
   void hold(const Found& found);
+  // Does nothing change what is known of the type?
+  bool isFixed(const PyTypeObject* type) const {
+    return cpython::isImmutable(type) || isMade(type);
+  }
   void depend(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
               int64_t number = 0, BorrowedRef<> after = nullptr);
   // True the first time; then the caller requests the guard. Trailed.
@@ -160,6 +183,7 @@ class Heap {
   llvm::MapVector<Lookup, Found, llvm::DenseMap<Lookup, unsigned, LookupInfo>> lookups_;
   llvm::MapVector<std::pair<const void*, std::pair<const void*, int>>, char> asked_;
   std::vector<Ref<>> kept_;
+  llvm::SmallPtrSet<const PyTypeObject*, 2> made_, written_;
 };
 
 }  // namespace armature

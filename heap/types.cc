@@ -67,7 +67,57 @@ void Heap::hold(const Found& found) {
   }
 }
 
+// What the class itself has, and not one of its bases.
+Found Heap::ownAttribute(PyTypeObject* type, PyObject* name) {
+  if (isMade(type)) return dependencies_.ownAttributeOfMade(type, name);
+  if (written_.contains(type)) {
+    if (std::optional<Found> found = dependencies_.writtenAttribute(type, name)) return *found;
+  }
+  PyObject* object = cpython::ownAttribute(type, name);
+  if (cpython::isImmutable(type)) return {object, nullptr};
+  Found dict = dictOf(type);
+  depend(dict.source, object ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS, name);
+  if (!object) return {};
+  Found found{object, sources_.item(SourceKind::TypeAttribute, classSource(type), name)};
+  hold(found);
+  return found;
+}
+
+// Class by class, where the trace has made or written one of them. The MRO is a fact; of a made
+// class, those of its bases are guarded where it is made.
+Found Heap::findInMro(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
+  PyObject* all = mro(type);
+  Py_ssize_t size = PyTuple_GET_SIZE(all), i = 0;
+  auto at = [](PyObject* mro, Py_ssize_t i) {
+    return reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+  };
+  if (after) {
+    while (i < size && at(all, i) != after) ++i;
+    ++i;
+  }
+  for (; i < size; ++i) {
+    // Where the rest is the MRO of the next class, this is a question about that class.
+    PyObject* rest = cpython::mro(at(all, i));
+    bool isRest = PyTuple_GET_SIZE(rest) == size - i;
+    for (Py_ssize_t k = 0; isRest && k < size - i; ++k) {
+      isRest =
+          at(rest, k) == at(all, i + k) && !isMade(at(rest, k)) && !written_.contains(at(rest, k));
+    }
+    if (isRest) return find(at(all, i), nullptr, name);
+    if (Found found = ownAttribute(at(all, i), name)) return found;
+  }
+  return {};
+}
+
 Found Heap::find(PyTypeObject* type, PyTypeObject* after, PyObject* name) {
+  bool hasChanged = isMade(type);
+  if (!written_.empty() && !cpython::isImmutable(type)) {
+    PyObject* all = cpython::mro(type);
+    for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {
+      hasChanged |= written_.contains(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(all, i)));
+    }
+  }
+  if (hasChanged) return findInMro(type, after, name);
   auto ask = [&] {
     return after ? cpython::lookupAfter(type, after, name).object : cpython::lookup(type, name);
   };
@@ -110,8 +160,9 @@ bool Heap::inherits(PyTypeObject* type, PyTypeObject* base, PyObject* name) {
 
 bool Heap::isSubtype(PyTypeObject* type, PyTypeObject* base) {
   bool answer = PyType_IsSubtype(type, base);
-  bool isFixed = type == base || base == &PyBaseObject_Type || cpython::isImmutable(type);
-  if (!isFixed && isNew(type, GuardType::SUBCLASS_MATCH, base)) {
+  // Nothing that exists is below a class of the trace.
+  bool isKnown = type == base || base == &PyBaseObject_Type || isFixed(type) || isMade(base);
+  if (!isKnown && isNew(type, GuardType::SUBCLASS_MATCH, base)) {
     depend(classSource(type), GuardType::SUBCLASS_MATCH, reinterpret_cast<PyObject*>(base), answer);
   }
   return answer;
@@ -119,7 +170,8 @@ bool Heap::isSubtype(PyTypeObject* type, PyTypeObject* base) {
 
 PyTypeObject* Heap::metaclassOf(PyTypeObject* type) {
   PyTypeObject* metaclass = Py_TYPE(type);
-  if (!cpython::isImmutable(metaclass) && isNew(type, GuardType::TYPE_MATCH, metaclass)) {
+  if (!isMade(type) && !cpython::isImmutable(metaclass) &&
+      isNew(type, GuardType::TYPE_MATCH, metaclass)) {
     depend(classSource(type), GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(metaclass));
   }
   return metaclass;
@@ -127,13 +179,14 @@ PyTypeObject* Heap::metaclassOf(PyTypeObject* type) {
 
 bool Heap::isAbstract(PyTypeObject* type) {
   bool answer = type->tp_flags & Py_TPFLAGS_IS_ABSTRACT;
-  if (!cpython::isImmutable(type) && isNew(type, GuardType::ABSTRACT_CLASS, nullptr)) {
+  if (!isFixed(type) && isNew(type, GuardType::ABSTRACT_CLASS, nullptr)) {
     depend(classSource(type), GuardType::ABSTRACT_CLASS, nullptr, answer);
   }
   return answer;
 }
 
 Found Heap::nameOf(PyTypeObject* type) {
+  if (isMade(type)) return {cpython::shortName(type), nullptr};
   if (cpython::isHeapType(type)) {
     return {cpython::shortName(type), sources_.path(SourceKind::TypeName, classSource(type))};
   }
@@ -143,6 +196,7 @@ Found Heap::nameOf(PyTypeObject* type) {
 }
 
 Found Heap::qualifiedNameOf(PyTypeObject* type) {
+  if (isMade(type)) return {cpython::qualifiedName(type), nullptr};
   if (cpython::isHeapType(type)) {
     return {cpython::qualifiedName(type),
             sources_.path(SourceKind::TypeQualifiedName, classSource(type))};
@@ -153,7 +207,7 @@ Found Heap::qualifiedNameOf(PyTypeObject* type) {
 }
 
 const char* Heap::nameInTexts(PyTypeObject* type) {
-  if (!cpython::isImmutable(type)) {
+  if (!isFixed(type)) {
     Found name = nameOf(type);
     if (isNew(type, GuardType::EQUALS_MATCH, nullptr)) {
       depend(name.source, GuardType::EQUALS_MATCH, name.object);
@@ -164,7 +218,7 @@ const char* Heap::nameInTexts(PyTypeObject* type) {
 
 PyObject* Heap::mro(PyTypeObject* type) {
   PyObject* mro = cpython::mro(type);
-  if (!cpython::isImmutable(type) && isNew(type, GuardType::ID_MATCH, mro)) {
+  if (!isFixed(type) && isNew(type, GuardType::ID_MATCH, mro)) {
     // Assigning __bases__ makes a new tuple.
     depend(sources_.path(SourceKind::TypeMro, classSource(type)), GuardType::ID_MATCH, mro);
   }
@@ -173,7 +227,7 @@ PyObject* Heap::mro(PyTypeObject* type) {
 
 PyObject* Heap::bases(PyTypeObject* type) {
   PyObject* bases = cpython::bases(type);
-  if (!cpython::isImmutable(type) && isNew(type, GuardType::ID_MATCH, bases)) {
+  if (!isFixed(type) && isNew(type, GuardType::ID_MATCH, bases)) {
     // While mro() of the metaclass runs, the class has its new bases and still its old version: not
     // a fact that the version stands for.
     static PyObject* const field = cpython::lookup(&PyType_Type, staticName("__bases__"));

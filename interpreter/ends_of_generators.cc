@@ -10,6 +10,7 @@
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
 #include "variables/objects/traceback.h"
+#include "variables/objects/weak_reference.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
@@ -60,6 +61,7 @@ VariableTracker* InstructionTranslator::newObject(const Value& value) const {
 void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* leaving,
                                        PartVisitor visit) {
   using State = GeneratorVariable::State;
+  if (llvm::isa<NewWeakReferenceVariable>(tracker)) return;  // which holds nothing
   if (auto* generator = llvm::dyn_cast<GeneratorVariable>(tracker)) {
     visit(generator->returned);
     if (generator->state != State::Created && generator->state != State::Suspended) return;
@@ -82,6 +84,7 @@ void InstructionTranslator::visitParts(VariableTracker* tracker, const Frame* le
 
 void InstructionTranslator::forEachPart(VariableTracker* tracker, PartVisitor visit) {
   if (!parts_) throw std::logic_error("a trace that knows no parts: " + describe(tracker));
+  if (auto* made = llvm::dyn_cast<NewWeakReferenceVariable>(tracker)) visit(made->referent);
   visitParts(tracker, nullptr, visit);
 }
 

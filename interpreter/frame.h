@@ -49,6 +49,8 @@ struct Frame {
   // are handling meanwhile; null if none, or if it is no business of the trace.
   int32_t openHandlers = 0;
   Value handledBefore;
+  // Of a class body, and of other code that keeps its names in a namespace: that. Else null.
+  Value names;
 
   Value* locals() { return slots.data(); }
   Value* stack() { return slots.data() + localCount; }

@@ -119,11 +119,7 @@ namespace {
 // Is what is thrown GeneratorExit, by its class or an instance?
 bool isExit(Translator& translator, Value thrown) {
   translator.realize(thrown);
-  auto* user = trackerOf<UserClassVariable>(thrown);
-  PyObject* object = user ? user->existing() : thrown.objectOrNull();
-  PyTypeObject* type = object && PyExceptionClass_Check(object)
-                           ? reinterpret_cast<PyTypeObject*>(object)
-                           : typeOf(thrown);
+  PyTypeObject* type = isExceptionClass(thrown) ? asClass(thrown) : typeOf(thrown);
   return translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit));
 }
 
@@ -138,10 +134,7 @@ Value thrownException(Translator& translator, llvm::ArrayRef<Value> thrown) {
   Value exception;
   if (isExceptionClass(type)) {
     // PyErr_NormalizeException
-    auto* user = trackerOf<UserClassVariable>(type);
-    PyObject* object = user ? user->existing() : type.objectOrNull();
-    bool isInstance =
-        translator.heap.isSubtype(typeOf(value), reinterpret_cast<PyTypeObject*>(object));
+    bool isInstance = translator.heap.isSubtype(typeOf(value), asClass(type));
     ValueVector arguments;
     bool isTuple = typeOf(value) == &PyTuple_Type;
     if (isTuple && !iterateInto(translator, value, arguments)) return Value();

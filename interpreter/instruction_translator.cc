@@ -133,6 +133,7 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   frame->handled = Value();
   frame->traced = nullptr;
   frame->openHandlers = 0;
+  frame->names = Value();
   frame_ = frame.release();
   return frame_;
 }
@@ -421,7 +422,6 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::NOP:
       case Opcode::RESUME:
       case Opcode::COPY_FREE_VARS:
-      case Opcode::SETUP_ANNOTATIONS:
         break;
       case Opcode::POP_TOP:
         frame.drop(1);
@@ -453,10 +453,14 @@ Value InstructionTranslator::run(Frame* entry) {
         break;
       case Opcode::STORE_GLOBAL:
       case Opcode::DELETE_GLOBAL:
+        ok = storeGlobal(frame, instruction);
+        break;
       case Opcode::LOAD_NAME:
       case Opcode::STORE_NAME:
       case Opcode::DELETE_NAME:
-        ok = storeName(frame, instruction);
+      case Opcode::SETUP_ANNOTATIONS:
+      case Opcode::LOAD_CLASSDEREF:
+        ok = namespaceInstruction(frame, instruction);
         break;
       case Opcode::STORE_DEREF:
         nameNode(*this, frame.peek(1), frame.code->locals[instruction.argument].name);
@@ -465,7 +469,6 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::LOAD_CLOSURE:
       case Opcode::LOAD_DEREF:
       case Opcode::DELETE_DEREF:
-      case Opcode::LOAD_CLASSDEREF:
         ok = cellOperation(frame, instruction);
         break;
       case Opcode::LOAD_ATTR:

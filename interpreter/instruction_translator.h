@@ -107,6 +107,7 @@ class InstructionTranslator : public Translator {
 
   // --- Translator.
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
+  Value runBody(UserFunctionVariable* function, const Value& names) override;
   void onReturn(Continuation continuation) override;
   Value existingGenerator(const Source* source, BorrowedRef<> object) override;
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent, bool tail) override;
@@ -204,7 +205,8 @@ class InstructionTranslator : public Translator {
   // From the builtins of the frame; null if there is none of that name.
   Value builtin(Frame& frame, PyObject* name);
   bool loadBuildClass(Frame& frame);
-  bool storeName(Frame& frame, const Instruction& instruction);
+  bool storeGlobal(Frame& frame, const Instruction& instruction);
+  bool namespaceInstruction(Frame& frame, const Instruction& instruction);
   bool cellOperation(Frame& frame, const Instruction& instruction);
   // Those that may push the frame of a special method. They advance pc.
   bool protocolInstruction(Frame& frame, const Instruction& instruction);
@@ -299,5 +301,8 @@ class InstructionTranslator : public Translator {
   uint64_t instructionCount_ = 0;
   uint64_t nextSignalCheck_ = 0;
 };
+
+// format_exc_check_arg: the NameError knows the name.
+void raiseNameError(Translator& translator, const char* format, PyObject* name);
 
 }  // namespace armature

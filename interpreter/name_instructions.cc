@@ -27,13 +27,12 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
   throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value::constant(builtins)));
 }
 
-// format_exc_check_arg: the error knows the name.
+}  // namespace
+
 void raiseNameError(Translator& translator, const char* format, PyObject* name) {
   translator.raise(PyExc_NameError, format, name);
   requireKind<ExceptionVariable>(translator.exception())->members[0] = Value::constant(name);
 }
-
-}  // namespace
 
 Value InstructionTranslator::builtin(Frame& frame, PyObject* name) {
   PyObject* builtins = builtinsOf(*this, frame);
@@ -69,21 +68,17 @@ bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) 
   return true;
 }
 
-bool InstructionTranslator::storeName(Frame& frame, const Instruction& instruction) {
+bool InstructionTranslator::storeGlobal(Frame& frame, const Instruction& instruction) {
   PyObject* name = frame.code->names[instruction.argument].get();
   Value key = Value::constant(name);
-  switch (instruction.opcode) {
-    case Opcode::STORE_GLOBAL:
-      if (!frame.globals->set(*this, key, frame.peek(1))) return false;
-      frame.drop(1);
-      return true;
-    case Opcode::DELETE_GLOBAL:
-      if (frame.globals->remove(*this, key)) return true;
-      raiseNameError(*this, "name '%U' is not defined", name);
-      return false;
-    default:
-      throw GraphBreak(GraphBreakKind::ClassBody, printable(name));
+  if (instruction.opcode == Opcode::STORE_GLOBAL) {
+    if (!frame.globals->set(*this, key, frame.peek(1))) return false;
+    frame.drop(1);
+    return true;
   }
+  if (frame.globals->remove(*this, key)) return true;
+  raiseNameError(*this, "name '%U' is not defined", name);
+  return false;
 }
 
 bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instruction) {
@@ -103,6 +98,7 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
       frame.drop(1);
       return true;
     case Opcode::LOAD_DEREF:
+    case Opcode::LOAD_CLASSDEREF:
       if (!cell->contents()) break;
       frame.push(Value(cell->contents()));
       return true;
@@ -111,7 +107,8 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
       cell->store(*this, Value());
       return true;
     default:
-      throw GraphBreak(GraphBreakKind::ClassBody, "LOAD_CLASSDEREF");
+      throw GraphBreak(GraphBreakKind::UnsupportedInstruction,
+                       std::string(opcodeName(instruction.opcode)));
   }
   const LocalVariable& variable = frame.code->locals[instruction.argument];
   if (cell->existing() && effects.last(cell) == SideEffects::kNone) {

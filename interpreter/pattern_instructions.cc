@@ -10,12 +10,6 @@ namespace armature {
 
 namespace {
 
-PyTypeObject* asClass(const Value& value) {
-  if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
-  PyObject* object = value.objectOrNull();
-  return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
-}
-
 // The sub-patterns of one class pattern.
 class ClassPattern {
  public:

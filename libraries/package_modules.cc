@@ -73,7 +73,8 @@ PyObject* PackageModules::dictOf(std::string_view module) {
 std::string_view PackageModules::moduleOf(BorrowedRef<> dict) {
   if (auto found = nameOfDict_.find(dict.get()); found != nameOfDict_.end()) return found->second;
   if (!dict || !PyDict_Check(dict.get())) return {};
-  std::string_view claimed = stringView(item(dict, "__name__"));
+  static PyObject* const nameKey = staticName("__name__");
+  std::string_view claimed = stringView(item(dict, nameKey));
   PyObject* registered = dictOf(claimed);
   if (!registered) return {};
   // An object with properties may stand before a module, which it then holds.

@@ -22,6 +22,9 @@ namespace armature {
 
 namespace {
 
+// What codegen has no bytecode for.
+const std::string kCannotRebuild = "cannot rebuild ";
+
 // _PyEval_BuiltinsFromGlobals of ceval.c, borrowed.
 PyObject* builtinsNamedBy(BorrowedRef<> globals) {
   static PyObject* const name = staticName("__builtins__");
@@ -80,7 +83,7 @@ std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr
 // --- Finding an entry.
 
 CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** captures,
-                                  Ref<>& function, size_t& captureCount, std::vector<Ref<>>& pins) {
+                                  Ref<>& function, size_t& captureCount, Pins& pins) {
   try {
     bool walkedInPeace = false;
     // What a check lets go of may run foreign code, which may call or reset this very function.
@@ -104,7 +107,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
         }
         function = entry.function;
         captureCount = entry.guards->captureCount();
-        pins = entry.guards->takePins();
+        entry.guards->takePins(pins);
         // Most calls repeat the last one: it is asked first next time.
         if (i > 0) {
           std::swap(entries_[i], entries_[0]);
@@ -125,7 +128,10 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
 }
 
 std::string CodeCache::whyNotCompiled() const {
-  if (!internalErrors_.empty()) return "Internal error: " + internalErrors_.back();
+  if (!internalErrors_.empty()) {
+    bool isLimit = internalErrors_.back().starts_with(kCannotRebuild);
+    return (isLimit ? "Known limit: " : "Internal error: ") + internalErrors_.back();
+  }
   if (givenUp_) return "Recompile limit";
   if (hasOtherBuiltins()) return "The function has builtins of its own";
   if (isNearRecursionLimit()) return "Near the recursion limit";
@@ -267,19 +273,24 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   skipped.modules = &settings_->engine->skippedModules;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
-  bool isAsPython = entry_.answersAsPython, isAgain = false;
+  bool isAsPython = entry_.answersAsPython, isAgain = false, isEndHeard = false;
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
     if (settings_->backend) trace->useForeignBackend();
     if (isAsPython) trace->answerAsPython();
+    if (isEndHeard) trace->looseValues.settleAtOnce();
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
     startGlobalState(*trace);
     try {
       outcome = trace->translate();
+      settleEnds(*trace);
     } catch (const SignalRaised&) {
       throw RaisedForUser();
+    } catch (const EndIsHeard&) {
+      isEndHeard = isAgain = true;
+      continue;
     }
     // A branch for compilers may be for others than this one.
     isAgain = !isAsPython && trace->asksWhetherCompiling() && outcome.raised;
@@ -305,7 +316,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     raiseUnsupported(hooks(), *outcome.reason);
   }
   if (generated.cannotRebuild) {
-    internalErrors_.push_back("cannot rebuild " + generated.unsupported);
+    internalErrors_.push_back(kCannotRebuild + generated.unsupported);
     reportFailure(hooks(), *entry_.code, internalErrors_.back(), FailureKind::Limit);
     if (PyErr_Occurred()) throw RaisedForUser();
   }
@@ -335,7 +346,10 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   entry->generated = std::move(generated.canonical);
   entry->instructionCount = translator.instructionCount();
   entry->backendSeconds = environment.backendSeconds();
-  for (Node* input : translator.graph->placeholders()) input->example = nullptr;
+  for (Node* input : translator.graph->placeholders()) {
+    input->example = nullptr;
+    input->number = nullptr;
+  }
   if (outcome.kind != Outcome::Kind::SkipFrame) entry->graph = std::move(translator.graph);
   double total = std::chrono::duration<double>(Clock::now() - start).count();
   entry->traceSeconds = total - entry->backendSeconds;

@@ -44,7 +44,7 @@ class CodeCache {
   // Compiled: there is a new entry; ask again, with as much room as there must be now.
   // Error: a Python exception is set. Throws nothing of ours.
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
-              size_t& captureCount, std::vector<Ref<>>& pins);
+              size_t& captureCount, Pins& pins);
   size_t captureCapacity() const { return captureCapacity_; }
   // After Run and Plain: the entry that was found, until other code runs; null if there is none.
   const CacheEntry* found() const { return found_; }

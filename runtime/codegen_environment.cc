@@ -23,6 +23,11 @@ bool onlyTorch(const Graph& graph) {
   return true;
 }
 
+bool isForBackends(const Graph& graph) {
+  return llvm::all_of(registeredLibraries(),
+                      [&](const Library* library) { return library->isForBackends(graph); });
+}
+
 // The objects that the traced call passed, in a list; null with an exception set on failure.
 Ref<> examplesOf(const Graph& graph) {
   Ref<> examples = Ref<>::steal(PyList_New(0));
@@ -50,8 +55,8 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
   faultSite();
   Clock::time_point start = Clock::now();
   CompiledGraph result;
-  bool isCompiled = !onlySetsModes(graph);
-  bool isTorchs = settings_->backend && isCompiled && onlyTorch(graph);
+  bool isCompiled = settings_->backend && !onlySetsModes(graph) && isForBackends(graph);
+  bool isTorchs = isCompiled && onlyTorch(graph);
   result.isEager = !isTorchs;
   if (result.isEager) {
     result.callable = toFunction(graph, firstEffect ? firstEffect->index : kKeepNone);
@@ -68,7 +73,11 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
 }
 
 Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
-  Ref<> module = toTorchGraphModule(graph);
+  Ref<> mode;
+  Ref<> module = toTorchGraphModule(graph, [&](const Node& node) -> Ref<> {
+    const Library* library = node.metadata ? findLibrary(node.metadata->library) : nullptr;
+    return library ? library->exampleValue(*node.metadata, mode) : nullptr;
+  });
   if (!module) return module;
   Ref<> examples = examplesOf(graph);
   if (!examples) return nullptr;

@@ -412,7 +412,7 @@ int translateCall(PyObject* compiledFunction, PyObject* const* arguments, size_t
     FrameLocalsMapping inputs{slots.data(), cache->inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
-    std::vector<Ref<>> pins;
+    Pins pins;
     switch (cache->find(inputs, slots.data() + inputCount, function, captureCount, pins)) {
       case CodeCache::Action::Run:
       case CodeCache::Action::Plain:

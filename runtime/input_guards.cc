@@ -1,5 +1,6 @@
 #include "runtime/input_guards.h"
 
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
 
 #include "runtime/error_on_graph_break.h"
@@ -36,9 +37,15 @@ void guardDistinctObjects(InstructionTranslator& translator) {
     llvm::MapVector<PyObject*, const Source*> written, read;
   };
   llvm::MapVector<PyTypeObject*, Family> families;
-  for (VariableTracker* changed : translator.effects.written()) {
-    bool isArray = llvm::isa<TensorVariable>(changed);  // its graph runs on the arrays themselves
-    if (!changed->source() || !changed->existing() || isArray) continue;
+  const SideEffects& effects = translator.effects;
+  llvm::DenseSet<const VariableTracker*> changedBehindGraph;
+  for (int32_t i = 0; i < effects.size(); ++i) {
+    if (effects[i].kind != EffectKind::TensorMutation) changedBehindGraph.insert(effects[i].target);
+  }
+  for (VariableTracker* changed : effects.written()) {
+    // What the graph changes, it changes in the arrays themselves.
+    bool isGraphs = llvm::isa<TensorVariable>(changed) && !changedBehindGraph.contains(changed);
+    if (!changed->source() || !changed->existing() || isGraphs) continue;
     PyObject* object = changed->existing();
     families[familyOf(object)].written.insert({object, changed->source()});
   }

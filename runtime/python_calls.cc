@@ -54,13 +54,16 @@ constexpr size_t kMostTwins = 4096;
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
                size_t flags, PyObject* keywordNames);
 
+// Does a call of the function make a generator, a coroutine or the like?
+bool suspends(BorrowedRef<> function) {
+  return cpython::codeOf(function)->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR);
+}
+
 // A twin that runs as it is may lose nothing.
 std::shared_ptr<CodeCache> makeCache(State& state, PyObject* function) {
   std::shared_ptr<CodeCache::Family> family = state.family.lock();
   PyCodeObject* code = cpython::codeOf(function);
-  constexpr int kSuspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-  if (!family || (code->co_flags & kSuspends) || isSkippedCode(code) ||
-      !isConstant(reinterpret_cast<PyObject*>(code))) {
+  if (!family || isSkippedCode(code) || !isConstant(reinterpret_cast<PyObject*>(code))) {
     return nullptr;
   }
   CodePtr canonical = lift(code);
@@ -103,6 +106,7 @@ bool isPlain(CodeCache& cache) {
 
 PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObject* const* arguments,
                        size_t flags, PyObject* keywordNames) {
+  if (suspends(function)) return callRewritten(function, self, arguments, flags, keywordNames);
   std::shared_ptr<Twin> twin = twinOf(state, function);
   if (!twin || !twin->cache) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
   std::shared_ptr<CodeCache> cache = twin->cache;
@@ -363,6 +367,15 @@ PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
   }
   if (PyObject* defaults = cpython::read(function, FunctionField::KeywordDefaults)) {
     if (PyFunction_SetKwDefaults(made.get(), defaults) < 0) return nullptr;
+  }
+  // What a generator is called, it has of the function.
+  if (suspends(function)) {
+    PyObject* name = cpython::read(function, FunctionField::Name);
+    PyObject* qualifiedName = cpython::read(function, FunctionField::QualifiedName);
+    if (PyObject_SetAttrString(made.get(), "__name__", name) < 0 ||
+        PyObject_SetAttrString(made.get(), "__qualname__", qualifiedName) < 0) {
+      return nullptr;
+    }
   }
   return PyObject_Vectorcall(made.get(), arguments, flags, keywordNames);
 }

@@ -218,7 +218,7 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
     FrameLocalsMapping inputs{arguments.data(), cache.inputIsCell(), inputCount};
     Ref<> function;
     size_t captureCount = 0;
-    std::vector<Ref<>> pins;
+    Pins pins;
     switch (cache.find(inputs, arguments.data() + count, function, captureCount, pins)) {
       case CodeCache::Action::Run: {
         if (chosen) chosen(cache.found());

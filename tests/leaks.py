@@ -11,8 +11,8 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
-import io
 import json
+import os
 import subprocess
 import sys
 import types
@@ -79,8 +79,9 @@ def growth(run: Callable[[unittest.TestCase], Any], test: unittest.TestCase) -> 
 
 def measure(module: str, mode: str) -> None:
     warnings.simplefilter("ignore")
-    out, sys.stdout = sys.stdout, io.StringIO()
-    sys.stderr = io.StringIO()
+    # Not into a StringIO, which keeps each line of a warning that comes again in every round.
+    out = sys.stdout
+    sys.stdout = sys.stderr = open(os.devnull, "w")
     run = captured_round if mode == "captured" else outcome
     suite = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(module))
     for test in methods(suite):

@@ -1,12 +1,16 @@
 #include "variables/ends_of_objects.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLExtras.h>
 
 #include "core/checked.h"
 #include "core/describe.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
 #include "variables/lazy.h"
+#include "variables/trailed.h"
 #include "variables/translator.h"
 
 namespace armature {
@@ -36,24 +40,73 @@ class OwnReferences {
   llvm::DenseMap<PyObject*, Py_ssize_t> counts_;
 };
 
-void requireSilence(Translator& translator, const VariableTracker* tracker, LettingGo by) {
-  OwnReferences own(translator);
+// Guards that it is so; false if it is not.
+bool isSilent(Translator& translator, OwnReferences& own, const VariableTracker* tracker,
+              LettingGo by) {
   PyObject* object = tracker->existing();
-  bool silent = endsSilently(object, by, [&](PyObject* one) { return own.ofProgram(one); });
-  if (!silent) throw GraphBreak(GraphBreakKind::EndOfObject, describe(object));
+  if (!endsSilently(object, by, [&](PyObject* one) { return own.ofProgram(one); })) return false;
   translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
                       static_cast<int64_t>(by));
+  return true;
+}
+
+void requireSilence(Translator& translator, const VariableTracker* tracker, LettingGo by) {
+  OwnReferences own(translator);
+  if (isSilent(translator, own, tracker, by)) return;
+  throw GraphBreak(GraphBreakKind::EndOfObject, describe(tracker->existing()));
+}
+
+// By its value, or what was found out of it.
+bool isGuardedByValue(const VariableTracker* tracker) {
+  auto* lazy = llvm::dyn_cast<LazyVariable>(tracker);
+  return lazy && isData(lazy->realized);
+}
+
+using Objects = llvm::DenseSet<PyObject*>;
+
+void addExisting(Objects& objects, const Value& value) {
+  if (value.isTracker() && value.tracker()->existing()) objects.insert(value.tracker()->existing());
+}
+
+Objects heldBy(VariableTracker* holder) {
+  Objects held;
+  if (auto* dict = llvm::dyn_cast<DictVariable>(holder)) {
+    const OrderedValueMap& entries = dict->entries();
+    for (int32_t i = 0; i < entries.entryCount(); ++i) addExisting(held, entries[i].value);
+  }
+  if (auto* sequence = llvm::dyn_cast<SequenceVariable>(holder)) {
+    for (const Value& item : sequence->items()) addExisting(held, item);
+  }
+  return held;
 }
 
 }  // namespace
 
-void letGo(Translator& translator, const Value& value) {
+void LooseValues::add(LooseValue value) {
+  if (values_.insert(value)) recordUndo(trail_, [this] { values_.pop_back(); });
+}
+
+void settleEnds(Translator& translator) {
+  if (translator.looseValues.all().empty()) return;
+  OwnReferences own(translator);
+  llvm::DenseMap<VariableTracker*, Objects> held;
+  for (const auto& [holder, value] : translator.looseValues.all()) {
+    auto [found, isNew] = held.try_emplace(holder);
+    if (isNew) found->second = heldBy(holder);
+    if (found->second.contains(value->existing()) || isGuardedByValue(value)) continue;
+    if (!isSilent(translator, own, value, LettingGo::Object)) throw EndIsHeard();
+  }
+}
+
+void letGo(Translator& translator, const Value& value, VariableTracker* holder) {
   if (!value.isTracker()) return;
   VariableTracker* tracker = value.tracker();
-  if (!tracker->existing() || !tracker->source()) return;
-  // Guarded by its value, or what was found out of it.
-  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && isData(lazy->realized)) return;
-  requireSilence(translator, tracker, LettingGo::Object);
+  if (!tracker->existing() || !tracker->source() || isGuardedByValue(tracker)) return;
+  if (holder && !translator.looseValues.areSettledAtOnce()) {
+    translator.looseValues.add({holder, tracker});
+  } else {
+    requireSilence(translator, tracker, LettingGo::Object);
+  }
 }
 
 void letGoOfContents(Translator& translator, VariableTracker* container) {

@@ -47,6 +47,10 @@ struct CallRule {
   // GraphOperation: the operation mutates arguments (Library::changedArrays). Where that is one
   // array, and the result is an array, it returns the one that it has mutated.
   bool mutates = false;
+  // GraphOperation: called with as many arguments, all of them positional, only the types of Python
+  // numbers among them matter to what is known of the result (and whether it raises), as long as
+  // an int has 64 bits. 0: never.
+  uint8_t takesAnyNumberOf = 0;
   // Unsupported: why, for the graph break; a constant string.
   const char* reason = "";
   // ConstantFoldable: the bits of the library's state that the answer depends on, which is guarded
@@ -59,6 +63,9 @@ struct CallRule {
 struct ArrayConventions {
   const char* word = "array";  // in the errors of iteration
   const char* lengthOfScalar = "len() of unsized object";
+  // Sums, differences, products, quotients and comparisons of an array and a Python number are
+  // operations of CallRule::takesAnyNumberOf, and items whose index is in range.
+  bool onlyTypesOfNumbersMatter = false;
   // Operators take lists and tuples for arrays.
   bool takesSequences = false;
   // Operators leave operands of unknown classes to those classes, and `==` knows None.
@@ -147,6 +154,13 @@ class Library {
     (void)attribute;
     return nullptr;
   }
+  // Of an attribute by which the program gives an array the memory of another one, and whatever
+  // else that is, but for its history: those in which the two have to be alike; null for all
+  // others. The attribute is an operation, which gives a new array of the same memory.
+  virtual const std::vector<std::string_view>* memoryAttribute(std::string_view attribute) const {
+    (void)attribute;
+    return nullptr;
+  }
   // True for attributes that are operations: a view, say, and not metadata.
   virtual bool isOperationAttribute(std::string_view attribute) const = 0;
   // The type of a result that has this metadata.
@@ -195,6 +209,12 @@ class Library {
     (void)node, (void)observer;
     return nullptr;
   }
+  // Can backends have the graph? Not if what it is given or gives means something only while what
+  // it enters, or what is entered around it, has not been left (levels of function transforms).
+  virtual bool isForBackends(const Graph& graph) const {
+    (void)graph;
+    return true;
+  }
   // May the operation return its argument, an array of another type than arrayType()?
   virtual bool mayReturnItself(const Node& node) const {
     (void)node;
@@ -242,6 +262,13 @@ class Library {
   virtual Ref<> standIn(const TensorMetadata& metadata) const {
     (void)metadata;
     PyErr_SetString(PyExc_SystemError, "this library's arrays have no stand-ins");
+    return nullptr;
+  }
+  // An array with this metadata and no data, for backends to look at. `mode` is what all of a graph
+  // have in common, null before the first. Null without an exception set where the library has no
+  // such arrays.
+  virtual Ref<> exampleValue(const TensorMetadata& metadata, Ref<>& mode) const {
+    (void)metadata, (void)mode;
     return nullptr;
   }
   // What is known of an array of the library, immutable ones included; null for other objects.

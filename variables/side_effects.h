@@ -38,7 +38,8 @@ enum class EffectKind : uint8_t {
   IteratorAdvance,  // index: how many steps
   IteratorRewrite,  // what it holds in the end
   TensorMutation,   // done by the graph itself
-  Call,             // key: a function of the target; value: what it gives, a CallResult, if wanted
+  Call,             // key: a function of the target; value: what it gives, if a CallResult that the
+                    // trace makes, or else what it takes besides, or none
 };
 
 struct Effect {

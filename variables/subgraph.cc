@@ -1,4 +1,5 @@
 #include "variables/subgraph.h"
+#include "variables/constants/sym_node_variable.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
@@ -107,8 +108,18 @@ void Body::takeItemsOf(Node* node) {
   }
 }
 
+void Translator::holdNumbers(size_t firstNode) {
+  auto hold = [&](const Argument& argument) { holdNumber(*this, *argument.number()); };
+  for (size_t i = firstNode; i < graph->size(); ++i) {
+    Node& node = *graph->nodes()[i];
+    for (Argument& argument : node.arguments) argument.forEachNumber(hold);
+    for (auto& [name, argument] : node.keywordArguments) argument.forEachNumber(hold);
+  }
+}
+
 Graph::Subgraph Translator::outline(size_t firstNode, Argument output,
                                     const Graph::Parameters& parameters) {
+  holdNumbers(firstNode);  // What a body is given are arrays.
   Graph::Subgraph subgraph = graph->outline(firstNode, std::move(output), parameters);
   graphRecordedIn_ = 0;  // it has shrunk
   recordGraphGrowth();

@@ -10,6 +10,7 @@
 #include "variables/containers/dict.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
@@ -54,7 +55,10 @@ const Value* CallArguments::keyword(PyObject* name) const {
   return nullptr;
 }
 
-Translator::Translator() : sources(std::make_shared<SourceTable>()), heap(trail, *sources, *this) {
+Translator::Translator()
+    : sources(std::make_shared<SourceTable>()),
+      heap(trail, *sources, *this),
+      madeClasses_(std::make_unique<MadeClasses>(*this)) {
   graph = std::make_shared<Graph>(sources);
 }
 
@@ -109,6 +113,7 @@ Value Translator::raiseFromPython() {
 // --- Inputs.
 
 Value Translator::wrap(const Source* source, BorrowedRef<> object) {
+  if (Value value = madeClasses_->standsFor(object)) return value;
   // Every call would walk the whole path again; a linked list has as many steps as nodes.
   constexpr int kDeepestPath = 1000;
   if (source && source->depth() > kDeepestPath) {
@@ -190,6 +195,14 @@ void Translator::rememberWalked(const Source* source, BorrowedRef<> container) {
   recordUndo(trail, [this] { walked_.pop_back(); });
 }
 
+Found Translator::ownAttributeOfMade(PyTypeObject* type, PyObject* name) {
+  return madeClasses_->ownAttribute(type, name);
+}
+
+std::optional<Found> Translator::writtenAttribute(PyTypeObject* type, PyObject* name) {
+  return madeClasses_->writtenAttribute(type, name);
+}
+
 DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
   if (Value value = known(dict)) {
     if (auto* variable = partOf<DictVariable>(value)) return variable;
@@ -218,6 +231,7 @@ void Translator::guardSame(const Source* source, const Source* other, bool same)
 Value Translator::knownClass(PyTypeObject* type) {
   auto* object = reinterpret_cast<PyObject*>(type);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return Value::constant(object);
+  if (MadeClass* made = madeClasses_->find(type)) return made->variable;
   if (Value value = known(object)) return value;
   heap.metaclassOf(type);
   Value variable = make<UserClassVariable>(heap.classSource(type), object);
@@ -289,8 +303,12 @@ namespace {
 // An argument of a graph operation, or a break if the value cannot be one.
 class ArgumentBuilder {
  public:
-  ArgumentBuilder(Translator& translator, const Library& library, BorrowedRef<> target)
-      : translator_(translator), library_(library), target_(target) {}
+  ArgumentBuilder(Translator& translator, const Library& library, BorrowedRef<> target,
+                  bool takesAnyNumber)
+      : translator_(translator),
+        library_(library),
+        target_(target),
+        takesAnyNumber_(takesAnyNumber) {}
 
   // What was built so far, without the containers.
   llvm::ArrayRef<Value> leaves() const { return leaves_; }
@@ -302,6 +320,10 @@ class ArgumentBuilder {
   const Value& foreign() const { return foreign_; }
 
   Argument build(Value value) {
+    if (const SymNode* number = takesAnyNumber_ ? graphNumber(translator_, value) : nullptr) {
+      leaves_.push_back(Value::constant(number->hint));
+      return Argument::number(number);
+    }
     translator_.realize(value);
     value = plainNumber(translator_, library_, value);
     if (value.isConstant()) {
@@ -358,6 +380,7 @@ class ArgumentBuilder {
   Translator& translator_;
   const Library& library_;
   BorrowedRef<> target_;
+  bool takesAnyNumber_;
   size_t containers_ = 0;
   llvm::SmallVector<Value, 8> leaves_;
   Value unsupported_;  // the first one
@@ -476,8 +499,10 @@ const char* Translator::reasonAgainstOperations(const Library& library) {
 Value Translator::callGraphOperation(const Library& library, NodeOperation operation,
                                      BorrowedRef<> target, const CallRule& rule,
                                      llvm::ArrayRef<Value> arguments, PyObject* keywordNames) {
-  ArgumentBuilder builder(*this, library, target);
   size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
+  bool takesAnyNumber =
+      rule.takesAnyNumberOf == arguments.size() && keywordCount == 0 && !isForeign_;
+  ArgumentBuilder builder(*this, library, target, takesAnyNumber);
   size_t positionalCount = arguments.size() - keywordCount;
   std::vector<Argument> positional;
   positional.reserve(positionalCount);
@@ -539,7 +564,9 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
                      targetName(target) + "(" + describe(builder.foreign()) + ")");
   }
   bool isKnownType = rule.returnsOneArray && !library.eager() && !library.mayReturnItself(*node);
-  if (isKnownType && !failureIsPythons) {
+  // A backend that compiles has to know what every value is like, and fails for what only data
+  // tell.
+  if (isKnownType && !failureIsPythons && !isForeign_) {
     result = make<TensorVariable>(library.arrayType(), node, &library);
   } else {
     auto size = static_cast<size_t>(node->index);
@@ -570,7 +597,7 @@ Value Translator::recordMutations(const Library& library, const Node& node,
   for (const Value& argument : arguments) {
     auto* tensor = trackerOf<TensorVariable>(argument);
     if (!tensor || !llvm::is_contained(changed, tensor->node)) continue;
-    if (library.changesLayout(node)) requireOneVariable(*this, tensor);
+    if (library.changesLayout(node)) prepareChangeOfLayout(*this, tensor);
     recordTensorMutation(*this, tensor);
     if (changed.size() > 1 || !resultTensor) continue;
     // The node is the present value of the object that it has mutated, and that is what is

@@ -25,6 +25,7 @@
 #include "sources/source.h"
 #include "variables/call_depth.h"
 #include "variables/continuation.h"
+#include "variables/ends_of_objects.h"
 #include "variables/library.h"
 #include "variables/side_effects.h"
 #include "variables/value.h"
@@ -34,6 +35,7 @@ namespace armature {
 
 class DictVariable;
 class GeneratorVariable;
+class MadeClasses;
 class NewCellVariable;
 class UserFunctionVariable;
 
@@ -78,12 +80,16 @@ class Translator : public Observer, public Heap::Dependencies {
   Trail trail;
   // What was done to objects that existed before the trace; replayed after the graph call.
   SideEffects effects{trail};
+  LooseValues looseValues{trail};
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
   std::shared_ptr<Graph> graph;
   // What may be known of objects that existed before the trace.
   Heap heap;
   LibraryOfCallables libraryOfCallables;
+  MadeClasses& madeClasses() const { return *madeClasses_; }
+  Found ownAttributeOfMade(PyTypeObject* type, PyObject* name) override;
+  std::optional<Found> writtenAttribute(PyTypeObject* type, PyObject* name) override;
 
   template <class Kind, class... Arguments>
   Kind* make(Arguments&&... arguments) {
@@ -222,6 +228,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // returned. Breaks where the body cannot be run again and again as the program would run it.
   Value callInSubgraph(const Library& library, const HigherOrderOperation& operation,
                        const Value& callable, CallArguments& arguments);
+  // Guards the numbers that vary, in the calls from this one on, to be what they are.
+  void holdNumbers(size_t firstNode);
   // Moves the operations from `firstNode` on into a graph of their own: see Graph::outline.
   Graph::Subgraph outline(size_t firstNode, Argument output,
                           const Graph::Parameters& parameters = {});
@@ -282,6 +290,9 @@ class Translator : public Observer, public Heap::Dependencies {
                            llvm::function_ref<void(const Value&)> visit) = 0;
   // Calls a Python function: pushes its frame (tail), or runs it to its end.
   virtual Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) = 0;
+  // Runs the body of a class statement, or other code that keeps its names in a namespace, a dict
+  // or what has its methods; gives what it returns.
+  virtual Value runBody(UserFunctionVariable* function, const Value& names) = 0;
   // What is to be done when the frame that has just been pushed returns, after all else that is.
   virtual void onReturn(Continuation continuation) = 0;
   // What is known of a generator that existed before the trace; null for one that is not looked
@@ -360,6 +371,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // has failed, breaks.
   void checkChange(const Library& library, Node* node);
 
+  const std::unique_ptr<MadeClasses> madeClasses_;
   Value exception_;
   std::vector<std::pair<PyObject*, const Source*>> walked_;
   // Arrays that are to have no memory in common, and where theirs is.

@@ -17,6 +17,7 @@
 #include "variables/containers/existing_iterators.h"
 #include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/struct_sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/partial.h"
 #include "variables/objects/exception.h"
@@ -67,12 +68,6 @@ PyObject* classMethodOf(PyObject* object) {
   return self && PyType_Check(self)
              ? findMethod(reinterpret_cast<PyTypeObject*>(self), object, &PyClassMethodDescr_Type)
              : nullptr;
-}
-
-// A tuple with names that C code has defined: sys.version_info.
-bool isStructSequence(PyTypeObject* type) {
-  return cpython::base(type) == &PyTuple_Type && !cpython::isHeapType(type) &&
-         cpython::ownAttribute(type, "n_sequence_fields");
 }
 
 }  // namespace

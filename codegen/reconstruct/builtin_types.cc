@@ -5,6 +5,7 @@
 #include "cpython/c_functions.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/iterators.h"
+#include "cpython/made_classes.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
@@ -36,6 +37,20 @@ PyObject* endFunction() {
   return function;
 }
 
+// set_class_attribute(cls, name[, value])
+PyObject* setClassAttribute(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  PyObject* value = count > 2 ? arguments[2] : nullptr;
+  if (!cpython::setClassAttribute(arguments[0], arguments[1], value)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* setClassAttributeFunction() {
+  static PyMethodDef method = {"set_class_attribute", cpython::asMethod(setClassAttribute),
+                               METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
 // set_own_attribute(object, name, value)
 PyObject* setOwnAttribute(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   if (!cpython::setOwnAttribute(arguments[0], arguments[1], arguments[2])) return nullptr;
@@ -50,6 +65,16 @@ PyObject* setOwnAttributeFunction() {
 }
 
 }  // namespace
+
+void changeClassAttribute(PyCodegen& codegen, llvm::function_ref<void()> loadClass,
+                          const Value& key, const Value& value) {
+  codegen.prepareCall(setClassAttributeFunction());
+  loadClass();
+  codegen.load(key);
+  if (value) codegen.load(value);
+  codegen.call(value ? 3 : 2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
 
 PyObject* builtinAttribute(PyTypeObject* type, const char* name) {
   Ref<> key = checked(PyUnicode_InternFromString(name));

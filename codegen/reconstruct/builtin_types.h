@@ -32,4 +32,8 @@ void advanceTop(PyCodegen& codegen, int64_t steps);
 // Puts the attributes of a new object into its __dict__, which is empty.
 void fillInstanceDict(PyCodegen& codegen, VariableTracker* object, DictVariable* dict);
 
+// type.__setattr__(cls, key, value) or, for a null value, type.__delattr__(cls, key).
+void changeClassAttribute(PyCodegen& codegen, llvm::function_ref<void()> loadClass,
+                          const Value& key, const Value& value);
+
 }  // namespace armature

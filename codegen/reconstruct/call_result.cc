@@ -9,8 +9,9 @@ namespace armature {
 
 namespace {
 
+// What the call gives; null if it gives nothing, and the value is its argument.
 CallResultVariable* resultOf(const Effect& effect) {
-  return llvm::cast<CallResultVariable>(effect.value.tracker());
+  return llvm::dyn_cast<CallResultVariable>(effect.value.tracker());
 }
 
 // become(object, other): both have one __dict__ from now on.
@@ -18,6 +19,14 @@ PyObject* become(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   Ref<> dict = Ref<>::steal(PyObject_GenericGetDict(arguments[1], nullptr));
   if (!dict || PyObject_GenericSetDict(arguments[0], dict.get(), nullptr) < 0) return nullptr;
   Py_RETURN_NONE;
+}
+
+void replayCallOfTwo(PyCodegen& codegen, const Effect& effect) {
+  codegen.prepareCall(effect.key.object());
+  codegen.load(effect.target);
+  codegen.load(effect.value);
+  codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
 }
 
 class CallResultReconstructor : public Reconstructor {
@@ -31,11 +40,13 @@ class CallResultReconstructor : public Reconstructor {
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
   void fill(PyCodegen&, VariableTracker*) const override {}
-  // A call of a method of the object itself.
+  // A call with the object itself, and what is given to it.
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     visit(Value(effect.target));
+    if (effect.value) visit(effect.value);
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {
+    if (effect.value) return replayCallOfTwo(codegen, effect);
     codegen.prepareCall(effect.key.object());
     codegen.load(effect.target);
     codegen.call(1);
@@ -46,7 +57,9 @@ class CallResultReconstructor : public Reconstructor {
 }  // namespace
 
 void visitCall(const Effect& effect, PartVisitor visit) {
-  for (const Value& argument : resultOf(effect)->arguments) visit(argument);
+  if (CallResultVariable* result = resultOf(effect)) {
+    for (const Value& argument : result->arguments) visit(argument);
+  }
   visit(effect.value);
 }
 
@@ -54,6 +67,7 @@ void replayCall(PyCodegen& codegen, const Effect& effect) {
   static PyMethodDef method = {"become", cpython::asMethod(become), METH_FASTCALL, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
   CallResultVariable* result = resultOf(effect);
+  if (!result) return replayCallOfTwo(codegen, effect);
   codegen.prepareCall(function);
   codegen.load(result);
   codegen.prepareCall(effect.key.object());

@@ -30,6 +30,17 @@ void setItem(PyCodegen& codegen, DictVariable* dict, const Value& key, const Val
   codegen.assembler().emit(Opcode::STORE_SUBSCR);
 }
 
+// Of the dict behind a class's __dict__, which nothing else may write.
+void replayInClass(PyCodegen& codegen, DictVariable* dict, const Effect& effect) {
+  bool isSet = effect.kind == EffectKind::DictSet;
+  if (!isSet && effect.kind != EffectKind::DictDelete) {
+    throw UnsupportedReconstruction("a change of a class's __dict__");
+  }
+  changeClassAttribute(
+      codegen, [&] { codegen.loadSource(dict->source()->base()); }, effect.key,
+      isSet ? dict->written(effect.key) : Value());
+}
+
 class DictReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker* tracker) const override {
@@ -98,6 +109,7 @@ class DictReconstructor : public Reconstructor {
 
   void replay(PyCodegen& codegen, const Effect& effect) const override {
     DictVariable* dict = dictOf(effect.target);
+    if (dict->source()->kind() == SourceKind::TypeDict) return replayInClass(codegen, dict, effect);
     switch (effect.kind) {
       case EffectKind::DictSet:
         setItem(codegen, dict, effect.key, dict->written(effect.key));

@@ -5,6 +5,8 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/sequence.h"
+#include "variables/objects/made_class.h"
+#include "variables/objects/user_defined.h"
 
 namespace armature {
 
@@ -12,7 +14,8 @@ namespace {
 
 class NamedTupleReconstructor : public Reconstructor {
  public:
-  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
+    if (MadeClass* made = translator.madeClasses().find(tracker->type())) visit(made->variable);
     for (const Value& item : llvm::cast<NamedTupleVariable>(tracker)->items()) visit(item);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

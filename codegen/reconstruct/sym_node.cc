@@ -32,26 +32,6 @@ NumberSlot slotOf(SymOperation operation) {
   }
 }
 
-// Recurses as deep as the expression, whose size is bounded.
-void compute(PyCodegen& codegen, const SymNode& node) {
-  switch (node.operation) {
-    case SymOperation::Input:
-      codegen.loadSource(node.source);
-      return;
-    case SymOperation::Constant:
-      codegen.loadConstant(node.hint);
-      return;
-    case SymOperation::Negate:
-      compute(codegen, *node.left);
-      codegen.assembler().emit(Opcode::UNARY_NEGATIVE);
-      return;
-    default:
-      compute(codegen, *node.left);
-      compute(codegen, *node.right);
-      codegen.assembler().emit(Opcode::BINARY_OP, slotOf(node.operation));
-  }
-}
-
 class SymNodeReconstructor : public Reconstructor {
  public:
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
@@ -59,12 +39,32 @@ class SymNodeReconstructor : public Reconstructor {
     if (number->specialized) {
       codegen.load(number->specialized);
     } else {
-      compute(codegen, *number->node);
+      codegen.compute(*number->node);
     }
   }
 };
 
 }  // namespace
+
+// Recurses as deep as the expression, whose size is bounded.
+void PyCodegen::compute(const SymNode& node) {
+  switch (node.operation) {
+    case SymOperation::Input:
+      loadSource(node.source);
+      return;
+    case SymOperation::Constant:
+      loadConstant(node.hint);
+      return;
+    case SymOperation::Negate:
+      compute(*node.left);
+      assembler_.emit(Opcode::UNARY_NEGATIVE);
+      return;
+    default:
+      compute(*node.left);
+      compute(*node.right);
+      assembler_.emit(Opcode::BINARY_OP, slotOf(node.operation));
+  }
+}
 
 ARMATURE_RECONSTRUCTOR(SymNode)
 

@@ -1,6 +1,8 @@
 #include "libraries/numpy/global_state.h"
 
+#include <cstring>
 #include <iterator>
+#include <utility>
 
 namespace armature {
 namespace {
@@ -52,20 +54,36 @@ int NumPyState::errorMask() const {
     return -1;
   }
   Ref<> owned = Ref<>::steal(value);
+  if (value == read_.get()) return mask_;
   auto* handling = static_cast<ErrorHandling*>(PyCapsule_GetPointer(value, capsuleName));
-  if (!handling) PyErr_Clear();
-  return handling ? handling->mask : -1;
+  if (!handling) {
+    PyErr_Clear();
+    return -1;
+  }
+  read_ = std::move(owned);
+  return mask_ = handling->mask;
 }
 
-std::string NumPyState::capture() const { return variable_ ? std::to_string(errorMask()) : ""; }
+// The bytes of the mask: guards compare them in each call.
+std::string NumPyState::capture() const {
+  if (!variable_) return "";
+  int mask = errorMask();
+  return std::string(reinterpret_cast<const char*>(&mask), sizeof mask);
+}
+
+int NumPyState::maskIn(const std::string& state) {
+  int mask = -1;
+  if (state.size() == sizeof mask) std::memcpy(&mask, state.data(), sizeof mask);
+  return mask;
+}
 
 bool NumPyState::matches(const std::string& state) const {
-  return !variable_ || std::stoi(state) == errorMask();
+  return !variable_ || maskIn(state) == errorMask();
 }
 
 std::string NumPyState::explain(const std::string& state) const {
   if (matches(state)) return "";
-  int expected = std::stoi(state), found = errorMask();
+  int expected = maskIn(state), found = errorMask();
   std::string text;
   for (int i = 0; i < static_cast<int>(std::size(errors)); ++i)
     if (std::string(modeIn(expected, i)) != modeIn(found, i))

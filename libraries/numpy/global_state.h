@@ -18,10 +18,14 @@ class NumPyState {
 
  private:
   int errorMask() const;
+  static int maskIn(const std::string& state);
 
   // NumPy 2 keeps the modes in a context variable. Null, and the state is empty, where that is not
   // what we know.
   Ref<> variable_;
+  // What the variable held when it was last read, which never changes, and the modes in it.
+  mutable Ref<> read_;
+  mutable int mask_ = -1;
 };
 
 }  // namespace armature

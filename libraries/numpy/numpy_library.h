@@ -2,6 +2,7 @@
 #pragma once
 
 #include "libraries/numpy/numpy_functions.h"
+#include "libraries/numpy/trial_run.h"
 #include "variables/library.h"
 
 namespace armature {
@@ -38,8 +39,14 @@ class NumPyLibrary : public Library {
   Ref<> callSilently(BorrowedRef<> callable, BorrowedRef<> arguments,
                      BorrowedRef<> keywords) const override;
   bool isPure(const Node& node) const override;
+  NodeEffect effectOf(const Node& node) const override {
+    bool hasNone = isPure(node) || succeedsOnConstants(numpy_, node);
+    return hasNone ? NodeEffect::None : NodeEffect::Other;
+  }
   void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const override;
-  bool mayFailOnData(const Node& node, Observer&) const override { return !isPure(node); }
+  bool mayFailOnData(const Node& node, Observer&) const override {
+    return !isPure(node) && !succeedsOnConstants(numpy_, node);
+  }
 
  private:
   std::shared_ptr<const TensorMetadata> trueLayout(const Node& node) const;

@@ -55,13 +55,15 @@ bool NumPyModule::load() {
     // The type's own dtype decides where two numbers have one type.
     numberOfScalarType[scalarTypes[index]] = static_cast<DType>(index);
   }
-  Ref<> settings = checked(PyDict_New());
-  Ref<> none = checked(PyTuple_New(0));
-  Ref<> ignore = checked(PyUnicode_FromString("ignore"));
   Ref<> make = attribute("_core._multiarray_umath._make_extobj");
-  if (!make || PyDict_SetItemString(settings.get(), "all", ignore.get()) < 0) return false;
-  ignoreErrors = Ref<>::steal(PyObject_Call(make.get(), none.get(), settings.get()));
-  return static_cast<bool>(ignoreErrors);
+  auto onErrors = [&](const char* reaction) {
+    Ref<> settings = checked(Py_BuildValue("{ss}", "all", reaction));
+    Ref<> none = checked(PyTuple_New(0));
+    return Ref<>::steal(make ? PyObject_Call(make.get(), none.get(), settings.get()) : nullptr);
+  };
+  ignoreErrors = onErrors("ignore");
+  raiseErrors = ignoreErrors ? onErrors("raise") : nullptr;
+  return static_cast<bool>(raiseErrors);
 }
 
 const NumPyModule* NumPyModule::get() {

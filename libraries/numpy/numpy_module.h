@@ -22,9 +22,11 @@ struct NumPyModule {
   std::array<Ref<>, kDTypeCount> dtypes;
   std::array<PyTypeObject*, kDTypeCount> scalarTypes = {};
   llvm::DenseMap<PyTypeObject*, DType> numberOfScalarType;
-  // The context variable of the floating-point error handling, and its value for "ignore all".
+  // The context variable of the floating-point error handling, and its values for "ignore all" and
+  // "raise all".
   Ref<> errorHandling;
   Ref<> ignoreErrors;
+  Ref<> raiseErrors;
 
   // Once numpy is completely imported; null before, and where it is not as we know it.
   static const NumPyModule* get();

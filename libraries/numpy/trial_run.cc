@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include <llvm/ADT/ScopeExit.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
@@ -335,6 +337,63 @@ bool dependsOnlyOnData(const NumPyModule& numpy, const Node& node, const Functio
   bool isOnZeros = rule.data == NumPyData::Zeros;
   bool computes = rule.effect == NumPyEffect::None || rule.effect == NumPyEffect::Computes;
   return isOnZeros && (computes || isOperator) && !run.outArgument();
+}
+
+namespace {
+
+// The functions of the operator module that compute numbers of numbers.
+bool isArithmetic(BorrowedRef<> target) {
+  static const auto* functions = [] {
+    auto* found = new llvm::SmallPtrSet<PyObject*, 8>();
+    Ref<> module = checked(PyImport_ImportModule("_operator"));
+    for (const char* name : {"add", "floordiv", "mod", "mul", "neg", "pow", "sub", "truediv"}) {
+      found->insert(checked(PyObject_GetAttrString(module.get(), name)).release());
+    }
+    return found;
+  }();
+  return functions->contains(target.get());
+}
+
+// What a node gives that computes a number of numbers that are all known. Null, with no exception
+// set, for all others, and where it raises.
+Ref<> knownNumber(const NumPyModule& numpy, const Node& node, int depth) {
+  constexpr int kDeepest = 8;
+  bool isCall = node.operation == NodeOperation::CallFunction && node.keywordArguments.empty() &&
+                node.library == ArrayLibraryKind::NumPy && !node.mixesLibraries;
+  bool computes =
+      isCall && (Py_TYPE(node.target.get()) == numpy.ufuncType.get() || isArithmetic(node.target));
+  if (!computes || depth > kDeepest) return nullptr;
+  Ref<> arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(node.arguments.size())));
+  for (size_t i = 0; i < node.arguments.size(); ++i) {
+    const Argument& argument = node.arguments[i];
+    Ref<> number;
+    if (argument.kind() == Argument::Kind::Node) {
+      number = knownNumber(numpy, *argument.node(), depth + 1);
+    } else if (argument.kind() == Argument::Kind::Constant) {
+      PyObject* object = argument.object();
+      if (PyLong_CheckExact(object) || PyFloat_CheckExact(object)) number = Ref<>::create(object);
+    }
+    if (!number) return nullptr;
+    PyTuple_SET_ITEM(arguments.get(), i, number.release());
+  }
+  Ref<> result = Ref<>::steal(PyObject_CallObject(node.target.get(), arguments.get()));
+  if (!result && interrupted()) throw PendingPythonException();
+  PyErr_Clear();
+  bool isNumber = result && PyObject_TypeCheck(result.get(), numpy.scalarBase.get());
+  return isNumber ? std::move(result) : nullptr;
+}
+
+}  // namespace
+
+bool succeedsOnConstants(const NumPyModule& numpy, const Node& node) {
+  Ref<> token = checked(PyContextVar_Set(numpy.errorHandling.get(), numpy.raiseErrors.get()));
+  auto reset = llvm::make_scope_exit([&] {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyContextVar_Reset(numpy.errorHandling.get(), token.get());
+    PyErr_Restore(type, value, traceback);
+  });
+  return static_cast<bool>(knownNumber(numpy, node, 0));
 }
 
 Ref<> callSilently(const NumPyModule& numpy, BorrowedRef<> callable, BorrowedRef<> arguments,

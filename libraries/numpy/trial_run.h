@@ -25,6 +25,10 @@ Ref<> resultOnTrueLayout(const NumPyModule& numpy, const Node& node, const Funct
 bool dependsOnlyOnData(const NumPyModule& numpy, const Node& node, const FunctionRule& rule,
                        bool isOperator);
 
+// Does the node compute a number of Python's numbers, by universal functions and operators, and
+// raise no floating-point error, whatever is done about those? So it is in every call, then.
+bool succeedsOnConstants(const NumPyModule& numpy, const Node& node);
+
 // Calls the callable, with floating-point errors ignored. Null with an exception set on failure.
 Ref<> callSilently(const NumPyModule& numpy, BorrowedRef<> callable, BorrowedRef<> arguments,
                    BorrowedRef<> keywords);

@@ -17,6 +17,7 @@
 #include "variables/functions/library_calls.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/assigned_memory.h"
 #include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
 #include "variables/tensors/tensor_attributes.h"
@@ -310,6 +311,7 @@ bool anyRequiresGrad(Translator& translator, llvm::ArrayRef<Value> arguments) {
   bool any = false;
   for (const Value& argument : arguments) {
     auto* tensor = trackerOf<TensorVariable>(translator.realized(argument));
+    requireOwnMemory(argument);
     any |= tensor && requiresGrad(translator, tensor->node);
   }
   return any;

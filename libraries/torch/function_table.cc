@@ -23,6 +23,7 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
+#include "libraries/torch/scaled_updates.h"
 #include "libraries/torch/tensor_groups.h"
 #include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/tree_map.h"
@@ -44,6 +45,18 @@ constexpr std::array<std::string_view, 7> kOperationModules = {
 // Those that stand for operations of other names.
 constexpr std::array<std::string_view, 7> kOperationsWithoutSchema = {
     "_parse_to", "asarray", "dsmm", "from_numpy", "hsmm", "saddmm", "spmm"};
+
+// The functions and methods of ArrayConventions::onlyTypesOfNumbersMatter, without the underscore
+// of those that work in place.
+constexpr std::array<std::string_view, 19> kTakingAnyNumber = {
+    "add", "div",       "divide", "eq",         "ge",         "greater", "greater_equal",
+    "gt",  "le",        "less",   "less_equal", "lt",         "mul",     "multiply",
+    "ne",  "not_equal", "sub",    "subtract",   "true_divide"};
+
+bool takesAnyNumber(std::string_view name) {
+  if (name.ends_with('_')) name.remove_suffix(1);
+  return std::ranges::binary_search(kTakingAnyNumber, name);
+}
 
 // torch._dynamo.assume_constant_result(function): what it returns for the same constants is the
 // same in each call. That is the program's own promise, which nothing watches.
@@ -98,10 +111,13 @@ CallRule FunctionTable::find(BorrowedRef<> callable) {
 CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   LibraryCallHandler handler = nullptr;
   if (PyFunction_Check(function.get())) {
+    // All of these are functions of torch's own modules.
+    PyObject* globals = cpython::read(function, cpython::FunctionField::Globals);
+    bool isTorchs = !TorchModule::modules().moduleOf(globals).empty();
     for (auto* find :
          {findModuleHandler, findDynamoPatchHandler, findCheckpointHandler,
           findAutogradFunctionHandler, findCondHandler, findTensorHookHandler, findWrapHandler}) {
-      handler = find(function);
+      if (isTorchs) handler = find(function);
       if (handler) break;
     }
   } else {
@@ -188,6 +204,9 @@ CallRule FunctionTable::findMethod(std::string_view name) {
   if (LibraryCallHandler handler = findTensorHookMethod(name)) {
     return {.kind = CallKind::Handled, .handler = handler};
   }
+  if (LibraryCallHandler handler = findScaledUpdate(name)) {
+    return {.kind = CallKind::Handled, .handler = handler};
+  }
   if (const char* reason = reasonAgainstMethod(name)) return unsupported(reason);
   if (isMetadataMethod(name)) return {.kind = CallKind::ConstantFoldable};
   return graphOperation(name);
@@ -200,7 +219,8 @@ CallRule FunctionTable::graphOperation(std::string_view name) {
   return {.kind = CallKind::GraphOperation,
           .returnsOneArray =
               !mayReturnNotImplemented && (returnsOneArrayByName(name) || returnsOneTensor(name)),
-          .mutates = mutates};
+          .mutates = mutates,
+          .takesAnyNumberOf = takesAnyNumber(name) ? uint8_t{2} : uint8_t{0}};
 }
 
 // torch's C functions are more than operations: others set what the process does. Operations have

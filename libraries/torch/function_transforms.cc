@@ -104,7 +104,11 @@ Value enterLevel(Translator& translator, const Value& callable, CallArguments& a
   uint32_t mode = withRegion(numberOf(std::move(region)), hasGradients(before));
   ModeScope modes;
   TransformLevels levels;
-  if (!levels.set(mode)) throw PendingPythonException();
+  if (!levels.set(mode)) {
+    // Levels of forward-mode differentiation do not nest, say.
+    clearUnlessInterrupted();
+    refuse(callable, "the level cannot be entered here");
+  }
   Value number = translator.fromPython(Py_NewRef(levels.number()));
   translator.changeMode(torchLibrary(), target, std::move(passed), mode);
   return number;
@@ -286,6 +290,16 @@ bool changesTransforms(const Node& node) {
   return entering(name) || leaving(name) || llvm::is_contained(kSettings, name);
 }
 
+bool closesTransforms(const Graph& graph) {
+  int open = 0;
+  for (const auto& node : graph.nodes()) {
+    if (node->operation != NodeOperation::CallFunction || !changesTransforms(*node)) continue;
+    std::string name = callableNames().of(node->target).qualified();
+    open += (entering(name) != nullptr) - (leaving(name) != nullptr);
+  }
+  return open == 0;
+}
+
 bool setsRequiresGrad(const Node& node) {
   return node.operation == NodeOperation::CallFunction &&
          callableNames().of(node.target).qualified() == kSetRequiresGrad;
@@ -315,6 +329,14 @@ bool isOfTransform(const Node& node) {
     open.pop_back();
   }
   return node.transformRelation == Inside;
+}
+
+bool isOfOuterTransform(const Node& node) {
+  if (node.operation != NodeOperation::CallFunction || isOfTransform(node)) return false;
+  // Asked of every node that is evaluated: most names tell at once.
+  const CallableName& callable = callableNames().of(node.target);
+  return callable.name.starts_with('_') &&
+         transformOperation(callable.qualified()).kind != CallKind::NotOurs;
 }
 
 std::vector<const Node*> transformNodesBefore(const Node& node) {

@@ -22,8 +22,13 @@ CallRule transformOperation(std::string_view qualifiedName);
 bool changesTransforms(const Node& node);
 // Does it make an array of a level require gradients? That has to be allowed meanwhile.
 bool setsRequiresGrad(const Node& node);
+// Does the graph leave as many levels as it enters?
+bool closesTransforms(const Graph& graph);
 // Is what the node makes, or does, known only inside of levels that have to be entered for it?
 bool isOfTransform(const Node& node);
+// Is it an operation on arrays of a level that was entered before the trace? What its stand-ins
+// tell of those is not true.
+bool isOfOuterTransform(const Node& node);
 // All nodes of transforms that an evaluation of that node has to do before it, in order.
 std::vector<const Node*> transformNodesBefore(const Node& node);
 

@@ -403,6 +403,20 @@ const TorchState* parse(const std::string& state) {
                                             : nullptr;
 }
 
+// The modes of the thread, whose words these are if they are known. To ask for them is slow, and
+// while the words stand, so do the modes.
+Modes modesOf(const ThreadWords& words) {
+  static struct {
+    ThreadWords words;
+    Modes modes;
+    bool isKnown = false;
+  } last;
+  if (last.isKnown && last.words == words) return last.modes;
+  Modes modes = readers().modes();
+  if (readers().hasThreadWords()) last = {words, modes, true};
+  return modes;
+}
+
 }  // namespace
 
 std::vector<const char*> torchSettingNames(uint64_t settings) {
@@ -425,7 +439,7 @@ bool programModesAreActive() { return readers().programModesAreActive(); }
 std::string captureTorchState(uint64_t asked) {
   TorchState state{};
   if (readers().hasThreadWords()) state.words = threadWords();
-  state.modes = readers().modes();
+  state.modes = modesOf(state.words);
   state.options = readers().options();
   state.asked = asked & kAllAsked;
   forEachAsked(asked, [&](size_t index, int64_t now) {

@@ -58,6 +58,7 @@ bool storeInFirst(const Call& call, ResultStructure& result) {
   bool mayDiffer = call.gradientsFlow();
   if (hasOverlap(*self) || (mayDiffer && self->requiresGrad && self->isLeaf)) return false;
   MetadataPointer changed = viewOf(*self);
+  changed->isParameter = self->isParameter;
   if (mayDiffer && (isFloating(self->dtype) || isComplex(self->dtype))) {
     changed->requiresGrad = true;
     changed->isLeaf = false;

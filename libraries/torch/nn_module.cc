@@ -82,8 +82,12 @@ Value callGetattr(Translator& translator, const Value& callable, CallArguments& 
   if (!dict) return callPlainly(translator, callable, arguments);
   for (PyObject* table : kTables) {
     Value entries = translator.realized(dict->get(translator, table));
+    if (!entries && !translator.exceptionPending()) continue;
     auto* values = trackerOf<DictVariable>(entries);
-    if (!values) continue;
+    // What else a program has put there has methods of its own.
+    if (!values || values->type() != &PyDict_Type) {
+      return callPlainly(translator, callable, arguments);
+    }
     if (Value value = values->get(translator, name)) return value;
     if (translator.exceptionPending()) return Value();
   }

@@ -12,6 +12,7 @@
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/torch_library.h"
 
 namespace armature {
@@ -79,7 +80,32 @@ bool TorchLibrary::mayFailOnData(const Node& node, Observer& observer) const {
   return mayMeet || mayFailWhenApart(node);
 }
 
+namespace {
+
+// A tensor, and on its right one of NumPy's numbers that is a Python float: whether torch's
+// arithmetic raises for a float depends on types only.
+bool isArithmeticWithFloat(const Node& node) {
+  static constexpr std::array<std::string_view, 8> kArithmetic = {
+      "add", "iadd", "imul", "isub", "itruediv", "mul", "sub", "truediv"};
+  const CallableName& callable = callableNames().of(node.target);
+  bool isArithmetic = callable.module == "operator" && node.arguments.size() == 2 &&
+                      std::ranges::binary_search(kArithmetic, callable.name);
+  if (!isArithmetic || node.arguments[0].kind() != Argument::Kind::Node ||
+      node.arguments[1].kind() != Argument::Kind::Node) {
+    return false;
+  }
+  const TensorMetadata* left = node.arguments[0].node()->metadata.get();
+  const TensorMetadata* right = node.arguments[1].node()->metadata.get();
+  constexpr DType kNumPyDouble = 12;  // NPY_DOUBLE
+  return left && left->library == ArrayLibraryKind::Torch && right &&
+         right->library == ArrayLibraryKind::NumPy && right->isScalar &&
+         right->dtype == kNumPyDouble;
+}
+
+}  // namespace
+
 bool TorchLibrary::mayFailWhenApart(const Node& node) const {
+  if (node.mixesLibraries && isArithmeticWithFloat(node)) return false;
   if (!node.checked || isOfTransform(node)) return true;
   KnownArrays inputs;
   bool isKnown = true;
@@ -115,8 +141,11 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
       node.operation != NodeOperation::CallMethod) {
     return NodeEffect::Other;
   }
+  if (std::optional<NodeEffect> effect = effectOfHook(node)) return *effect;
   const CallableName& callable = callableNames().of(node.target);
   std::string_view name = callable.name;
+  // All that Python's operators may do is to change an argument.
+  if (callable.module == "operator" && !changesArgument(node)) return NodeEffect::None;
   // Methods, and Python's own getattr, are what they are called.
   if (node.operation == NodeOperation::CallMethod) name = stringView(node.target);
   // An overload of torch.ops: "torch.ops.aten.add_.Tensor".

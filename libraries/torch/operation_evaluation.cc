@@ -234,6 +234,10 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       observePlaceholder(*unknown, observer);
       continue;
     }
+    if (isOfOuterTransform(*unknown)) {
+      throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(unknown->target),
+                       "its level was entered before");
+    }
     bool rules = useRules && !hasAutocast(unknown->mode);
     ResultStructure result = isOfTransform(*unknown)
                                  ? evaluateInTransform(*unknown, observer)

@@ -47,6 +47,7 @@ std::vector<Query> makeQueries() {
       {"torch.is_vulkan_available", reads()},
       {"torch.xpu.is_available", reads()},
       // Modes of the thread.
+      {"torch._C._are_functorch_transforms_active", reads(transform_levels)},
       {"torch._C._is_any_autocast_enabled", reads(autocast_devices)},
       {"torch._C._is_torch_function_enabled", reads(torch_function)},
       {"torch._C._is_tracing", reads(jit_tracing)},

@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/StringMap.h>
 
+#include <array>
+
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/torch_module.h"
 
@@ -54,6 +56,17 @@ Ref<> names(const TensorMetadata& metadata) {
   }
   return result;
 }
+// The name of the legacy type; null for what has none that we know.
+Ref<> typeName(const TensorMetadata& metadata) {
+  constexpr std::array kNames = {"Byte",        "Char",         "Short",         "Int",
+                                 "Long",        "Half",         "Float",         "Double",
+                                 "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool"};
+  static_assert(kNames.size() == Bool + 1);
+  bool isKnown = isCommon(metadata.dtype) && metadata.device.type == kCpuDevice;
+  if (!isKnown) return nullptr;
+  const char* name = metadata.dtype == BFloat16 ? "BFloat16" : kNames[metadata.dtype];
+  return Ref<>::steal(PyUnicode_FromFormat("torch.%sTensor", name));
+}
 Ref<> no(const TensorMetadata&) { return boolean(false); }
 
 using Reader = Ref<> (*)(const TensorMetadata&);
@@ -75,6 +88,7 @@ const llvm::StringMap<Reader>& readers() {
       {"nbytes", byteCount},
       {"layout", layout},
       {"names", names},
+      {"type", typeName},
       {"is_signed", isSigned},
       {"storage_offset",
        [](const auto& metadata) { return integer(metadata.storageOffset.value()); }},

@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "guards/array_library.h"
+#include "libraries/mentions_node.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
@@ -32,6 +33,8 @@
 #include "libraries/torch/regions.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/torch_constants.h"
+#include "libraries/torch/transform_levels.h"
+#include "variables/tensors/assigned_memory.h"
 #include "variables/translator.h"
 
 namespace armature {
@@ -43,6 +46,7 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 const ArrayConventions& TorchLibrary::conventions() const {
   static constexpr ArrayConventions conventions = {.word = "tensor",
                                                    .lengthOfScalar = "len() of a 0-d tensor",
+                                                   .onlyTypesOfNumbersMatter = true,
                                                    .leavesOthers = true,
                                                    .iterator = &PyTupleIter_Type};
   return conventions;
@@ -52,6 +56,11 @@ const ArrayConventions& TorchLibrary::conventions() const {
 const HeldAttribute* TorchLibrary::heldAttribute(std::string_view name) const {
   static const HeldAttribute gradient{.readable = "is_leaf", .alike = {"dtype", "device", "shape"}};
   return name == "grad" ? &gradient : nullptr;
+}
+
+const std::vector<std::string_view>* TorchLibrary::memoryAttribute(std::string_view name) const {
+  static const std::vector<std::string_view> alike = {"dtype", "device"};
+  return name == "data" ? &alike : nullptr;
 }
 
 bool TorchLibrary::isOperationAttribute(std::string_view name) const {
@@ -120,6 +129,43 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
       operation == "requires_grad_") {
     return kMakesLeaf;
   }
+  // For the backward pass it keeps None in the place of the input's gradient, which AOTAutograd
+  // refuses. (TorchDynamo leaves all recurrent layers out.)
+  if (operation == "lstm" && node.arguments[0].kind() == Argument::Kind::Node) {
+    const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
+    clearUnlessInterrupted();
+    if (!given || !given->requiresGrad) return "its input requires no gradients";
+  }
+  // A scale that is data, unless it was put into an operation of its own (scaled_updates.h).
+  for (const auto& [name, argument] : node.keywordArguments) {
+    bool isScale = stringView(name) == "value" || stringView(name) == "alpha";
+    bool isArrays = operation.starts_with("masked_fill") || operation.starts_with("index_fill") ||
+                    operation.starts_with("fill");
+    if (isScale && !isArrays && argument.kind() == Argument::Kind::Node) return "a scale is data";
+  }
+  auto isDatas = [](const Argument& index) {
+    return index.kind() == Argument::Kind::Slice && mentionsNode(index);
+  };
+  if (operation == "setitem" || operation == "getitem") {
+    const Argument& index = node.arguments[1];
+    if (isDatas(index) || llvm::any_of(index.elements(), isDatas)) {
+      return "bounds of a slice are data";
+    }
+  }
+  // The gradient of what is assigned has a size that only data tell.
+  if (operation == "setitem" || operation == "index_put" || operation == "index_put_") {
+    bool isMasked = false, givesGradients = false;
+    forEachInput(node, [&](Node* input) {
+      const TensorMetadata* given = metadata(input, observer);
+      clearUnlessInterrupted();
+      if (!given) return;
+      isMasked |= isMask(*given);
+      bool isTarget =
+          node.arguments[0].kind() == Argument::Kind::Node && node.arguments[0].node() == input;
+      givesGradients |= given->requiresGrad && !isTarget;
+    });
+    if (isMasked && givesGradients) return "it assigns what requires gradients by a mask";
+  }
   // Autograd refuses it for views, which backends say while they compile.
   if (operation == "detach_" && node.arguments[0].kind() == Argument::Kind::Node) {
     const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
@@ -131,6 +177,11 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
     if (stringView(name) == "requires_grad" && !isOff) return kMakesLeaf;
   }
   return nullptr;
+}
+
+bool TorchLibrary::isForBackends(const Graph& graph) const {
+  Ref<> depth = checked(callFunctorch("get_dynamic_layer_stack_depth").release());
+  return PyLong_AsLong(depth.get()) == 0 && closesTransforms(graph);
 }
 
 bool TorchLibrary::mayReturnItself(const Node& node) const {
@@ -145,6 +196,7 @@ bool TorchLibrary::changesLayout(const Node& node) const { return changesLayoutO
 CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
                                 llvm::ArrayRef<Value> arguments) const {
   for (const Value& argument : arguments) {
+    requireOwnMemory(argument);
     if (const char* reason = reasonOfOverride(translator, torch_, argument)) {
       return {.kind = CallKind::Unsupported, .reason = reason};
     }
@@ -165,7 +217,8 @@ Library::ModeState TorchLibrary::modeState(const Node& node) const {
 }
 
 bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {
-  return hasAutocast(mode) && (states & autocastSettings());
+  return (hasAutocast(mode) && (states & autocastSettings())) ||
+         (hasTransform(mode) && (states & settingBit(TorchSetting::transform_levels)));
 }
 
 std::shared_ptr<void> TorchLibrary::enterMode(uint32_t mode) const {

@@ -1,6 +1,7 @@
 // torch for the variables: which calls become graph operations, and what they return.
 #pragma once
 
+#include "libraries/torch/fake_tensors.h"
 #include "libraries/torch/function_table.h"
 #include "libraries/torch/own_attributes.h"
 #include "variables/library.h"
@@ -25,6 +26,7 @@ class TorchLibrary : public Library {
                       Observer& observer) const override;
   uint32_t observedBy(std::string_view attribute) const override;
   const HeldAttribute* heldAttribute(std::string_view attribute) const override;
+  const std::vector<std::string_view>* memoryAttribute(std::string_view attribute) const override;
   bool isOperationAttribute(std::string_view attribute) const override;
   CallRule classify(BorrowedRef<> callable) const override { return functions_.classify(callable); }
   bool owns(PyTypeObject* type, PyObject* name, PyObject* attribute) const override {
@@ -35,6 +37,10 @@ class TorchLibrary : public Library {
     return functions_.classifyMethod(name);
   }
   const char* reasonAgainstBackends(const Node& node, Observer& observer) const override;
+  Ref<> exampleValue(const TensorMetadata& metadata, Ref<>& mode) const override {
+    return fakeTensor(metadata, mode);
+  }
+  bool isForBackends(const Graph& graph) const override;
   bool mayReturnItself(const Node& node) const override;
   bool changesLayout(const Node& node) const override;
   CallRule dispatch(Translator& translator, const CallRule& rule,

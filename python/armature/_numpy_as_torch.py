@@ -170,6 +170,8 @@ def _constant(value: Any) -> Any:
         return value.name
     if isinstance(value, type) and issubclass(value, np.generic):
         return value.__name__
+    if isinstance(value, type) and value in (bool, int, float, complex):
+        return np.dtype(value).name
     if isinstance(value, (list, tuple)):
         return type(value)(map(_constant, value))
     return value

@@ -1,5 +1,7 @@
 """Backends: torch.compile's by name, and any callable with its contract."""
 
+import contextlib
+
 import armature
 import pytest
 import torch
@@ -151,3 +153,259 @@ def test_inductor():
     torch.testing.assert_close(result, (x * w).relu() + 1)
     result.sum().backward()
     torch.testing.assert_close(w.grad, x * ((x * w) > 0))
+
+
+def test_nodes_say_what_their_values_are_like():
+    seen = []
+
+    def backend(module, inputs):
+        for each in module.modules():
+            if isinstance(each, torch.fx.GraphModule):
+                seen.append({node.name: node for node in each.graph.nodes})
+        return module
+
+    def sums(y):
+        return y.double().sum(0)
+
+    def maxima(y):
+        return y.double().amax(0)
+
+    def f(x, weight):
+        y = (x @ weight).t()
+        largest, _ = y.max(0)
+        chosen = torch.cond(
+            x.sum() > 0, lambda y: y.double().sum(0), lambda y: y.double().amax(0), (y,)
+        )
+        return largest.detach(), chosen
+
+    weight = torch.nn.Parameter(torch.ones(3, 4))
+    given = armature.compile(f, backend=backend, fullgraph=True)(torch.ones(2, 3), weight)
+    expected = f(torch.ones(2, 3), weight)
+    assert all(torch.equal(*pair) for pair in zip(given, expected, strict=True))
+    body, nodes = next(each for each in seen if "double" in each), seen[0]
+    assert [nodes["l_x_"].type, nodes["l_weight_"].type] == [torch.Tensor, torch.nn.Parameter]
+
+    def of(node):
+        value = node.meta["example_value"]
+        assert isinstance(value, torch._subclasses.FakeTensor)
+        return value.dtype, tuple(value.shape), value.stride(), value.device, value.requires_grad
+
+    cpu = torch.device("cpu")
+    assert of(nodes["l_weight_"]) == (torch.float32, (3, 4), (4, 1), cpu, True)
+    assert of(nodes["y"]) == (torch.float32, (4, 2), (1, 4), cpu, True)
+    assert of(nodes["largest"]) == (torch.float32, (2,), (1,), cpu, True)
+    assert of(nodes["detach"]) == (torch.float32, (2,), (1,), cpu, False)
+    assert of(body["double"])[:2] == (torch.float64, (4, 2))
+    values = [node.meta.get("example_value") for node in nodes.values()]
+    modes = {value.fake_mode for value in values if value is not None}
+    assert len(modes) == 1
+
+
+def test_looking_at_values_changes_no_mode():
+    def f(x):
+        with torch.no_grad():
+            return torch.vmap(lambda row: row.sin() * row.sum())(x)
+
+    class Seen(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            return function(*args, **(kwargs or {}))
+
+    compiled = armature.compile(f, backend=lambda module, inputs: module)
+    for mode in (contextlib.nullcontext(), Seen()):
+        with mode:
+            assert torch.equal(compiled(torch.ones(2, 3)), f(torch.ones(2, 3)))
+    assert torch.is_grad_enabled()
+    assert torch._C._functorch.get_dynamic_layer_stack_depth() == 0
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def item_added(x, mask, y):
+    x = x.clone()
+    x[mask] += 1
+    return x
+
+
+def assigned(x, mask, y):
+    x = x.clone()
+    x[mask] = y
+    return x
+
+
+def assigned_in_a_view(x, mask, y):
+    x = x.clone()
+    x.unsqueeze(1)[mask] = y.unsqueeze(1)
+    return x
+
+
+def assigned_by_a_tuple(x, mask, y):
+    x = x * 2
+    x[..., mask] = y * 3
+    return x
+
+
+def put(x, mask, y):
+    return x.index_put(indices=(mask,), values=y)
+
+
+def put_in_place(x, mask, y):
+    return x.clone().index_put_((mask,), y)
+
+
+def chosen(x, mask, y):
+    return x[mask].sin()
+
+
+def repeated(x, mask, y):
+    return torch.repeat_interleave(x, mask.long()) * 2
+
+
+def placed(x, mask, y):
+    return x.index_select(0, mask.nonzero()[:, 0])
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize(
+    "f",
+    [
+        item_added,
+        assigned,
+        assigned_in_a_view,
+        assigned_by_a_tuple,
+        put,
+        put_in_place,
+        chosen,
+        repeated,
+        placed,
+    ],
+)
+def test_sizes_that_only_data_tell_are_not_for_backends(f, requires_grad):
+    compiled = armature.compile(f, backend="aot_eager")
+    for true in ([0, 2], [1, 2], [0, 1]):
+        mask = torch.zeros(4, dtype=torch.bool)
+        mask[true] = True
+        results, gradients = [], []
+        for function in (f, compiled):
+            x = torch.arange(4.0).requires_grad_(requires_grad)
+            y = torch.tensor([5.0, 7.0]).requires_grad_(requires_grad)
+            results.append(function(x, mask, y))
+            if requires_grad:
+                results[-1].sum().backward()
+                gradients.append((x.grad, y.grad))
+        assert torch.equal(*results)
+        for plain, captured in zip(*gradients, strict=True) if gradients else ():
+            assert (plain is None and captured is None) or torch.equal(plain, captured)
+
+
+def test_errors_of_operations_are_the_programs_under_backends():
+    log = []
+
+    def f(x, y):
+        log.append("before")
+        try:
+            return x @ y
+        except RuntimeError as error:
+            return str(error)
+
+    def g(x, y):
+        log.append("before")
+        return x.view(7)
+
+    given = torch.ones(2, 3), torch.ones(2, 3)
+    assert armature.compile(f, backend="aot_eager")(*given) == f(*given)
+    messages = []
+    for function in (g, armature.compile(g, backend="aot_eager")):
+        with pytest.raises(RuntimeError) as raised:
+            function(*given)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+    assert log == ["before"] * 4
+
+
+def by_python_types(x, n):
+    return x.to(float), x.to(dtype=int), torch.zeros(2, dtype=bool), torch.ones(2, dtype=complex)
+
+
+def by_bounds_that_are_data(x, n):
+    y = x.clone()
+    y[:n] = 1
+    y[n:, None] += 2
+    return y, y[n:], y[None, :n]
+
+
+def by_a_keyword_of_pythons(x, n):
+    return (x.clone().random_(**{"from": 0, "to": 1}),)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("f", [by_python_types, by_bounds_that_are_data, by_a_keyword_of_pythons])
+def test_arguments_that_graphs_have_no_text_for(f, backend):
+    compiled = armature.compile(f, backend=backend)
+    for count in (1, 3, 2):
+        x = torch.arange(4.0) + count
+        plain, captured = f(x, torch.tensor(count)), compiled(x, torch.tensor(count))
+        pairs = (
+            zip(plain, captured, strict=True) if isinstance(plain, tuple) else [(plain, captured)]
+        )
+        assert all(a.dtype == b.dtype and torch.equal(a, b) for a, b in pairs)
+
+
+@pytest.mark.filterwarnings("ignore:.*record_function is called")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda parameters: torch.optim.Adam(parameters),
+        lambda parameters: torch.optim.AdamW(parameters, amsgrad=True),
+        lambda parameters: torch.optim.RMSprop(parameters, momentum=0.5, centered=True),
+        lambda parameters: torch.optim.Adadelta(parameters),
+        lambda parameters: torch.optim.SGD(parameters, lr=0.1, momentum=0.5),
+        lambda parameters: torch.optim.NAdam(parameters),
+    ],
+)
+def test_optimizers_under_a_backend(make):
+    results = []
+    for is_compiled in (False, True):
+        torch.manual_seed(0)
+        model = nn.Linear(3, 2)
+        optimizer = make(model.parameters())
+
+        def step(optimizer=optimizer):
+            optimizer.step()
+
+        compiled = armature.compile(step, backend="aot_eager") if is_compiled else step
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(torch.ones(3)).sum().backward()
+            compiled()
+        results.append([parameter.detach().clone() for parameter in model.parameters()])
+    for plain, captured in zip(*results, strict=True):
+        torch.testing.assert_close(plain, captured)
+
+
+@pytest.mark.parametrize("layer", [nn.LSTM, nn.GRU, nn.RNN])
+def test_recurrent_layers_under_a_backend(layer):
+    module = layer(3, 4)
+    compiled = armature.compile(lambda x: module(x)[0] * 2, backend="aot_eager")
+    for length in (2, 2, 5):
+        x = torch.ones(length, 3)
+        given, expected = compiled(x), module(x)[0] * 2
+        torch.testing.assert_close(given, expected)
+        gradients = [torch.autograd.grad(y.sum(), module.parameters()) for y in (given, expected)]
+        torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("in_place", [torch.Tensor.addcmul_, torch.Tensor.addcdiv_])
+def test_scales_that_are_data(in_place):
+    name = in_place.__name__
+
+    def f(x, a, b, scale):
+        getattr(x, name)(a, b, value=scale)
+        return getattr(x, name)(a, b, value=2)
+
+    for backend in ("eager", "aot_eager"):
+        compiled = armature.compile(f, backend=backend, fullgraph=True)
+        for scale in (3.0, -1.5):
+            arguments = torch.full((2,), 4.0), torch.full((2,), 8.0), torch.tensor(scale)
+            given, expected = torch.ones(2), torch.ones(2)
+            assert compiled(given, *arguments) is given
+            f(expected, *arguments)
+            torch.testing.assert_close(given, expected)

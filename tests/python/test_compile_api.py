@@ -513,7 +513,7 @@ def test_guard_check_of_methods_and_partials():
 
 def test_recompile_limit_falls_back_to_python_with_one_warning(caplog):
     with armature.config.patch(recompile_limit=2):
-        compiled = armature.compile(lambda x, n: x + n)
+        compiled = armature.compile(lambda x, n: x + torch.full((1,), n))
     x = torch.zeros(1)
     assert [compiled(x, n).item() for n in range(2)] == [0, 1]
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING, "armature"):

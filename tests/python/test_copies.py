@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import abc
+import collections
 import copy
 from typing import Any, Generic, TypeVar
 
 import armature
+import pytest
 import torch
 from differential import check, entries
 
@@ -261,3 +263,61 @@ def test_addresses_of_data_are_no_keys() -> None:
         return x + 1, id(n) in seen, id(text) in seen, (id(text), 2) in seen, id(n) in numbers
 
     check(f, torch.ones(2), 3000, "a text", more=((torch.ones(2), 3001, "others"),))
+
+
+def test_instances_of_a_class_that_the_trace_makes():
+    def f(values):
+        class Held:
+            def __init__(self, values):
+                self.values = values
+
+        first = Held(values)
+        second = copy.deepcopy([first, first])
+        return (
+            second[0] is second[1],
+            second[0] is first,
+            second[0].values,
+            second[0].values is values,
+            type(second[0]) is Held,
+            [name for name in vars(Held) if name != "__doc__"],
+            id(Held) == id(type(first)),
+        )
+
+    compiled = armature.compile(f, fullgraph=True)
+    for _ in range(3):
+        assert compiled([1, 2]) == f([1, 2])
+
+
+CONTAINERS = {
+    "set": lambda: {1, 2, 300, 5.5},
+    "set of objects": lambda: {torch.float32, None, int},
+    "empty set": set,
+    "OrderedDict": lambda: collections.OrderedDict(b=[1], a={2}),
+    "defaultdict": lambda: collections.defaultdict(list, b=[1], a=collections.OrderedDict(x=1)),
+    "defaultdict without a factory": lambda: collections.defaultdict(None, b=[1]),
+}
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kind", CONTAINERS)
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_containers_that_reduce_themselves(copied, kind, shared):
+    def program(x, held):
+        first = copied(held)
+        both = copied([held, held]) if shared else [first]
+        reduced = held["value"].__reduce_ex__(4)[0]
+        return x + 1, first, both[0] is both[-1], len(first["value"]), reduced
+
+    compiled = armature.compile(program, fullgraph=True)
+    for change in (None, "grow"):
+        held = {"value": CONTAINERS[kind]()}
+        if change and isinstance(held["value"], dict):
+            held["value"]["new"] = [9]
+        elif change:
+            held["value"].add(900)
+        got, expected = compiled(torch.ones(1), held), program(torch.ones(1), held)
+        assert repr(got) == repr(expected)
+        assert type(got[1]["value"]) is type(held["value"])
+        assert (got[1]["value"] is held["value"]) == (expected[1]["value"] is held["value"])
+        if isinstance(held["value"], collections.defaultdict):
+            assert got[1]["value"].default_factory is held["value"].default_factory

@@ -8,6 +8,7 @@ import weakref
 
 import armature
 import pytest
+from differential import translations
 
 LOG = []
 REFERENCES = []
@@ -179,6 +180,51 @@ def kept_by_the_caller(box):
     return thing
 
 
+def put_back_in_a_dict(box):
+    thing = box.dict["k"]
+    box.dict["k"] = 5
+    LOG.append(box.dict["k"])
+    box.dict["k"] = thing
+    LOG.append(len(LOG))
+
+
+def put_back_as_an_attribute(box):
+    thing, box.attribute = box.attribute, [1]
+    LOG.append(box.attribute)
+    box.attribute = thing
+    del thing
+    LOG.append(len(LOG))
+
+
+def put_back_in_a_slot(box):
+    thing, box.slots.kept = box.slots.kept, 5
+    LOG.append(box.slots.kept)
+    box.slots.kept = thing
+
+
+def put_back_in_a_list(box):
+    box.list.append(box.list.pop())
+    box.list[0], thing = None, box.list[0]
+    LOG.append(len(LOG))
+    box.list[0] = thing
+
+
+def put_back_and_dropped_after(box):
+    thing = box.dict.pop("k")
+    box.dict["k"] = thing
+    LOG.append(1)
+    del thing, box.dict["k"]
+    LOG.append(len(LOG))
+
+
+def put_back_by_a_weak_reference(box):
+    box.dict["k"] = 5
+    LOG.append(len(LOG))
+    for reference in REFERENCES:
+        box.dict["k"] = reference()
+    LOG.append(box.dict["k"] is None)
+
+
 PLACES = {
     popped: "dict",
     popped_and_dropped: "dict",
@@ -201,7 +247,14 @@ PLACES = {
     cell_overwritten: "function",
     in_a_loop: "dict",
     kept_by_the_caller: "dict",
+    put_back_in_a_dict: "dict",
+    put_back_as_an_attribute: "attribute",
+    put_back_in_a_slot: "slots",
+    put_back_in_a_list: "list",
+    put_back_and_dropped_after: "dict",
+    put_back_by_a_weak_reference: "dict",
 }
+WHOLE = [put_back_in_a_dict, put_back_as_an_attribute, put_back_in_a_slot, put_back_in_a_list]
 
 
 def box_of(make, place):
@@ -251,6 +304,15 @@ def test_ends_are_heard_as_in_plain_python(program, make):
             assert outcome(compiled, make, PLACES[program]) == expected
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
+def test_what_is_put_back_has_not_ended(program):
+    compiled = armature.compile(program, fullgraph=True)
+    for make in (silent, watched, Noisy, silent, in_a_tree):
+        expected = outcome(program, make, PLACES[program])
+        assert outcome(compiled, make, PLACES[program]) == expected
+    assert translations(compiled) == 1
 
 
 @pytest.mark.parametrize("program", PLACES, ids=lambda program: program.__name__)

@@ -425,6 +425,43 @@ def test_breaks_are_of_the_call() -> None:
     assert "Data-dependent branching" in {each["gb_type"] for each in break_reasons(compiled)}
 
 
+def told_inside(x: torch.Tensor) -> torch.Tensor:
+    def loss(x):
+        squared = x * x
+        SEEN.append(depth())
+        return (squared * SCALE).sum()
+
+    return grad(loss)(x) + 1
+
+
+def told_inside_of_rows(x: torch.Tensor) -> torch.Tensor:
+    def row(x):
+        squared = x * x
+        armature.graph_break()
+        return squared.sum()
+
+    return vmap(row)(x)
+
+
+@pytest.mark.parametrize("f", [told_inside, told_inside_of_rows])
+def test_backends_get_no_part_of_a_transform(f: Callable[..., Any]) -> None:
+    compiled = armature.compile(f, backend="aot_eager")
+    for _ in range(3):
+        assert same(compiled(matrix()), f(matrix()))
+
+
+def test_parameters_that_a_backend_refers_to_weakly() -> None:
+    def f(x):
+        parameters = dict(LINEAR.named_parameters())
+        return grad(lambda named: functional_call(LINEAR, named, (x,)).sum())(parameters)
+
+    compiled = armature.compile(f, backend="aot_eager", fullgraph=True)
+    for _ in range(3):
+        given, expected = compiled(matrix()), f(matrix())
+        assert given.keys() == expected.keys()
+        assert all(same(given[name], expected[name]) for name in given)
+
+
 def test_branches_hold_transforms() -> None:
     compiled = armature.compile(in_a_branch, fullgraph=True)
     for sign in (1, -1):
@@ -438,3 +475,33 @@ def test_linearize_runs() -> None:
 
     compiled = armature.compile(f)
     assert same(compiled(vector()), f(vector()))
+
+
+def test_levels_that_do_not_nest() -> None:
+    def f(x, tangent):
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, tangent)
+            return torch.autograd.forward_ad.unpack_dual(dual * 2).tangent
+
+    compiled = armature.compile(f)
+    assert same(compiled(vector(), vector()), f(vector(), vector()))
+    with torch.autograd.forward_ad.dual_level():
+        for function in (f, compiled, armature.compile(f)):
+            with pytest.raises(RuntimeError, match="Nested forward mode AD"):
+                function(vector(), vector())
+    assert same(compiled(vector(), vector()), f(vector(), vector()))
+
+
+def test_a_break_inside_of_a_level() -> None:
+    def f(x, tangent):
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, tangent)
+            armature.graph_break()
+            y = dual * 2
+            armature.graph_break()
+            return torch.autograd.forward_ad.unpack_dual(y.sin())
+
+    for backend in ("eager", "aot_eager"):
+        compiled = armature.compile(f, backend=backend)
+        for _ in range(3):
+            assert all(map(same, compiled(vector(), vector()), f(vector(), vector())))

@@ -6,6 +6,7 @@ import abc
 import collections
 import functools
 import math
+import numbers
 import operator
 import pathlib
 import random
@@ -118,7 +119,7 @@ def asks_to_be_skipped(x):
 example("SkippedFunction", torch.ones(2))(lambda x: asks_to_be_skipped(x))
 
 
-example("ClassMadeWhileTracing")(lambda: type("K", (), {}).__name__)
+example("ClassMadeWhileTracing")(lambda: type("K", (numbers.Number,), {}).__name__)
 example("MathOfObjects", torch.ones(2))(lambda x: math.fsum(x))
 
 
@@ -209,7 +210,7 @@ HELD = [Final()]
 
 @example("EndOfObject")
 def end_of_object():
-    HELD[0] = HELD[0]
+    HELD[0] = [HELD[0]]
 
 
 class Items:
@@ -464,7 +465,7 @@ class ComparedByProgram:
 
 
 example("UnknownHash")(lambda: len({ComparedByProgram(): 1}))
-example("FromkeysOfSubclass")(lambda: SubclassOfDict.fromkeys([1]))
+example("FromkeysOfSubclass")(lambda: dict.__dict__["fromkeys"](int, [1]))
 
 
 class SubclassOfSet(set):

@@ -177,6 +177,14 @@ def parameter_shares_memory(x, w):
     return p, view, type(view), type(p.detach())
 
 
+def views_of_a_parameter(x, w):
+    views = w.data, w.detach(), w.view(-1), w[0], w.to(w.dtype), w.contiguous()
+    try:
+        return [type(view) for view in views], views[1].shape, type(w.data), type(w.detach())
+    except ValueError:
+        return None
+
+
 def parameter_of_a_parameter(x, w):
     p = torch.nn.Parameter(w)
     return p, p is w, type(p), p.shape
@@ -218,6 +226,7 @@ AUTOGRAD = [
     parameter,
     parameter_shares_memory,
     parameter_of_a_parameter,
+    views_of_a_parameter,
     results_of_a_parameter,
     parameter_changed,
     module_made,

@@ -1,5 +1,6 @@
 """A compiled torch.nn.Module stands for the module; in its own code, there is only the module."""
 
+import collections
 import copy
 import io
 import pickle
@@ -391,3 +392,42 @@ def test_disabled_module(module):
 def test_a_module_without_forward():
     with pytest.raises(NotImplementedError, match="forward"):
         armature.compile(nn.Module())(X)
+
+
+@pytest.mark.parametrize("table", ["_parameters", "_buffers", "_modules"])
+@pytest.mark.parametrize("base", [dict, collections.OrderedDict])
+def test_tables_of_other_classes(table, base):
+    asked = []
+
+    class Counted(base):
+        def __contains__(self, name):
+            asked.append(name)
+            return super().__contains__(name)
+
+        def __getitem__(self, name):
+            value = super().__getitem__(name)
+            return value * 2 if isinstance(value, torch.Tensor) else value
+
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(2))
+            self.register_buffer("offset", torch.ones(2))
+            self.inner = torch.nn.Identity()
+
+        def forward(self, x):
+            return self.inner(x * self.weight + self.offset), hasattr(self, "absent")
+
+    def outcome(function):
+        asked.clear()
+        result, has = function(torch.ones(2))
+        return result.tolist(), has, list(asked)
+
+    for kind in (Counted, base):
+        holder = Holder()
+        holder.__dict__[table] = kind(getattr(holder, table))
+        compiled = armature.compile(holder)
+        for _ in range(2):
+            assert outcome(compiled) == outcome(holder)
+        holder.__dict__[table] = Counted(getattr(holder, table))
+        assert outcome(compiled) == outcome(holder)

@@ -56,6 +56,7 @@ TRANSLATED: list[Callable[[Any], Any]] = [
     lambda a: (a.reshape(3, 2).T, a[0, 1:], a[:, ::2]),
     lambda a: a.astype(np.float32) * np.float32(2),
     lambda a: np.zeros((2, 3), dtype=np.int32) + np.int32(3),
+    lambda a: (a.astype(int), a.astype(bool), np.ones(3, dtype=float)),
     lambda a: np.concatenate([a, np.ones((1, 3))]),
     lambda a: np.where(a > 2, a, 0.0),
     lambda a: np.linalg.norm(a, axis=1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import warnings
 import weakref
@@ -379,3 +380,33 @@ def test_conversions_that_programs_replace(change: str, expression: str) -> None
         restore,
         "entry(torch.ones(2))",
     )
+
+
+def test_numbers_of_numbers_in_handlers():
+    def program(x, dimension):
+        with contextlib.suppress(IndexError):
+            scale = np.sqrt(float(dimension)) / (dimension - 1)
+            y = torch.ones(3) * -np.log(10000.0)
+            y = y * scale
+            return torch.nn.functional.embedding(x, torch.eye(3)) + y, scale
+        return None
+
+    def outcome(function, *arguments):
+        try:
+            return repr(function(*arguments))
+        except ArithmeticError as error:
+            return type(error), str(error)
+
+    compiled = armature.compile(program)
+    x = torch.tensor([0, 2])
+    for dimension in (2, 3, 4, 1, 0, -1):
+        for state in ("ignore", "warn", "raise"):
+            with np.errstate(all=state), warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                got = outcome(compiled, x, dimension)
+            with np.errstate(all=state), warnings.catch_warnings(record=True) as expected:
+                warnings.simplefilter("always")
+                assert got == outcome(program, x, dimension)
+            assert [str(each.message) for each in heard] == [str(each.message) for each in expected]
+    armature.reset()
+    assert outcome(armature.compile(program, fullgraph=True), x, 4) == outcome(program, x, 4)

@@ -116,6 +116,133 @@ def test_a_coroutine_calls_captured_functions() -> None:
     assert CAPTURED == [("double", True), ("double", True)]
 
 
+def doubled(x: torch.Tensor, count: int) -> Iterator[torch.Tensor]:
+    for i in range(count):
+        yield double(x, by=i)
+
+
+async def doubled_later(x: torch.Tensor) -> torch.Tensor:
+    await asyncio.sleep(0)
+    return double(x)
+
+
+class Pause:
+    async def __aenter__(self) -> Pause:
+        armature.graph_break()
+        await asyncio.sleep(0)
+        return self
+
+    async def __aexit__(self, *error: Any) -> bool:
+        note("exit" if error[0] is None else error[0].__name__)
+        return error[0] is ValueError
+
+
+class Countdown:
+    def __init__(self, x: torch.Tensor, count: int) -> None:
+        self.x, self.count = x, count
+
+    def __aiter__(self) -> Countdown:
+        return self
+
+    async def __anext__(self) -> torch.Tensor:
+        armature.graph_break()
+        if self.count == 0:
+            raise StopAsyncIteration
+        self.count -= 1
+        return self.x * self.count
+
+
+def plainly_over_a_generator(x: torch.Tensor) -> Any:
+    names = len(locals())
+    armature.graph_break()
+    return [item + names for item in doubled(x, 3)]
+
+
+def plainly_in_comprehensions(x: torch.Tensor) -> Any:
+    names = len(locals())
+    armature.graph_break()
+    by_name = {str(i): double(x, by=i) for i in range(names)}
+    return [double(item) for item in by_name.values()], list(double(x) for _ in by_name)
+
+
+def plainly_through_a_delegation(x: torch.Tensor) -> Any:
+    def outer() -> Iterator[torch.Tensor]:
+        yield from doubled(x, 2)
+        yield double(x)
+
+    names = len(locals())
+    armature.graph_break()
+    return [item + names for item in outer()]
+
+
+async def awaits_another(x: torch.Tensor) -> Any:
+    return await doubled_later(await doubled_later(x)) + x
+
+
+async def gathers_others(x: torch.Tensor) -> Any:
+    return await asyncio.gather(*[doubled_later(x * i) for i in range(3)])
+
+
+async def breaks_in_async_with(x: torch.Tensor) -> Any:
+    async with Pause():
+        armature.graph_break()
+        x = double(x)
+        raise ValueError
+    return double(x)
+
+
+async def breaks_in_async_for(x: torch.Tensor) -> Any:
+    found = [double(item) async for item in Countdown(x, 2)]
+    async for item in Countdown(x, 2):
+        armature.graph_break()
+        found.append(double(item))
+    return found
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        plainly_over_a_generator,
+        plainly_in_comprehensions,
+        plainly_through_a_delegation,
+        awaits_another,
+        gathers_others,
+        breaks_in_async_with,
+        breaks_in_async_for,
+    ],
+)
+def test_what_python_runs_calls_generators_and_coroutines(program: Callable[..., Any]) -> None:
+    def run(function: Callable[..., Any]) -> Any:
+        result = function(torch.ones(2))
+        return asyncio.run(result) if inspect.iscoroutine(result) else result
+
+    CAPTURED.clear()
+    expected = repr(run(program))
+    noted = [name for name, _ in CAPTURED]
+    compiled = armature.compile(program)
+    for _ in range(3):
+        CAPTURED.clear()
+        assert repr(run(compiled)) == expected
+        assert [name for name, _ in CAPTURED] == noted
+        assert all(captured for name, captured in CAPTURED if name == "double")
+
+
+def test_a_generator_is_called_as_its_function_is() -> None:
+    def make(name: str) -> Any:
+        def items() -> Iterator[int]:
+            yield len(name)
+
+        items.__name__, items.__qualname__ = name, f"outer.{name}"
+        return items
+
+    def program(x: torch.Tensor) -> Any:
+        armature.graph_break()
+        generator = make(f"g{len(locals())}")()
+        return generator.__name__, generator.__qualname__, next(generator), x + 1
+
+    check(program, torch.ones(2))
+
+
 def test_behind_the_recompile_limit() -> None:
     def f(x: torch.Tensor, key: str) -> Any:
         return {"a": 1}.get(key, key), double(x)

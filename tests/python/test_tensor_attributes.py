@@ -206,3 +206,28 @@ def test_operator_methods_with_operands_that_they_do_not_know(name, arguments):
     x = torch.ones(2)
     found, expected = (outcome(f, x.clone()) for f in (armature.compile(program), program))
     assert same(found, expected), (found, expected)
+
+
+@pytest.mark.parametrize("change", [False, True])
+def test_attributes_of_what_an_operation_may_return_itself(change):
+    """Nothing has put any onto an array of the trace's own; an input may have some."""
+
+    def program(x, y):
+        mask = (x > 0).to(device="cpu", dtype=torch.bool)
+        same = mask.contiguous()
+        return hasattr(same, "jax"), same.grad, hasattr(y.contiguous(), "jax"), x + 1
+
+    compiled = armature.compile(program)
+    for _ in range(3):
+        x, y = torch.randn(3), torch.randn(3)
+        if change:
+            y.jax = 1
+        assert compiled(x, y)[:3] == program(x, y)[:3] == (False, None, change)
+
+
+def test_attributes_of_own_arrays_are_no_break():
+    def program(x):
+        mask = (x > 0).to(device="cpu", dtype=torch.bool)
+        return not hasattr(mask.contiguous(), "jax"), x + 1
+
+    assert armature.compile(program, fullgraph=True)(torch.ones(2))[0] is True

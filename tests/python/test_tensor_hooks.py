@@ -29,6 +29,8 @@ class Hooks:
         LOG.append(self.factor)
         return gradient * self.factor
 
+    __call__ = hook
+
 
 def by_name(z):
     z.register_hook(doubled)

@@ -119,3 +119,46 @@ def test_a_break_beside_a_range(entered):
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
         compiled(torch.ones(2))
     assert profile.key_averages()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.bool, torch.complex64])
+def test_lengths_and_type_names(dtype):
+    def f(x):
+        half = x.to(torch.float16) if x.dtype.is_floating_point else x
+        return x.__len__() + len(half), x.type(), half.type(), x.type(torch.float64)
+
+    compiled = armature.compile(f, fullgraph=True)
+    for size in (2, 3):
+        x = torch.ones(size, 2, dtype=dtype)
+        *plain, converted = f(x)
+        *captured, of_graph = compiled(x)
+        assert captured == plain
+        assert torch.equal(converted, of_graph)
+
+
+def test_length_of_no_dimension():
+    def f(x):
+        try:
+            return x.__len__()
+        except TypeError as error:
+            return str(error)
+
+    assert armature.compile(f, fullgraph=True)(torch.tensor(1)) == f(torch.tensor(1))
+
+
+def test_transforms_at_work():
+    ask = torch._C._are_functorch_transforms_active
+
+    def f(x):
+        return x + ask()
+
+    def inside(x):
+        return torch.vmap(lambda row: row * (2 if ask() else 3))(x)
+
+    x = torch.ones(2, 2)
+    assert torch.equal(armature.compile(f, fullgraph=True)(x), f(x))
+    compiled = armature.compile(f)
+    for _ in range(2):
+        assert torch.equal(torch.vmap(compiled)(x), torch.vmap(f)(x))
+        assert torch.equal(compiled(x), f(x))
+    assert torch.equal(armature.compile(inside)(x), inside(x))

@@ -42,6 +42,15 @@ def onnx_export():
         yield
 
 
+@contextlib.contextmanager
+def transform_level():
+    torch._C._functorch._vmap_increment_nesting(2, "error")
+    try:
+        yield
+    finally:
+        torch._C._functorch._vmap_decrement_nesting()
+
+
 def toggled(get, set_to):
     return lambda: setting(set_to, not get(), get())
 
@@ -80,6 +89,7 @@ CHANGES = {
     "cuda_initialized": lambda: attribute(torch.cuda, "_initialized", True),
     "onnx_export": onnx_export,
     "process_group": process_group,
+    "transform_levels": transform_level,
 }
 # What this machine and process cannot change: there is no CUDA, the interop pool is set once.
 FIXED = {"cuda_device", "num_interop_threads", "jit_tracing"}

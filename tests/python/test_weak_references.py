@@ -109,3 +109,222 @@ def test_recurrent_modules(kind):
         return output * 2, state
 
     check(program, torch.randn(5, 2, 3))
+
+
+def hook_table():
+    return {"node": Node(1)}
+
+
+def test_references_to_what_is_there():
+    def program(x, node):
+        reference = weakref.ref(node)
+        again = weakref.ref(x)
+        return reference() is node, again() * 2, reference, reference is weakref.ref(node)
+
+    compiled = armature.compile(program, fullgraph=True)
+    for _ in range(3):
+        x, node = torch.ones(2), Node(1)
+        is_node, doubled, reference, same = compiled(x, node)
+        assert is_node and same and reference is weakref.ref(node)
+        assert torch.equal(doubled, x * 2)
+
+    def compared(node, other):
+        first, second = weakref.ref(node), weakref.ref(other)
+        return first == second, first != second, first == 1, bool(first), type(first)
+
+    node = Node(1)
+    for pair in ((Node(1), Node(2)), (node, node)):
+        assert armature.compile(compared)(*pair) == compared(*pair)
+
+
+def test_a_reference_that_was_there_and_a_new_one():
+    node = Node(1)
+    reference = weakref.ref(node)
+
+    def program():
+        return weakref.ref(node) is reference, weakref.ref(node) == reference
+
+    check(program)
+
+
+def test_references_to_what_the_trace_makes():
+    def held(value):
+        node = Node(value)
+        reference = weakref.ref(node)
+        return reference().value, reference() is node
+
+    def returned(value):
+        node = Node(value)
+        node.reference = weakref.ref(node)
+        return node
+
+    def kept_in_a_list(value):
+        nodes = [Node(value)]
+        reference = weakref.ref(nodes[0])
+        return reference() is nodes[0], nodes, reference
+
+    compiled = armature.compile(returned)
+    for _ in range(3):
+        node = compiled(3)
+        assert node.reference() is node
+    check(held, 4)
+    check(kept_in_a_list, 5)
+
+
+def test_what_nobody_holds_is_gone():
+    def never_held():
+        return weakref.ref(Node(1))
+
+    def let_go_of():
+        node = Node(1)
+        reference = weakref.ref(node)
+        del node
+        return reference
+
+    def asked_when_gone():
+        node = Node(1)
+        reference = weakref.ref(node)
+        node = None
+        return reference() is node
+
+    def asked_behind_a_break():
+        node = Node(1)
+        reference = weakref.ref(node)
+        del node
+        armature.graph_break()
+        return reference() is None
+
+    def given_to_a_callee():
+        def callee(node):
+            reference = weakref.ref(node)
+            del node
+            return reference() is None
+
+        return callee(Node(1))
+
+    def only_its_dict():
+        node = Node(1)
+        reference, names = weakref.ref(node), node.__dict__
+        del node
+        return reference() is None, names
+
+    def stored_in_what_is_dropped(table):
+        node = Node(2)
+        table["node"].other = node
+        reference = weakref.ref(node)
+        del node
+        table.clear()
+        return reference() is None
+
+    for program in (never_held, let_go_of):
+        compiled = armature.compile(program)
+        for _ in range(3):
+            assert program()() is None
+            assert compiled()() is None
+    for program in (asked_when_gone, asked_behind_a_break, given_to_a_callee, only_its_dict):
+        compiled = armature.compile(program)
+        for _ in range(3):
+            assert compiled() == program(), program.__name__
+    compiled = armature.compile(stored_in_what_is_dropped)
+    for _ in range(3):
+        assert compiled(hook_table()) == stored_in_what_is_dropped(hook_table()) is True
+
+
+def test_a_compiled_function_keeps_no_referent():
+    def program(node):
+        return weakref.ref(node), weakref.ref(node)().value
+
+    compiled = armature.compile(program, fullgraph=True)
+    for value in range(3):
+        node = Node(value)
+        reference, found = compiled(node)
+        assert found == value and reference() is node
+        del node
+        assert reference() is None
+
+
+def test_asked_behind_a_change():
+    def program(node, reference, x):
+        node.count = node.count + 1
+        found = reference()
+        found.count += 10
+        return found is node, x + 1
+
+    compiled = armature.compile(program)
+    for _ in range(3):
+        node = Node(1)
+        node.count = 0
+        assert compiled(node, weakref.ref(node), torch.ones(2))[0]
+        assert node.count == 11
+
+    def dropped(table):
+        reference = weakref.ref(table["node"])
+        table["other"] = 1
+        table.pop("node")
+        return reference() is None
+
+    compiled = armature.compile(dropped)
+    for _ in range(3):
+        assert compiled(hook_table()) is dropped(hook_table()) is True
+
+
+def test_what_has_no_references():
+    def program(value):
+        try:
+            return weakref.ref(value)
+        except TypeError as error:
+            return str(error)
+
+    for value in (1, "text", None, [1], (1, 2), {1: 2}):
+        check(program, value)
+
+
+def test_a_callback_is_called():
+    def program(node, heard):
+        reference = weakref.ref(node, heard.append)
+        del node
+        return reference
+
+    for function in (program, armature.compile(program)):
+        heard = []
+        reference = function(Node(1), heard)
+        assert reference() is None and heard == [reference]
+
+
+def test_many_references():
+    def program(n):
+        nodes, references = [], []
+        for value in range(n):
+            nodes.append(Node(value))
+            references.append(weakref.ref(nodes[-1]))
+        return nodes, references
+
+    nodes, references = armature.compile(program)(1500)
+    assert [reference() for reference in references] == nodes
+    del nodes
+    assert all(reference() is None for reference in references)
+
+
+def test_many_references_to_what_was_there():
+    def program(nodes):
+        return [weakref.ref(node) for node in nodes]
+
+    nodes = [Node(value) for value in range(1500)]
+    references = armature.compile(program, fullgraph=True)(nodes)
+    assert references == program(nodes)
+    del nodes
+    assert all(reference() is None for reference in references)
+
+
+def test_a_reference_in_a_local_that_nothing_reads_counts():
+    class Held:
+        pass
+
+    def program(x):
+        held = Held()
+        reference = weakref.ref(held)  # noqa: F841
+        y = x + 1
+        armature.graph_break()
+        return y, weakref.getweakrefcount(held)
+
+    assert armature.compile(program)(torch.ones(1))[1] == program(torch.ones(1))[1] == 1

@@ -28,6 +28,7 @@ class TestTranslator : public Translator {
 
   Value callUserFunction(UserFunctionVariable* function, CallArguments& arguments) override;
   void forEachPart(VariableTracker*, llvm::function_ref<void(const Value&)>) override {}
+  Value runBody(UserFunctionVariable*, const Value&) override { std::abort(); }
   void onReturn(Continuation) override { std::abort(); }
   Value existingGenerator(const Source*, BorrowedRef<>) override { return Value(); }
   Value resumeGenerator(GeneratorVariable* generator, const Value& sent, bool tail) override;

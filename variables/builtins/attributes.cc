@@ -5,6 +5,7 @@
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/address.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -60,7 +61,10 @@ Value type(Translator& translator, const Value&, CallArguments& arguments) {
     realizeType(translator, value);
     return typeValue(translator, value);
   }
-  throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(name, bases, namespace)");
+  if (arguments.positionalCount() != 3 || arguments.keywordCount()) {
+    throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(…)");
+  }
+  return makeClass(translator, arguments.values[0], arguments.values[1], arguments.values[2]);
 }
 
 Value isinstance(Translator& translator, const Value&, CallArguments& arguments) {
@@ -92,6 +96,7 @@ bool hasOwnIdentity(const Value& value) {
     case VariableKind::Dict:
     case VariableKind::Set:
     case VariableKind::UserFunction:
+    case VariableKind::UserClass:
     case VariableKind::UserObject:
       return true;
     default:

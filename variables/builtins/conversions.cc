@@ -191,6 +191,32 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
                           nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
 }
 
+// os.fspath: PyOS_FSPath of posixmodule.c.
+Value fileSystemPath(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (arguments.keywordCount() || arguments.values.size() != 1) {
+    throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, describe(self));
+  }
+  auto isPath = [](PyTypeObject* type) {
+    return PyType_IsSubtype(type, &PyUnicode_Type) || PyType_IsSubtype(type, &PyBytes_Type);
+  };
+  Value path = translator.realized(arguments.values[0]);
+  PyTypeObject* type = typeOf(path);
+  if (isPath(type)) return path;
+  static PyObject* const special = staticName("__fspath__");
+  Value method = lookupSpecial(translator, path, special);
+  if (!method) {
+    if (translator.exceptionPending()) translator.takeException();
+    return translator.raise(PyExc_TypeError,
+                            "expected str, bytes or os.PathLike object, not %.200s",
+                            nameOf(translator, type));
+  }
+  Value text = translator.realized(call(translator, method, llvm::ArrayRef<Value>()));
+  if (!text || isPath(typeOf(text))) return text;
+  return translator.raise(PyExc_TypeError,
+                          "expected %.200s.__fspath__() to return str or bytes, not %.200s",
+                          nameOf(translator, type), nameOf(translator, typeOf(text)));
+}
+
 // bin, oct, hex: of one integer, which an object may say by __index__.
 template <int base>
 Value inBase(Translator& translator, const Value&, CallArguments& arguments) {
@@ -215,6 +241,7 @@ void registerAll() {
        {"int", "float", "bool", "str", "repr", "format", "hash", "abs", "round"}) {
     registerProtocolFunction("builtins", name);
   }
+  registerFunctionHandler("posix", "fspath", fileSystemPath);
   registerFunctionHandler("builtins", "divmod", divmod);
   registerFunctionHandler("builtins", "bin", inBase<2>);
   registerFunctionHandler("builtins", "oct", inBase<8>);

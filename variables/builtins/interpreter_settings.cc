@@ -1,6 +1,7 @@
 // What the program can set about the interpreter.
 #include "core/checked.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -24,7 +25,23 @@ Value getRecursionLimit(Translator& translator, const Value&, CallArguments& arg
   return translator.wrap(source, checked(PyLong_FromLong(Py_GetRecursionLimit())));
 }
 
-void registerAll() { registerFunctionHandler("sys", "getrecursionlimit", getRecursionLimit); }
+// The one str of that text that the interpreter keeps.
+Value intern(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "sys.intern", arguments, 1, 1)) return Value();
+  Value text = translator.realized(arguments.values[0]);
+  PyObject* object = text.objectOrNull();
+  if (!object || !PyUnicode_CheckExact(object)) {
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, "sys.intern of " + describe(text));
+  }
+  Py_INCREF(object);
+  PyUnicode_InternInPlace(&object);
+  return Value::steal(object);
+}
+
+void registerAll() {
+  registerFunctionHandler("sys", "getrecursionlimit", getRecursionLimit);
+  registerFunctionHandler("sys", "intern", intern);
+}
 
 }  // namespace
 

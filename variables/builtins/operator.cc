@@ -1,4 +1,5 @@
 // The functions of the module operator: the object protocol by name.
+#include "core/constant.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
@@ -167,18 +168,54 @@ Value countOf(Translator& translator, const Value&, CallArguments& arguments) {
   return sequenceCount(translator, translator.make<ListVariable>(std::move(items)), call);
 }
 
+bool isBuiltinContainer(const VariableTracker* tracker) {
+  switch (tracker->kind()) {
+    case VariableKind::List:
+    case VariableKind::Tuple:
+    case VariableKind::Deque:
+    case VariableKind::Dict:
+    case VariableKind::Set:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// PyObject_LengthHint of what knows its length.
+Value lengthHint(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "length_hint", arguments, 1, 2)) return Value();
+  Value object = translator.realized(arguments.values[0]);
+  bool hasLength = object.isConstant()
+                       ? isConstant(object.object()) && PyObject_Size(object.object()) >= 0
+                       : isBuiltinContainer(object.tracker());
+  PyErr_Clear();
+  Value fallback = arguments.values.size() > 1 ? translator.realized(arguments.values[1]) : Value();
+  bool isPlain = !fallback || (fallback.isConstant() && PyLong_Check(fallback.object()));
+  if (!hasLength || !isPlain) {
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, "operator.length_hint");
+  }
+  return lengthOf(translator, object, false);
+}
+
 struct Entry {
   const char* name;
   BuiltinHandler handler;
 };
 
 constexpr Entry kFunctions[] = {
-    {"concat", concat<nb_add>}, {"iconcat", concat<nb_inplace_add>},
-    {"truth", truth},           {"not_", negation},
-    {"is_", identity<true>},    {"is_not", identity<false>},
-    {"index", index},           {"getitem", getitem},
-    {"setitem", setitem},       {"delitem", delitem},
-    {"contains", containsItem}, {"countOf", countOf},
+    {"concat", concat<nb_add>},
+    {"iconcat", concat<nb_inplace_add>},
+    {"truth", truth},
+    {"not_", negation},
+    {"is_", identity<true>},
+    {"is_not", identity<false>},
+    {"index", index},
+    {"getitem", getitem},
+    {"setitem", setitem},
+    {"delitem", delitem},
+    {"contains", containsItem},
+    {"countOf", countOf},
+    {"length_hint", lengthHint},
 };
 
 template <size_t... i>

@@ -34,9 +34,6 @@ constexpr Unsupported kUnsupported[] = {
     {"memoryview", "The trace does not follow views of memory; use bytes or a tensor."},
     {"aiter", "Asynchronous iteration is not traced; use synchronous iteration."},
     {"anext", "Asynchronous iteration is not traced; use synchronous iteration."},
-    {"__build_class__",
-     "Making a class runs code of metaclasses and descriptors; define it outside of the compiled "
-     "function."},
 };
 
 constexpr size_t kUnsupportedCount = std::size(kUnsupported);

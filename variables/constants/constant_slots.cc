@@ -20,6 +20,7 @@
 #include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sequence_slots.h"
+#include "variables/containers/struct_sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/library_calls.h"
@@ -489,6 +490,7 @@ Value callWithData(Translator& translator, PyObject* callable, const CallArgumen
 
 namespace {
 
+// Such a class method has the class as its `self`, of which it makes an instance.
 bool isInheritedClassMethod(PyObject* callable) {
   if (Py_TYPE(callable) != &PyCFunction_Type) return false;
   PyObject* self = PyCFunction_GET_SELF(callable);
@@ -538,7 +540,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   if (Value computed = computedCall(translator, object, arguments)) return computed;
   // Of a method that moves its arguments, only the object is looked at.
   bool moves = movesArguments(object);
-  bool keepNumbers = !moves && leavesNumbersAlone(object);
+  bool keepNumbers = !moves && (leavesNumbersAlone(object) ||
+                                translator.libraryOfCallables.of(object).rule.takesAnyNumberOf);
   for (Value& value : arguments.values) {
     if (keepNumbers) {
       realizeType(translator, value);
@@ -614,15 +617,17 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         }
       }
     }
-    // A class method makes an instance of the class by which it is called.
-    if (isInheritedClassMethod(object)) {
-      throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
-    }
+    if (isInheritedClassMethod(object)) self = Value::constant(PyCFunction_GET_SELF(object));
     // A method that gives what it works on (`+=` of a list) gives the object.
     return wholeOf(handler(translator, self, arguments));
   }
   if (isPure(object) && makeData(translator, arguments)) {
     return callWithData(translator, object, arguments);
+  }
+  if (BuiltinHandler handler =
+          isStructSequence(object) ? makeStructSequence : findInstanceHandler(Py_TYPE(object))) {
+    arguments.tail = false;
+    return handler(translator, callable, arguments);
   }
   Value result;
   if (callLibrary(translator, callable, arguments, result)) return result;

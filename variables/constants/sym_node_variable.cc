@@ -175,6 +175,14 @@ bool guardOutcome(Translator& translator, const SymNode& node) {
 
 }  // namespace
 
+const SymNode* graphNumber(Translator& translator, const Value& value) {
+  if (!isSymbolic(translator, value)) return nullptr;
+  const SymNode* node = nodeOf(translator, value);
+  if (!isNumber(*node)) return nullptr;
+  if (!node->isInteger()) return node;
+  return node->bits < 64 && guardSmallInputs(translator, *node) ? node : nullptr;
+}
+
 void realizeType(Translator& translator, Value& value) {
   if (isSymbolic(translator, value)) {
     value = Value(symbolicInput(translator, value));
@@ -233,13 +241,16 @@ Value symbolicNegative(Translator& translator, const Value& operand) {
   return node ? Value(translator.make<SymNodeVariable>(node)) : Value();
 }
 
+void holdNumber(Translator& translator, const SymNode& node) {
+  if (guardOutcome(translator, node)) return;
+  forEachInput(node, [&](const SymNode& input) {
+    translator.addGuard(input.source, GuardType::EQUALS_MATCH, input.hint);
+  });
+}
+
 Value specialize(Translator& translator, SymNodeVariable* variable) {
   if (!variable->specialized) {
-    if (!guardOutcome(translator, *variable->node)) {
-      forEachInput(*variable->node, [&](const SymNode& input) {
-        translator.addGuard(input.source, GuardType::EQUALS_MATCH, input.hint);
-      });
-    }
+    holdNumber(translator, *variable->node);
     if (const Source* source = variable->source()) {
       translator.rememberConstant(variable->node->hint.get(), source);
     }

@@ -47,10 +47,16 @@ Value symbolicComparison(Translator& translator, const Value& left, const Value&
 Value symbolicTruth(Translator& translator, const Value& value);
 Value symbolicNegative(Translator& translator, const Value& operand);
 
+// The expression of a symbolic number that an operation of the graph can be given as it is: that an
+// int has 64 bits is guarded. Null for all others.
+const SymNode* graphNumber(Translator& translator, const Value& value);
+
 // Realizes a value for who asks for its type alone, or hands it on: what varied stays symbolic.
 void realizeType(Translator& translator, Value& value);
 
-// Guards the inputs to have the values of this call. The constant.
+// Guards an expression to have the value of this call.
+void holdNumber(Translator& translator, const SymNode& node);
+// As that. The constant.
 Value specialize(Translator& translator, SymNodeVariable* variable);
 
 }  // namespace armature

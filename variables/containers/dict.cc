@@ -270,7 +270,7 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
     recordUndo(translator.trail,
                [this, index, old = map_[index]]() mutable { map_[index] = std::move(old); });
     bool isFirst = map_[index].effect < 0;
-    if (isFirst && map_[index].existed) letGo(translator, map_[index].value);
+    if (isFirst && map_[index].existed) letGo(translator, map_[index].value, this);
     map_[index].value = std::move(value);
     if (isFirst) {
       map_[index].effect = recordEffect(translator, EffectKind::DictSet, map_[index].key);
@@ -302,7 +302,7 @@ Value DictVariable::remove(Translator& translator, const Value& key) {
   // What the trace has set itself, it only has to leave unset.
   if (map_[index].existed) {
     letGo(translator, map_[index].key);
-    if (map_[index].effect < 0) letGo(translator, map_[index].value);
+    if (map_[index].effect < 0) letGo(translator, map_[index].value, this);
     recordEffect(translator, EffectKind::DictDelete, map_[index].key);
   }
   return removeEntry(translator, index);

@@ -126,20 +126,15 @@ Value reversed(Translator& translator, const Value& self, CallArguments& argumen
   return makeDictIterator(translator, dictOf(self), DictViewKind::Keys, /*reversed=*/true);
 }
 
-Value fromKeys(Translator& translator, const Value&, CallArguments& arguments) {
+Value fromKeys(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "dict.fromkeys", arguments, 1, 2)) return Value();
   Value value = arguments.values.size() > 1 ? arguments.values[1] : Value::none();
+  if (self) return instanceFromKeys(translator, self, arguments.values[0], value);
   return dictFromKeys(translator, &PyDict_Type, arguments.values[0], value);
 }
 
-// Through the class method's descriptor, which is called with the class.
 Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (arguments.values.empty() ||
-      !arguments.values[0].is(reinterpret_cast<PyObject*>(&PyDict_Type))) {
-    throw GraphBreak(GraphBreakKind::FromkeysOfSubclass, "dict.fromkeys");
-  }
-  arguments.values.erase(arguments.values.begin());
-  return fromKeys(translator, self, arguments);
+  return fromKeysThrough(translator, self, arguments, &PyDict_Type, fromKeys);
 }
 
 // dict(…)
@@ -295,6 +290,28 @@ Value dictFromKeys(Translator& translator, PyTypeObject* type, const Value& iter
     if (!dict->set(translator, key, value)) return Value();
   }
   return translator.exceptionPending() ? Value() : Value(dict);
+}
+
+Value instanceFromKeys(Translator& translator, const Value& cls, const Value& iterable,
+                       const Value& value) {
+  Value made = call(translator, cls, llvm::ArrayRef<Value>());
+  Value iterator = made ? getIterator(translator, iterable) : Value();
+  if (!iterator) return iterator;
+  while (Value key = iteratorNext(translator, iterator)) {
+    if (!setItem(translator, made, key, value)) return Value();
+  }
+  return translator.exceptionPending() ? Value() : made;
+}
+
+Value fromKeysThrough(Translator& translator, const Value& self, CallArguments& arguments,
+                      PyTypeObject* type, BuiltinHandler fromKeys) {
+  Value cls = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
+  PyTypeObject* given = cls ? asClass(cls) : nullptr;
+  if (!given || !translator.heap.isSubtype(given, type)) {
+    throw GraphBreak(GraphBreakKind::FromkeysOfSubclass, "dict.fromkeys");
+  }
+  arguments.values.erase(arguments.values.begin());
+  return fromKeys(translator, given == type ? self : cls, arguments);
 }
 
 ARMATURE_REGISTER_HANDLERS(registerDicts);

@@ -3,6 +3,7 @@
 
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
 #include "variables/translator.h"
 #include "variables/value.h"
 
@@ -44,6 +45,13 @@ DictVariable* copyDict(Translator& translator, DictVariable* dict);
 Value popDictItem(Translator& translator, DictVariable* dict, bool last);
 Value dictFromKeys(Translator& translator, PyTypeObject* type, const Value& iterable,
                    const Value& value);
+
+// The same where the class makes the dict: what a call of it gives is filled as any mapping is.
+Value instanceFromKeys(Translator& translator, const Value& cls, const Value& iterable,
+                       const Value& value);
+// Through the class method's descriptor, which is called with the class: `fromKeys` of `type`.
+Value fromKeysThrough(Translator& translator, const Value& self, CallArguments& arguments,
+                      PyTypeObject* type, BuiltinHandler fromKeys);
 
 PyTypeObject* defaultDictType();
 // The default_factory of a defaultdict, realized.

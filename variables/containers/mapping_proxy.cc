@@ -6,6 +6,7 @@
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -120,6 +121,9 @@ TypeSlots makeMappingProxySlots() {
 }  // namespace
 
 Value classDict(Translator& translator, PyTypeObject* type) {
+  if (MadeClass* made = translator.madeClasses().find(type)) {
+    return translator.make<MappingProxyVariable>(made->attributes);
+  }
   Found dict = translator.heap.dictOf(type);
   return translator.make<MappingProxyVariable>(
       translator.realized(translator.wrap(dict.source, dict.object)));

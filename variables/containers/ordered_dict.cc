@@ -128,20 +128,16 @@ Value moveToEnd(Translator& translator, const Value& self, CallArguments& argume
   return Value::none();
 }
 
-Value fromKeys(Translator& translator, const Value&, CallArguments& arguments) {
+Value fromKeys(Translator& translator, const Value& self, CallArguments& arguments) {
   static constexpr Signature kSignature = {"fromkeys", {"iterable", "value"}, 1, 2};
   Value iterable, value = Value::none();
   if (!readArguments(translator, kSignature, arguments, {&iterable, &value})) return Value();
+  if (self) return instanceFromKeys(translator, self, iterable, value);
   return dictFromKeys(translator, &PyODict_Type, iterable, value);
 }
 
 Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (arguments.positionalCount() == 0 ||
-      !arguments.values[0].is(reinterpret_cast<PyObject*>(&PyODict_Type))) {
-    throw GraphBreak(GraphBreakKind::FromkeysOfSubclass, "dict.fromkeys");
-  }
-  arguments.values.erase(arguments.values.begin());
-  return fromKeys(translator, self, arguments);
+  return fromKeysThrough(translator, self, arguments, &PyODict_Type, fromKeys);
 }
 
 // OrderedDict.__init__: reached through super(), or as the __init__ that a subclass inherits.

@@ -102,7 +102,7 @@ void MutableSequenceVariable::append(Translator& translator, Value item) {
 
 void MutableSequenceVariable::setItem(Translator& translator, size_t index, Value item) {
   items();
-  if (existing()) letGo(translator, items_[index]);
+  if (existing()) letGo(translator, items_[index], this);
   markRearranged(translator);
   // By index: the items may have moved in memory by the time of a rewind.
   recordUndo(translator.trail, [this, index, old = std::move(items_[index])]() mutable {
@@ -139,7 +139,7 @@ Value MutableSequenceVariable::take(Translator& translator, size_t index) {
   items();
   markRearranged(translator);
   Value item = items_[index];
-  if (existing()) letGo(translator, item);
+  if (existing()) letGo(translator, item, this);
   items_.erase(items_.begin() + static_cast<ptrdiff_t>(index));
   recordUndo(translator.trail, [this, index, item] {
     items_.insert(items_.begin() + static_cast<ptrdiff_t>(index), item);

@@ -169,7 +169,9 @@ Value namedRepr(Translator& translator, const Value& self) {
   static PyObject* const name = staticName("__repr__");
   if (translator.heap.inherits(typeOf(self), &PyTuple_Type, name)) return repr(translator, self);
   Value method = lookupSpecial(translator, self, name);
-  return method ? call(translator, method, llvm::ArrayRef<Value>()) : method;
+  // slot_tp_repr takes one that fails to bind for none.
+  if (!method) throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
+  return call(translator, method, llvm::ArrayRef<Value>());
 }
 
 void requireInherited(Translator& translator, const Value& self,

@@ -323,9 +323,7 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name, 
     return Value::constant(reinterpret_cast<PyObject*>(&PySuper_Type));
   }
   Value startClass = translator.realized(super->startClass);
-  auto* user = trackerOf<UserClassVariable>(startClass);
-  PyTypeObject* after =
-      user ? user->value() : reinterpret_cast<PyTypeObject*>(startClass.objectOrNull());
+  PyTypeObject* after = asClass(startClass);
   if (!after) throw GraphBreak(GraphBreakKind::UnusualSuper, describe(startClass));
   // Not so in a method of a metaclass, whose `self` is an instance that happens to be a class.
   auto* classSelf = trackerOf<UserClassVariable>(super->self);
@@ -347,6 +345,14 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name, 
 }
 
 namespace {
+
+// What an object that is no instance of a class says of its own, as a proxy does (supercheck); null
+// if it says nothing.
+PyTypeObject* claimedClass(Translator& translator, const Value& object) {
+  static PyObject* const special = staticName("__class__");
+  Value claimed = getOptionalAttribute(translator, object, special);
+  return claimed ? asClass(translator.realized(claimed)) : nullptr;
+}
 
 Value callSuper(Translator& translator, const Value&, CallArguments& arguments) {
   Value startClass, self;
@@ -383,8 +389,12 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
   } else if (translator.heap.isSubtype(typeOf(self), user->value())) {
     selfType = typeOf(self);
   } else {
-    return translator.raise(PyExc_TypeError,
-                            "super(type, obj): obj must be an instance or subtype of type");
+    selfType = claimedClass(translator, self);
+    if (translator.exceptionPending()) return Value();
+    if (!selfType || !translator.heap.isSubtype(selfType, user->value())) {
+      return translator.raise(PyExc_TypeError,
+                              "super(type, obj): obj must be an instance or subtype of type");
+    }
   }
   return translator.make<SuperVariable>(startClass, self, selfType);
 }
@@ -403,7 +413,28 @@ Value getFunction(Translator& translator, const Value& self, CallArguments& argu
   return translator.raise(PyExc_TypeError, "__get__(None, None) is invalid");
 }
 
+// types.MethodType(function, object): method_new.
+Value makeMethod(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.keywordCount()) {
+    return translator.raise(PyExc_TypeError, "method() takes no keyword arguments");
+  }
+  if (arguments.values.size() != 2) {
+    return translator.raise(PyExc_TypeError, "method expected 2 arguments, got %zu",
+                            arguments.values.size());
+  }
+  Value function = translator.realized(arguments.values[0]);
+  if (!translator.heap.hasSpecial(typeOf(function), cpython::SpecialSlot::Call)) {
+    return translator.raise(PyExc_TypeError, "first argument must be callable");
+  }
+  if (translator.realized(arguments.values[1]).is(Py_None)) {
+    return translator.raise(PyExc_TypeError, "instance must not be None");
+  }
+  return translator.make<BoundMethodVariable>(&PyMethod_Type, std::move(function),
+                                              arguments.values[1]);
+}
+
 void registerFunctionHandlers() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PyMethod_Type), makeMethod);
   registerMethodHandler(&PyFunction_Type, "__get__", getFunction);
   registerObjectHandler(reinterpret_cast<PyObject*>(&PySuper_Type), callSuper);
   registerMethodHandler(&PyGen_Type, "send", sendToGenerator);

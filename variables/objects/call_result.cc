@@ -5,6 +5,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 #include "variables/type_slots.h"
 
 namespace armature {
@@ -29,6 +30,12 @@ TypeSlots makeCallResultSlots() {
 }
 
 }  // namespace
+
+Node* nodeThatGives(const VariableTracker* tracker) {
+  if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) return tensor->node;
+  auto* result = llvm::dyn_cast<CallResultVariable>(tracker);
+  return result ? result->node : nullptr;
+}
 
 Value callAfterGraph(Translator& translator, VariableTracker* target, BorrowedRef<> function,
                      PyTypeObject* type, ValueVector arguments) {

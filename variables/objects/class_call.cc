@@ -231,6 +231,15 @@ Value objectNew(Translator& translator, const Value&, CallArguments& arguments) 
   return makeObject(translator, cls, &PyBaseObject_Type);
 }
 
+// object(): a mark that is nothing but itself.
+Value plainObject(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!arguments.values.empty()) {
+    return translator.raise(PyExc_TypeError, "object() takes no arguments");
+  }
+  auto* type = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+  return translator.make<UserObjectVariable>(translator.make<UserClassVariable>(nullptr, type));
+}
+
 // int.__new__(cls, …) and its like.
 template <PyTypeObject& layout>
 Value dataNew(Translator& translator, const Value&, CallArguments& arguments) {
@@ -280,6 +289,7 @@ Value typeCall(Translator& translator, const Value& self, CallArguments& argumen
 }
 
 void registerClassCalls() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(&PyBaseObject_Type), plainObject);
   registerMethodHandler(&PyBaseObject_Type, "__new__", objectNew);
   registerMethodHandler(&PyLong_Type, "__new__", dataNew<PyLong_Type>);
   registerMethodHandler(&PyFloat_Type, "__new__", dataNew<PyFloat_Type>);
@@ -316,6 +326,7 @@ Value initializeMade(Translator& translator, const Value& cls, Value made,
 
 Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* cls = requireKind<UserClassVariable>(callable);
+  if (cls->made()) return makeInstance(translator, callable, arguments);
   if (BuiltinHandler handler = findHandler(cls->existing())) {
     arguments.tail = false;
     return handler(translator, callable, arguments);

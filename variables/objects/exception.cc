@@ -326,7 +326,11 @@ Value exceptionStr(Translator& translator, const Value& self) {
 Value exceptionRepr(Translator& translator, const Value& self) {
   static PyObject* const special = staticName("__repr__");
   PyTypeObject* owner = ownerOfBuiltin(translator, exceptionOf(self), "__repr__");
-  return owner ? builtinRepr(translator, self, owner) : callText(translator, self, special);
+  if (owner) return builtinRepr(translator, self, owner);
+  Value method = lookupSpecial(translator, self, special);
+  // slot_tp_repr takes one that fails to bind for none.
+  if (!method) throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
+  return call(translator, method, llvm::ArrayRef<Value>());
 }
 
 template <PyObject** owner>
@@ -359,11 +363,9 @@ Value newHandler(Translator& translator, const Value& callable, CallArguments& a
   if (!isExceptionClass(classVariable)) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, describe(classVariable));
   }
-  auto* user = trackerOf<UserClassVariable>(classVariable);
-  auto* type = user ? user->value() : reinterpret_cast<PyTypeObject*>(classVariable.object());
   CallArguments rest = arguments;
   rest.values.erase(rest.values.begin());
-  return constructException(translator, classVariable, type,
+  return constructException(translator, classVariable, asClass(classVariable),
                             reinterpret_cast<PyTypeObject*>(*owner), nullptr, rest);
 }
 
@@ -488,9 +490,8 @@ TypeSlots makeExceptionSlots() {
 const TypeSlots kExceptionSlots = makeExceptionSlots();
 
 bool isExceptionClass(const Value& value) {
-  auto* user = trackerOf<UserClassVariable>(value);
-  PyObject* object = user ? user->existing() : value.objectOrNull();
-  return object && PyExceptionClass_Check(object);
+  PyTypeObject* type = asClass(value);
+  return type && PyExceptionClass_Check(reinterpret_cast<PyObject*>(type));
 }
 
 bool readHandledClasses(Translator& translator, const Value& wanted, ValueVector& classes) {
@@ -513,9 +514,7 @@ bool readHandledClasses(Translator& translator, const Value& wanted, ValueVector
 }
 
 bool isOfClass(Translator& translator, const Value& exception, const Value& exceptionClass) {
-  auto* user = trackerOf<UserClassVariable>(exceptionClass);
-  PyObject* type = user ? user->existing() : exceptionClass.object();
-  return translator.heap.isSubtype(typeOf(exception), reinterpret_cast<PyTypeObject*>(type));
+  return translator.heap.isSubtype(typeOf(exception), asClass(exceptionClass));
 }
 
 bool isException(const Value& value) {

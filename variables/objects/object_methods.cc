@@ -99,7 +99,12 @@ Value objectNeMethod(Translator& translator, const Value& self, CallArguments& a
   if (!checkWrapperArguments(translator, "__ne__", arguments, 1)) return Value();
   static PyObject* const eq = name("__eq__");
   Value method = lookupSpecial(translator, self, eq);
-  Value equal = method ? call(translator, method, {arguments.values[0]}) : Value();
+  if (!method) {
+    // One that fails to bind is none.
+    translator.takeException();
+    return Value::constant(Py_NotImplemented);
+  }
+  Value equal = call(translator, method, {arguments.values[0]});
   if (!equal || translator.realized(equal).is(Py_NotImplemented)) return equal;
   int truth = isTrue(translator, equal);
   return truth < 0 ? Value() : Value::boolean(!truth);

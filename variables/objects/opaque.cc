@@ -91,6 +91,5 @@ TypeSlots makeOpaqueSlots() {
 }
 
 const TypeSlots kOpaqueSlots = makeOpaqueSlots();
-const TypeSlots kPropertySlots = makeOpaqueSlots();
 
 }  // namespace armature

@@ -5,9 +5,11 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/dict_methods.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -45,6 +47,15 @@ bool keepsNoSlotNames(Translator& translator, PyTypeObject* type) {
   bool isSettable =
       !cpython::isImmutable(type) && heap.inherits(heap.metaclassOf(type), &PyType_Type, setattr);
   if (!isSettable || namesSlots(translator, type)) return false;
+  if (MadeClass* made = translator.madeClasses().find(type)) {
+    Value names = made->attributes->get(translator, namesName);
+    if (!names) {
+      names = translator.make<ListVariable>(ValueVector());
+      if (!setAttribute(translator, translator.knownClass(type), namesName, names)) return false;
+    }
+    auto* list = trackerOf<ListVariable>(names);
+    return list && list->items().empty();
+  }
   if (!cpython::ownAttribute(type, namesName)) {
     Ref<> none = checked(PyList_New(0));
     checked(PyObject_SetAttr(reinterpret_cast<PyObject*>(type), namesName, none.get()));
@@ -117,6 +128,36 @@ Value reduceByNew(Translator& translator, const Value& self) {
                                 std::move(state), std::move(list), std::move(dict)});
 }
 
+// set_reduce, of a set or frozenset: the class, called with the list of the items.
+Value reduceSet(Translator& translator, const Value& self) {
+  ValueVector items;
+  if (!iterateInto(translator, self, items)) return Value();
+  Value list = translator.make<ListVariable>(std::move(items));
+  return makeTuple(translator, {translator.knownClass(typeOf(self)),
+                                makeTuple(translator, {std::move(list)}), Value::none()});
+}
+
+// odict_reduce and defdict_reduce: the class, called with what makes it, and an iterator over the
+// items.
+Value reduceDict(Translator& translator, const Value& self) {
+  DictVariable* attributes =
+      slotsOf(self).instanceDict ? slotsOf(self).instanceDict(translator, self) : nullptr;
+  if (attributes && attributes->size(translator) > 0) refuse(self);
+  ValueVector arguments;
+  if (typeOf(self) == defaultDictType()) {
+    static PyObject* const factoryName = name("default_factory");
+    Value factory = translator.realized(getAttribute(translator, self, factoryName));
+    if (!factory) return factory;
+    if (!factory.is(Py_None)) arguments.push_back(factory);
+  }
+  Value items = callMethod(translator, self, "items", {});
+  Value iterator = items ? getIterator(translator, items) : items;
+  if (!iterator) return iterator;
+  return makeTuple(
+      translator, {translator.knownClass(typeOf(self)), makeTuple(translator, std::move(arguments)),
+                   Value::none(), Value::none(), std::move(iterator)});
+}
+
 // object___reduce_ex__
 Value objectReduceEx(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "object.__reduce_ex__", arguments, 1, 1)) return Value();
@@ -127,6 +168,11 @@ Value objectReduceEx(Translator& translator, const Value& self, CallArguments& a
   long value = PyLong_AsLong(number);
   PyErr_Clear();
   if (value < 2) refuse(object);
+  PyTypeObject* type = typeOf(object);
+  if (type == &PySet_Type || type == &PyFrozenSet_Type) return reduceSet(translator, object);
+  if (type == &PyODict_Type || type == defaultDictType()) {
+    return reduceDict(translator, object);
+  }
   if (isConstantData(object)) {
     Value result =
         translator.fromPython(PyObject_CallMethod(object.object(), "__reduce_ex__", "O", number));

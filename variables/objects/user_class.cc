@@ -9,6 +9,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/made_class.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -61,6 +62,12 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
     if (PyUnicode_CompareWithASCIIString(attribute, known.name) == 0) {
       return known.get(translator, type);
     }
+  }
+  if (MadeClass* made = translator.madeClasses().find(type)) {
+    Value value = madeClassItem(translator, *made, attribute);
+    if (value || translator.exceptionPending()) return value;
+    throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
+                     std::string(cpython::nameOf(type)) + "." + printable(attribute));
   }
   // What the type's text in C says, which nothing changes.
   if (PyUnicode_CompareWithASCIIString(attribute, "__text_signature__") == 0) {
@@ -138,6 +145,9 @@ Value classHash(Translator& translator, const Value& self) {
   if (!translator.heap.inherits(typeOf(self), &PyType_Type, special)) {
     throw GraphBreak(GraphBreakKind::MetaclassHashOrText, describe(self));
   }
+  if (!self.tracker()->existing()) {
+    throw GraphBreak(GraphBreakKind::UnknownHash, describe(self));
+  }
   // By identity, which is guarded.
   return Value::integer(PyBaseObject_Type.tp_hash(self.tracker()->existing()));
 }
@@ -153,7 +163,7 @@ Value classRepr(Translator& translator, const Value& self) {
   for (const Found& part : {heap.qualifiedNameOf(type), heap.lookup(type, moduleName)}) {
     if (part.source) translator.addGuard(part.source, GuardType::EQUALS_MATCH, part.object);
   }
-  return translator.fromPython(PyObject_Repr(self.tracker()->existing()));
+  return translator.fromPython(PyObject_Repr(reinterpret_cast<PyObject*>(type)));
 }
 
 Value classStr(Translator& translator, const Value& self) {
@@ -184,18 +194,18 @@ Value classSubscript(Translator& translator, const Value& self, const Value& key
   return call(translator, method, {key}, tail);
 }
 
+PyTypeObject* asClass(const Value& value) {
+  if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
+  PyObject* object = value.objectOrNull();
+  return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
+}
+
 namespace {
 
 // A class that nothing can change, or None: what a union may hold for good.
 PyObject* lastingMember(const Value& value) {
   if (value.is(Py_None)) return Py_None;
-  auto* known = trackerOf<UserClassVariable>(value);
-  PyTypeObject* type = known ? known->value() : nullptr;
-  if (!type) {
-    PyObject* object = value.objectOrNull();
-    bool isClass = object && PyType_Check(object);
-    type = isClass ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
-  }
+  PyTypeObject* type = asClass(value);
   return type && cpython::isImmutable(type) ? reinterpret_cast<PyObject*>(type) : nullptr;
 }
 
@@ -219,13 +229,20 @@ Value classUnion(Translator& translator, NumberSlot slot, const Value& left, con
       PyNumber_Or(first ? first : left.object(), second ? second : right.object()));
 }
 
+bool setClassAttribute(Translator& translator, const Value& self, PyObject* name,
+                       const Value& value) {
+  MadeClass* made = requireKind<UserClassVariable>(self)->made();
+  if (!made) return setExistingClassAttribute(translator, self, name, value);
+  return setMadeClassAttribute(translator, *made, name, value);
+}
+
 // A class is an instance of its metaclass.
 TypeSlots makeClassSlots() {
   TypeSlots slots = makeObjectSlots();
   slots.tp_getattro = [](Translator& translator, const Value& self, PyObject* attribute) {
     return classAttribute(translator, self, attribute, false);
   };
-  slots.tp_setattro = unimplemented::setAttribute;
+  slots.tp_setattro = setClassAttribute;
   slots.tp_call = callClass;
   slots.tp_hash = classHash;
   slots.tp_repr = classRepr;

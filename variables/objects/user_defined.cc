@@ -65,6 +65,14 @@ Value callSpecial(Translator& translator, const Value& self, PyObject* special,
   return translator.realized(call(translator, method, arguments, tail));
 }
 
+// As callSpecial, for the methods of which CPython takes one that fails to bind for none.
+Value callBound(Translator& translator, const Value& self, PyObject* special,
+                llvm::ArrayRef<Value> arguments, bool tail) {
+  Value method = lookupSpecial(translator, self, special);
+  if (!method && translator.exceptionPending()) translator.takeException();
+  return method ? translator.realized(call(translator, method, arguments, tail)) : method;
+}
+
 // What answers operators by the methods of its class, which is written in Python: an instance, or a
 // class by its metaclass.
 bool hasSpecialMethods(const Value& value) {
@@ -335,9 +343,10 @@ Value objectIterator(Translator& translator, const Value& self, bool tail) {
   Found iterFound = translator.heap.lookup(typeOf(self), iter);
   Value result = iterFound && iterFound.object == Py_None
                      ? Value()
-                     : callSpecial(translator, self, iter, {}, tail);
+                     : callBound(translator, self, iter, {}, tail);
   if (!result && !translator.exceptionPending()) {
-    if (!iterFound && translator.heap.lookup(typeOf(self), getitem)) {
+    bool isNone = iterFound && iterFound.object == Py_None;
+    if (!isNone && translator.heap.lookup(typeOf(self), getitem)) {
       throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
@@ -367,11 +376,23 @@ Value callObject(Translator& translator, const Value& callable, CallArguments& a
     return result;
   }
   Value method = lookupSpecial(translator, callable, special);
+  if (!method && translator.exceptionPending()) return method;
   if (!method) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
                             nameOf(translator, typeOf(callable)));
   }
   return call(translator, method, arguments);
+}
+
+}  // namespace
+
+namespace {
+
+// slot_tp_richcompare
+Value compareBy(Translator& translator, const Value& left, const Value& right, int op, bool tail) {
+  Value result = callBound(translator, left, compareMethod(op), {right}, tail);
+  bool answers = result || translator.exceptionPending();
+  return answers ? result : Value::constant(Py_NotImplemented);
 }
 
 }  // namespace
@@ -383,13 +404,13 @@ Value objectCompare(Translator& translator, const Value& left, const Value& righ
   if (heap.inherits(type, &PyBaseObject_Type, compareMethod(op))) {
     // object's own: __ne__ inverts __eq__, the others know identity alone.
     if (op == Py_NE && !heap.inherits(type, &PyBaseObject_Type, compareMethod(Py_EQ))) {
-      return then(translator, callSpecial(translator, left, compareMethod(Py_EQ), {right}, tail),
+      return then(translator, compareBy(translator, left, right, Py_EQ, tail),
                   {OnReturn::Differ, {}});
     }
     if (op == Py_EQ && isSame(translator, left, right)) return Value::boolean(true);
     return Value::constant(Py_NotImplemented);
   }
-  return callSpecial(translator, left, compareMethod(op), {right}, tail);
+  return compareBy(translator, left, right, op, tail);
 }
 
 Value checkHash(Translator& translator, Value result) {
@@ -414,8 +435,12 @@ Value objectHash(Translator& translator, const Value& self, bool tail) {
   if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
     throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
   }
-  return then(translator, callSpecial(translator, self, special, {}, tail),
-              {OnReturn::CheckHash, {}});
+  Value result = callBound(translator, self, special, {}, tail);
+  if (!result && !translator.exceptionPending()) {
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
+                            nameOf(translator, typeOf(self)));
+  }
+  return then(translator, std::move(result), {OnReturn::CheckHash, {}});
 }
 
 namespace {
@@ -426,10 +451,13 @@ Value objectText(Translator& translator, const Value& self, PyObject* special, b
   bool isNamespace = PyType_IsSubtype(typeOf(self), cpython::simpleNamespaceType());
   bool hasLayout = isNamespace || dataLayout(typeOf(self)) || (object && object->container);
   bool isData = hasLayout && !translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special);
-  if (found && (isData || Py_TYPE(found.object) != &PyWrapperDescr_Type)) {
-    return callSpecial(translator, self, special, {}, tail);
-  }
   static PyObject* const repr = name("__repr__");
+  if (found && (isData || Py_TYPE(found.object) != &PyWrapperDescr_Type)) {
+    if (special != repr) return callSpecial(translator, self, special, {}, tail);
+    Value result = callBound(translator, self, special, {}, tail);
+    if (result || translator.exceptionPending()) return result;
+    throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
+  }
   if (special != repr && translator.heap.inherits(typeOf(self), &PyBaseObject_Type, special)) {
     return objectText(translator, self, repr, tail);
   }

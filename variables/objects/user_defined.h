@@ -11,14 +11,28 @@
 namespace armature {
 
 class Heap;
+struct MadeClass;
 
 class UserClassVariable : public VariableTracker {
  public:
   ARMATURE_KIND(UserClass)
   UserClassVariable(const Source* source, BorrowedRef<> existing)
-      : VariableTracker(VariableKind::UserClass, Py_TYPE(existing.get()), source, existing) {}
-  PyTypeObject* value() const { return reinterpret_cast<PyTypeObject*>(existing()); }
+      : VariableTracker(VariableKind::UserClass, Py_TYPE(existing.get()), source, existing),
+        value_(reinterpret_cast<PyTypeObject*>(existing.get())) {}
+  // One that the trace makes.
+  explicit UserClassVariable(MadeClass* made);
+  // Of a class that the trace makes, the prototype.
+  PyTypeObject* value() const { return value_; }
+  MadeClass* made() const { return made_; }
+
+ private:
+  PyTypeObject* value_;
+  MadeClass* made_ = nullptr;
 };
+
+// The class that a realized value is, existing, static or made by the trace (its prototype); null
+// for anything else.
+PyTypeObject* asClass(const Value& value);
 
 // type_getattro, with the metaclass's __getattr__.
 Value classAttribute(Translator& translator, const Value& self, PyObject* attribute, bool tail);

@@ -1,20 +1,65 @@
-// Calls of weak references that existed before the trace.
-#include "cpython/weak_references.h"
+#include "variables/objects/weak_reference.h"
+
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
+bool mayBeSameReferences(const Value& left, const Value& right) {
+  PyTypeObject* type = cpython::weakReferenceType();
+  return (trackerOf<NewWeakReferenceVariable>(left) && typeOf(right) == type) ||
+         (trackerOf<NewWeakReferenceVariable>(right) && typeOf(left) == type);
+}
+
+bool areSameReferences(const Value& left, const Value& right) {
+  auto* first = trackerOf<NewWeakReferenceVariable>(left);
+  auto* second = trackerOf<NewWeakReferenceVariable>(right);
+  if (first && second) return first->referent.sameAs(second->referent);
+  // Whether the existing one has a callback, only C code sees.
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, "is: weak references");
+}
+
 namespace {
+
+// Only what the trace knows has existed before can be told to be alive.
+bool existed(const Value& object) {
+  if (!object.isTracker()) return false;
+  return object.tracker()->source() || object.tracker()->existing();
+}
 
 // The referent, while what lives at the start of the trace lives on: when it ends is not traced.
 Value referent(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* made = trackerOf<NewWeakReferenceVariable>(self);
   VariableTracker* reference = self.tracker();
-  if (!reference->source() || !translator.keepsExisting() || !arguments.values.empty()) {
+  bool hasPath = made || reference->source();
+  if (!hasPath || !translator.keepsExisting() || !arguments.values.empty()) {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, "call: " + describe(self));
   }
+  // A value that nothing but the trace holds might have ended before.
+  if (!translator.looseValues.all().empty()) throw EndIsHeard();
+  if (made) return made->referent;
   return translator.wrap(translator.sources->path(SourceKind::WeakReferent, reference->source()),
                          PyWeakref_GET_OBJECT(reference->existing()));
+}
+
+// weakref.ref(object). One with a callback is Python's to make: it hears of the object's end.
+Value construct(Translator& translator, const Value&, CallArguments& arguments) {
+  size_t count = arguments.values.size();
+  bool isPlain = !arguments.keywordCount() && count >= 1 && count <= 2 &&
+                 (count == 1 || translator.realized(arguments.values[1]).is(Py_None));
+  if (!isPlain) throw GraphBreak(GraphBreakKind::UnknownCFunction, "weakref.ref with a callback");
+  Value object = wholeOf(translator.realized(arguments.values[0]));
+  PyTypeObject* type = typeOf(object);
+  if (!PyType_SUPPORTS_WEAKREFS(type)) {
+    return translator.raise(PyExc_TypeError, "cannot create weak reference to '%s' object",
+                            nameOf(translator, type));
+  }
+  // The end of what the trace has made is heard from now on, and frames that exceptions hold may
+  // put it off.
+  if (!existed(object)) {
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, "weakref.ref of " + describe(object));
+  }
+  return translator.make<NewWeakReferenceVariable>(object);
 }
 
 // What it refers to is its __new__'s business: this checks arguments that are there, and does
@@ -27,6 +72,7 @@ Value initialize(Translator&, const Value&, CallArguments& arguments) {
 }
 
 void registerWeakReferences() {
+  registerObjectHandler(reinterpret_cast<PyObject*>(cpython::weakReferenceType()), construct);
   registerInstanceHandler(cpython::weakReferenceType(), referent);
   registerMovingMethodHandler(cpython::weakReferenceType(), "__init__", initialize);
 }

@@ -24,6 +24,7 @@
 #include "variables/functions/partial.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
@@ -85,8 +86,10 @@ Value raiseNoAccessor(Translator& translator, PyObject* property, PyTypeObject* 
   Ref<> text = checked(PyObject_Str(value));
   std::string start = printable(text);
   start.resize(std::min(start.size(), start.find(" of 'ellipsis'")));
+  Found owner = translator.heap.qualifiedNameOf(type);
+  if (owner.source) translator.addGuard(owner.source, GuardType::EQUALS_MATCH, owner.object);
   return translator.raise(PyExc_AttributeError, "%s of %R object has no %s", start.c_str(),
-                          translator.heap.qualifiedNameOf(type).object, accessor.data());
+                          owner.object, accessor.data());
 }
 
 // Whether the trace has written the slot, be it only to delete its value.
@@ -147,6 +150,11 @@ Value getsetValue(Translator& translator, const Value& instance, PyObject* name)
 DictVariable* instanceDictOf(Translator& translator, const Value& object) {
   InstanceDictFunction function = slotsOf(object).instanceDict;
   return function ? function(translator, object) : nullptr;
+}
+
+// Does the trace know a variable of what was found, or a path to it? Without, it is a constant.
+bool hasPath(Translator& translator, const Found& found) {
+  return found.source || translator.madeClasses().standsFor(found.object);
 }
 
 // What cannot be told where the object has attributes that nobody looks at.
@@ -258,7 +266,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     bool answersItself = !hasGet || isCMethod(object) || kind == &PyProperty_Type ||
                          kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type;
     if (answersItself) {
-      if (!found.source && isConstantObject(object)) return Value::constant(object);
+      if (!hasPath(translator, found) && isConstantObject(object)) return Value::constant(object);
       return translator.wrap(found.source, object);
     }
   }
@@ -294,7 +302,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   // A descriptor class written in Python.
   static PyObject* const get = interned("__get__");
   Found getter = translator.heap.lookup(kind, get);
-  if (getter && isPythonFunction(getter.object) && found.source) {
+  if (getter && isPythonFunction(getter.object) && hasPath(translator, found)) {
     Value descriptor = translator.wrap(found.source, object);
     Value method = lookupSpecial(translator, descriptor, get);
     if (!method) return method;
@@ -402,8 +410,8 @@ Value orGetattr(Translator& translator, const Value& object, PyObject* name, Val
                 llvm::function_ref<Value()> missing) {
   if (value.isFramePushed()) {
     if (Found found = getattrOf(translator, object)) {
-      Value fallback = found.source ? translator.wrap(found.source, found.object)
-                                    : Value::constant(found.object);
+      Value fallback = hasPath(translator, found) ? translator.wrap(found.source, found.object)
+                                                  : Value::constant(found.object);
       translator.onReturn(
           {OnReturn::AskGetattr, {object, Value::constant(name), std::move(fallback)}});
     }
@@ -452,7 +460,7 @@ bool setMember(Translator& translator, UserObjectVariable* object, const Found& 
   Value key = Value::constant(found.object);
   if (translator.effects.concerns(object) && !isWritten(object, key)) {
     if (cpython::memberValue(object->existing(), found.object)) {
-      letGo(translator, memberOf(translator, found, object, name));
+      letGo(translator, memberOf(translator, found, object, name), object->memberValues);
     }
     translator.effects.append({EffectKind::SlotSet, object, key, {}});
   }
@@ -492,7 +500,7 @@ Value setByDescriptor(Translator& translator, const Found& found, const Value& o
   }
   static PyObject* const set = interned("__set__");
   Found setter = value ? translator.heap.lookup(kind, set) : Found();
-  if (setter && isPythonFunction(setter.object) && found.source) {
+  if (setter && isPythonFunction(setter.object) && hasPath(translator, found)) {
     Value descriptor = translator.wrap(found.source, found.object);
     Value method = lookupSpecial(translator, descriptor, set);
     return method ? call(translator, method, {object, value}, tail) : method;

@@ -24,12 +24,6 @@ PyTypeObject* unionType() {
 
 namespace {
 
-PyTypeObject* asClass(const Value& value) {
-  if (auto* user = trackerOf<UserClassVariable>(value)) return user->value();
-  PyObject* object = value.objectOrNull();
-  return object && PyType_Check(object) ? reinterpret_cast<PyTypeObject*>(object) : nullptr;
-}
-
 [[noreturn]] void notAClass(const Value& classInfo) {
   throw GraphBreak(GraphBreakKind::ClassCheckAgainstObject, describe(classInfo));
 }

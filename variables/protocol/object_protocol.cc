@@ -188,6 +188,25 @@ bool asksMethods(Translator& translator, NumberSlot slot, const Value& left, con
 
 }  // namespace
 
+namespace {
+
+// Realizes a value; but a number that varied may stay as it is beside an array.
+void realizeBeside(Translator& translator, const Value& other, Value& value) {
+  if (trackerOf<TensorVariable>(other)) {
+    realizeType(translator, value);
+  } else {
+    translator.realize(value);
+  }
+}
+
+void realizeOperands(Translator& translator, Value& left, Value& right) {
+  realizeType(translator, left);
+  realizeBeside(translator, left, right);
+  realizeBeside(translator, right, left);
+}
+
+}  // namespace
+
 Value raiseUnsupportedOperands(Translator& translator, NumberSlot slot, const Value& left,
                                const Value& right) {
   return translator.raise(
@@ -198,8 +217,7 @@ Value raiseUnsupportedOperands(Translator& translator, NumberSlot slot, const Va
 Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right, bool tail) {
   RecursionGuard guard(translator);
   if (Value symbolic = symbolicBinary(translator, slot, left, right)) return symbolic;
-  translator.realize(left);
-  translator.realize(right);
+  realizeOperands(translator, left, right);
   if (tail && asksMethods(translator, slot, left, right)) {
     return askOperands(translator, slot, left, right, OperandStep::InPlace, tail);
   }
@@ -258,8 +276,7 @@ Value richCompare(Translator& translator, Value left, Value right, int op, bool 
   if (Value symbolic = symbolicComparison(translator, left, right, op)) return symbolic;
   CountedCall counted(translator);
   RecursionGuard guard(translator);
-  translator.realize(left);
-  translator.realize(right);
+  realizeOperands(translator, left, right);
   return askComparison(translator, left, right, op, ComparisonStep::RightFirst, tail);
 }
 
@@ -284,127 +301,6 @@ int isTrue(Translator& translator, Value value) {
   Value result = function(translator, value);
   if (!result) return -1;
   return PyObject_IsTrue(result.object());
-}
-
-namespace {
-
-// Is there only one object of this value?
-bool isSingleton(PyObject* constant) {
-  PyTypeObject* type = Py_TYPE(constant);
-  if (type == &PyLong_Type) {
-    int overflow = 0;
-    long value = PyLong_AsLongAndOverflow(constant, &overflow);
-    return !overflow && value >= -5 && value <= 256;
-  }
-  if (type == &PyUnicode_Type) {
-    Py_ssize_t length = PyUnicode_GET_LENGTH(constant);
-    return length == 0 || (length == 1 && PyUnicode_READ_CHAR(constant, 0) < 256);
-  }
-  if (type == &PyBytes_Type) return PyBytes_GET_SIZE(constant) <= 1;
-  if (type == &PyTuple_Type) return PyTuple_GET_SIZE(constant) == 0;
-  return type == &PyBool_Type || !isConstant(constant) || constant == Py_None;
-}
-
-// Whether a constant tuple is the traced one: a tuple that came from outside, or that the trace has
-// made of what was not known to be data, and that became a constant somewhere.
-bool isSameTuple(Translator& translator, const Value& constant, TupleVariable* tuple) {
-  PyObject* object = constant.object();
-  if (!PyTuple_CheckExact(object)) return false;
-  if (tuple->existing() == object) {
-    translator.addGuard(tuple->source(), GuardType::ID_MATCH, object);
-    return true;
-  }
-  if (static_cast<size_t>(PyTuple_GET_SIZE(object)) != tuple->items().size()) return false;
-  throw GraphBreak(GraphBreakKind::IdentityOfConstants,
-                   describe(constant) + " is " + describe(Value(tuple)));
-}
-
-// `a is b` of two constants. Those that the program makes are the real objects, so that CPython has
-// decided; inputs are known by their values only, and guarded to be one object or two.
-bool areSameConstants(Translator& translator, const Value& left, const Source* leftSource,
-                      const Value& right, const Source* rightSource) {
-  PyObject *a = left.object(), *b = right.object();
-  if (isSingleton(a) || isSingleton(b)) return a == b;
-  if (leftSource && rightSource) {
-    bool isDecided = leftSource == rightSource || (a != b && !sameConstant(a, b));
-    if (!isDecided) translator.guardSame(leftSource, rightSource, a == b);
-    return a == b;
-  }
-  // One of them is a literal, or was looked at or passed through a function before. Which of the
-  // paths it came by, if there are several, is not known.
-  for (PyObject* object : {a, b}) {
-    llvm::ArrayRef<const Source*> sources = translator.constantSources(object);
-    for (const Source* source : sources) {
-      if (a == b) translator.addGuard(source, GuardType::ID_MATCH, object);
-    }
-    if (sources.empty() || a == b || !sameConstant(a, b)) continue;
-    throw GraphBreak(GraphBreakKind::IdentityOfConstants,
-                     describe(left) + " is " + describe(right));
-  }
-  return a == b;
-}
-
-}  // namespace
-
-bool isSame(Translator& translator, Value left, Value right) {
-  // What varied is not None.
-  if (right.is(Py_None)) realizeType(translator, left);
-  if (left.is(Py_None)) realizeType(translator, right);
-  if ((trackerOf<SymNodeVariable>(left) && right.is(Py_None)) ||
-      (trackerOf<SymNodeVariable>(right) && left.is(Py_None))) {
-    return false;
-  }
-  const Source* sources[2] = {nullptr, nullptr};
-  for (int i = 0; i < 2; ++i) {
-    Value& value = i == 0 ? left : right;
-    if (value.isTracker()) sources[i] = value.tracker()->source();
-    translator.realize(value);
-  }
-  if (left.isConstant() && right.isConstant()) {
-    return areSameConstants(translator, left, sources[0], right, sources[1]);
-  }
-  if (left.sameAs(right)) return true;
-  // One tuple may have been found on two paths.
-  auto* leftTuple = trackerOf<SequenceVariable>(left);
-  auto* rightTuple = trackerOf<SequenceVariable>(right);
-  if (leftTuple && rightTuple && leftTuple->existing() &&
-      leftTuple->existing() == rightTuple->existing()) {
-    translator.guardSame(sources[0], sources[1], true);
-    return true;
-  }
-  // Two objects that existed before are told apart by a guard: the next call may pass one twice.
-  if (left.isTracker() && right.isTracker() && left.tracker()->source() &&
-      right.tracker()->source() && typeOf(left) == typeOf(right)) {
-    translator.guardSame(left.tracker()->source(), right.tracker()->source(), false);
-  }
-  // Whether two numbers computed by an array library are one object is the library's affair.
-  auto* leftTensor = trackerOf<TensorVariable>(left);
-  if (leftTensor && trackerOf<TensorVariable>(right) &&
-      leftTensor->library().isImmutable(typeOf(left)) && typeOf(left) == typeOf(right)) {
-    throw GraphBreak(GraphBreakKind::IdentityOfNumbers, describe(left) + " is " + describe(right));
-  }
-  // An operation may have returned its argument; where both existed before, a guard has decided.
-  auto* rightTensor = trackerOf<TensorVariable>(right);
-  if (leftTensor && rightTensor && &leftTensor->library() == &rightTensor->library() &&
-      !(leftTensor->source() && rightTensor->source())) {
-    const Library& library = leftTensor->library();
-    return library.identityOf(leftTensor->node, translator) ==
-           library.identityOf(rightTensor->node, translator);
-  }
-  // Constants are the real objects, except tuples, which the trace may hold in two forms.
-  if (left.isConstant()) {
-    auto* tuple = trackerOf<TupleVariable>(right);
-    return tuple && isSameTuple(translator, left, tuple);
-  }
-  if (right.isConstant()) {
-    auto* tuple = trackerOf<TupleVariable>(left);
-    return tuple && isSameTuple(translator, right, tuple);
-  }
-  if (auto* a = trackerOf<UserObjectVariable>(left)) {
-    auto* b = trackerOf<UserObjectVariable>(right);
-    return b && a->existing() && a->existing() == b->existing();
-  }
-  return false;
 }
 
 int searchIterable(Translator& translator, const Value& iterable, const Value& item) {
@@ -459,7 +355,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
   RecursionGuard guard(translator);
   if (Value computed = computedItem(translator, container, key)) return computed;
   translator.realize(container);
-  translator.realize(key);
+  realizeBeside(translator, container, key);
   if (SubscriptFunction function = slotsOf(container).mp_subscript) {
     if (tail && function == kUserObjectSlots.mp_subscript) {
       return objectSubscript(translator, container, key, tail);
@@ -476,7 +372,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
 bool setItem(Translator& translator, Value container, Value key, Value value) {
   RecursionGuard guard(translator);
   translator.realize(container);
-  translator.realize(key);
+  realizeBeside(translator, container, key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, value);
   }

@@ -1,4 +1,5 @@
 #include "variables/tensors/tensor.h"
+#include "variables/constants/sym_node_variable.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
 
@@ -24,6 +25,17 @@ void recordTensorMutation(Translator& translator, TensorVariable* tensor) {
   if (!translator.effects.concerns(tensor)) return;
   if (translator.effects.last(tensor) != SideEffects::kNone) return;
   translator.effects.append({EffectKind::TensorMutation, tensor, {}, {}});
+}
+
+void prepareChangeOfLayout(Translator& translator, TensorVariable* tensor) {
+  for (int32_t i = 0; i < translator.effects.size(); ++i) {
+    const Effect& effect = translator.effects[i];
+    bool isArgument = effect.value.isTracker() && effect.value.tracker() == tensor;
+    if (effect.kind != EffectKind::Call || (effect.target != tensor && !isArgument)) continue;
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(Value(tensor)),
+                     "What is done with it when the graph has run takes it for what it was.");
+  }
+  requireOneVariable(translator, tensor);
 }
 
 void requireOneVariable(Translator& translator, TensorVariable* tensor) {
@@ -86,7 +98,7 @@ bool takesSequences(const TensorVariable* tensor) {
 // Operands that the library's operators know, or that know it: arrays, Python numbers, and
 // sequences where they do.
 bool isOperand(const Value& value, const TensorVariable* tensor) {
-  if (tensorOf(value)) return true;
+  if (tensorOf(value) || trackerOf<SymNodeVariable>(value)) return true;
   if (PyObject* object = value.objectOrNull()) {
     if (PyLong_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object)) {
       return true;
@@ -103,6 +115,34 @@ CallRule operatorRule(bool mutates = false) {
   rule.returnsOneArray = true;
   rule.mutates = mutates;
   return rule;
+}
+
+bool takesAnyNumber(NumberSlot slot) {
+  switch (slot) {
+    case nb_add:
+    case nb_subtract:
+    case nb_multiply:
+    case nb_true_divide:
+    case nb_inplace_add:
+    case nb_inplace_subtract:
+    case nb_inplace_multiply:
+    case nb_inplace_true_divide:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The operand of an operator: a number that varied stays symbolic where its type is all that
+// matters.
+Value operand(Translator& translator, const Library& library, Value value, bool takesAnyNumber) {
+  if (trackerOf<SymNodeVariable>(value)) {
+    bool isTaken =
+        takesAnyNumber && !translator.usesForeignBackend() && graphNumber(translator, value);
+    if (isTaken) return value;
+    translator.realize(value);
+  }
+  return plainNumber(translator, library, value);
 }
 
 PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
@@ -150,8 +190,10 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& givenLe
     return table;
   }();
   TensorVariable* tensor = tensorOf(givenLeft) ? tensorOf(givenLeft) : tensorOf(givenRight);
-  const Value left = plainNumber(translator, tensor->library(), givenLeft);
-  const Value right = plainNumber(translator, tensor->library(), givenRight);
+  const Library& library = tensor->library();
+  bool anyNumber = library.conventions().onlyTypesOfNumbersMatter && takesAnyNumber(slot);
+  const Value left = operand(translator, library, givenLeft, anyNumber);
+  const Value right = operand(translator, library, givenRight, anyNumber);
   bool inPlace = slot >= nb_inplace_add;
   if (inPlace && !tensorOf(left)) return Value::constant(Py_NotImplemented);
   requireOwnOperator(translator, slot, left, right);
@@ -167,9 +209,10 @@ Value tensorBinary(Translator& translator, NumberSlot slot, const Value& givenLe
   if (inPlace && tensor->library().isImmutable(tensor->type())) {
     return Value::constant(Py_NotImplemented);
   }
-  return translator.callGraphOperation(tensor->library(), NodeOperation::CallFunction,
-                                       functions[slot], operatorRule(inPlace), {left, right},
-                                       nullptr);
+  CallRule rule = operatorRule(inPlace);
+  rule.takesAnyNumberOf = anyNumber ? 2 : 0;
+  return translator.callGraphOperation(library, NodeOperation::CallFunction, functions[slot], rule,
+                                       {left, right}, nullptr);
 }
 
 Value tensorUnary(Translator& translator, UnarySlot slot, const Value& self) {
@@ -187,7 +230,10 @@ Value tensorCompare(Translator& translator, const Value& left, const Value& give
                                         operatorFunction("gt"), operatorFunction("ge")};
   static constexpr int kReflected[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   TensorVariable* tensor = tensorOf(left);
-  const Value right = plainNumber(translator, tensor->library(), given);
+  CallRule rule = operatorRule();
+  bool anyNumber = tensor->library().conventions().onlyTypesOfNumbersMatter;
+  rule.takesAnyNumberOf = anyNumber ? 2 : 0;
+  const Value right = operand(translator, tensor->library(), given, anyNumber);
   requireOwnMethod(translator, tensor, compareMethod(op));
   if (auto* other = tensorOf(right)) {
     requireOwnMethod(translator, other, compareMethod(kReflected[op]));
@@ -201,7 +247,7 @@ Value tensorCompare(Translator& translator, const Value& left, const Value& give
     unsupportedOperand("comparison", left, right);
   }
   return translator.callGraphOperation(tensor->library(), NodeOperation::CallFunction,
-                                       functions[op], operatorRule(), {left, right}, nullptr);
+                                       functions[op], rule, {left, right}, nullptr);
 }
 
 Value tensorBool(Translator&, const Value& self) {
@@ -228,24 +274,54 @@ Value tensorLength(Translator& translator, const Value& self) {
   return Value::integer(metadata->sizes[0].value());
 }
 
-Value tensorSubscript(Translator& translator, const Value& self, const Value& key) {
+// Is it a number that varied, and an index in range? If so, that is guarded.
+bool variesInRange(Translator& translator, TensorVariable* tensor, const Value& index) {
+  bool isTaken = trackerOf<SymNodeVariable>(index) && typeOf(index) == &PyLong_Type &&
+                 tensor->library().conventions().onlyTypesOfNumbersMatter &&
+                 !translator.usesForeignBackend() && graphNumber(translator, index);
+  if (!isTaken) return false;
+  const TensorMetadata* metadata = observedMetadata(translator, tensor, "shape");
+  if (!metadata || metadata->sizes.empty()) return false;
+  int64_t size = metadata->sizes[0].value();
+  auto holds = [&](int relation, int64_t bound) {
+    Value outcome = symbolicComparison(translator, index, Value::integer(bound), relation);
+    return outcome && outcome.is(Py_True);
+  };
+  return holds(Py_LT, size) && holds(Py_GE, -size);
+}
+
+Value tensorSubscript(Translator& translator, const Value& self, const Value& givenKey) {
   static PyObject* const getitem = operatorFunction("getitem");
   static PyObject* const method = interned("__getitem__");
   requireOwnMethod(translator, tensorOf(self), method);
+  CallRule rule = operatorRule();
+  Value key = givenKey;
+  if (variesInRange(translator, tensorOf(self), key)) {
+    rule.takesAnyNumberOf = 2;
+  } else {
+    translator.realize(key);
+  }
   return translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction,
-                                       getitem, operatorRule(), {self, key}, nullptr);
+                                       getitem, rule, {self, key}, nullptr);
 }
 
-bool tensorAssignSubscript(Translator& translator, const Value& self, const Value& key,
-                           const Value& value) {
+bool tensorAssignSubscript(Translator& translator, const Value& self, const Value& givenKey,
+                           const Value& givenValue) {
   static PyObject* const setitem = operatorFunction("setitem");
   static PyObject* const method = interned("__setitem__");
   requireOwnMethod(translator, tensorOf(self), method);
-  if (!value) {
+  if (!givenValue) {
     throw GraphBreak(GraphBreakKind::DeletionOfArrayItem, describe(self));
   }
+  Value key = givenKey, value = givenValue;
+  translator.realize(value);
   // The assignment's own result is None; the array's later uses come after it in the graph.
   CallRule rule = operatorRule();
+  if (variesInRange(translator, tensorOf(self), key)) {
+    rule.takesAnyNumberOf = 3;
+  } else {
+    translator.realize(key);
+  }
   Value result =
       translator.callGraphOperation(tensorOf(self)->library(), NodeOperation::CallFunction, setitem,
                                     rule, {self, key, value}, nullptr);
@@ -310,6 +386,7 @@ Value methodFromMetadata(Translator& translator, const Value& self, PyObject* na
                          const CallArguments& arguments) {
   TensorVariable* tensor = tensorOf(self);
   const std::string text = printable(name);
+  if (text == "__len__" && arguments.values.empty()) return tensorLength(translator, self);
   TensorMetadata nothing;
   if (!tensor->library().attribute(nothing, text)) {
     if (!arguments.values.empty()) {

@@ -43,6 +43,9 @@ void recordTensorMutation(Translator& translator, TensorVariable* tensor);
 // Breaks where another variable may stand for the very object, as one for the result of
 // x.contiguous() may: it would not see that the object has changed what it is.
 void requireOneVariable(Translator& translator, TensorVariable* tensor);
+// Asked before an operation changes what the array object is, its shape, say: breaks as that, and
+// where a call of the effects takes the object for what it was.
+void prepareChangeOfLayout(Translator& translator, TensorVariable* tensor);
 
 // Calls the method `name` (a str) of a tensor or array.
 Value callTensorMethod(Translator& translator, const Value& self, PyObject* name,

@@ -12,11 +12,22 @@
 #include "variables/objects/instance_dict.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/assigned_memory.h"
 #include "variables/trailed.h"
 
 namespace armature {
 
 namespace {
+
+// Breaks if the array may be the very object of an input, which has attributes that the variable
+// does not know. What the trace has made has none, whatever variables stand for it: nothing puts
+// any there (tensorInstanceDict).
+void requireNewObject(Translator& translator, TensorVariable* tensor) {
+  if (tensor->existing() || tensor->library().isImmutable(tensor->type())) return;
+  const Node* maker = tensor->library().identityOf(tensor->node, translator);
+  if (maker == tensor->node || maker->operation != NodeOperation::Placeholder) return;
+  throw GraphBreak(GraphBreakKind::IdentityOfResults, describe(Value(tensor)));
+}
 
 bool isEmptyDict(Translator& translator, PyObject* dict) {
   // One that the trace knows may have been written.
@@ -52,7 +63,7 @@ Value heldValue(Translator& translator, const Value& self, const Found& found, P
   }
   if (tensor->held) return tensor->held;
   Value value = Value::none();  // of a new one
-  requireOwnIdentity(translator, tensor);
+  requireNewObject(translator, tensor);
   if (tensor->existing()) {
     descrgetfunc get = Py_TYPE(found.object)->tp_descr_get;
     Ref<> real =
@@ -138,6 +149,8 @@ bool setTensorAttribute(Translator& translator, const Value& self, PyObject* nam
   }
   const HeldAttribute* held = value && isData ? library.heldAttribute(printable(name)) : nullptr;
   if (held) return setHeld(translator, self, found, name, *held, value);
+  const auto* alike = value && isData ? library.memoryAttribute(printable(name)) : nullptr;
+  if (alike) return assignMemory(translator, tensor, found, name, *alike, value);
   throw GraphBreak(GraphBreakKind::AssignmentToArray, describe(self) + "." + printable(name));
 }
 
@@ -174,6 +187,8 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
       const Library* other = findLibrary(input->library);
       if (other == &library) translator.observe(input, more);
     }
+    // By which it was indexed.
+    if (more & ObservedStorageOffset) translator.holdNumbers(0);
   }
   // Evaluated at once: type and rank hold already.
   constexpr uint32_t kTypeAndRank = ObservedDType | ObservedDimension;
@@ -202,7 +217,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   }
   if (!found) {
     // (Something in the place of a method is only found where the trace knows of attributes.)
-    requireOwnIdentity(translator, tensor);
+    requireNewObject(translator, tensor);
     if (Found fallback = heap.lookup(type, getattr)) {
       Value method = bindTypeAttribute(translator, fallback, self, type, getattr);
       return method ? call(translator, method, {Value::constant(name)}) : method;
@@ -232,8 +247,10 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   if (library.isOperationAttribute(text)) {
     static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
     CallRule rule{.kind = CallKind::GraphOperation, .returnsOneArray = true};
+    Value assigned = library.memoryAttribute(text) ? assignedMemory(translator, tensor) : Value();
+    const Value& array = assigned ? assigned : self;
     return translator.callGraphOperation(library, NodeOperation::CallFunction, getattrFunction,
-                                         rule, {self, Value::constant(name)}, nullptr);
+                                         rule, {array, Value::constant(name)}, nullptr);
   }
   // Ask the metadata only for what it can answer.
   TensorMetadata nothing;

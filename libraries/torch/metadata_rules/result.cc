@@ -15,6 +15,7 @@ MetadataPointer newTensor(const TensorMetadata& like, Dimensions sizes, DType dt
 MetadataPointer viewOf(const TensorMetadata& base) {
   auto result = std::make_shared<TensorMetadata>(base);
   result->dispatchKeys = 0;
+  result->isParameter = false;
   return result;
 }
 
@@ -48,7 +49,9 @@ bool giveWithoutGrad(ResultStructure& result, MetadataPointer metadata) {
 }
 
 bool giveItself(ResultStructure& result, const TensorMetadata& metadata) {
-  result.metadata = viewOf(metadata);
+  MetadataPointer itself = viewOf(metadata);
+  itself->isParameter = metadata.isParameter;
+  result.metadata = std::move(itself);
   return true;
 }
 

@@ -1,0 +1,59 @@
+#include "libraries/torch/scaled_updates.h"
+
+#include "core/checked.h"
+#include "libraries/torch/torch_module.h"
+#include "variables/tensors/tensor.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+namespace {
+
+constexpr CallRule kUpdate = {
+    .kind = CallKind::GraphOperation, .returnsOneArray = true, .mutates = true};
+constexpr CallRule kFunction = {.kind = CallKind::GraphOperation, .returnsOneArray = true};
+
+Ref<> torchFunction(const char* name) {
+  return checked(PyObject_GetAttrString(TorchModule::get()->torch.get(), name));
+}
+
+// The tensor that is the scale, if it can be told apart from the operands.
+TensorVariable* scaleOf(Translator& translator, const CallArguments& arguments) {
+  if (arguments.keywordCount() != 1 || arguments.positionalCount() != 3) return nullptr;
+  const Value* value = arguments.keyword("value");
+  return value ? trackerOf<TensorVariable>(translator.realized(*value)) : nullptr;
+}
+
+template <const char* operation>
+Value update(Translator& translator, const Value& method, CallArguments& arguments) {
+  auto* self = trackerOf<TensorVariable>(translator.realized(arguments.values[0]));
+  const Library& library = self->library();
+  if (!translator.usesForeignBackend() || !scaleOf(translator, arguments)) {
+    return translator.callGraphOperation(library, NodeOperation::CallMethod, method.object(),
+                                         kUpdate, arguments.values, arguments.keywordNames);
+  }
+  auto call = [&](const char* function, const Value& left, const Value& right) {
+    const Value operands[] = {left, right};
+    return translator.callGraphOperation(library, NodeOperation::CallFunction,
+                                         torchFunction(function), kFunction, operands, nullptr);
+  };
+  Value product = call(operation, arguments.values[1], arguments.values[2]);
+  if (product) product = call("mul", product, *arguments.keyword("value"));
+  if (!product) return product;
+  Ref<> add = checked(PyUnicode_InternFromString("add_"));
+  const Value operands[] = {arguments.values[0], product};
+  return translator.callGraphOperation(library, NodeOperation::CallMethod, add, kUpdate, operands,
+                                       nullptr);
+}
+
+constexpr char kMul[] = "mul", kDiv[] = "div";
+
+}  // namespace
+
+LibraryCallHandler findScaledUpdate(std::string_view name) {
+  if (name == "addcmul_") return update<kMul>;
+  if (name == "addcdiv_") return update<kDiv>;
+  return nullptr;
+}
+
+}  // namespace armature
