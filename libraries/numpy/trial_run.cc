@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include <llvm/ADT/ScopeExit.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include "core/checked.h"
 #include "core/graph_break.h"
@@ -40,19 +40,40 @@ ResultStructure same(Node* node) {
   return result;
 }
 
+// While one lives, NumPy does about floating-point errors what `handling` says. The variable is set
+// and its token kept in one step: a failure in between would leave it set for ever.
+class FloatingPointErrors {
+ public:
+  // Throws PendingPythonException, and has then set nothing.
+  FloatingPointErrors(const NumPyModule& numpy, const Ref<>& handling) : numpy_(numpy) {
+    token_ = Ref<>::steal(PyContextVar_Set(numpy.errorHandling.get(), handling.get()));
+    if (!token_) throw PendingPythonException();
+  }
+  ~FloatingPointErrors() {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyContextVar_Reset(numpy_.errorHandling.get(), token_.get());
+    PyErr_Restore(type, value, traceback);
+  }
+  FloatingPointErrors(const FloatingPointErrors&) = delete;
+  FloatingPointErrors& operator=(const FloatingPointErrors&) = delete;
+
+ private:
+  const NumPyModule& numpy_;
+  Ref<> token_;
+};
+
 // While one lives, NumPy reports no floating-point error and Python shows no warning.
 class Silence {
  public:
-  // May leave an interrupt set; nothing else.
-  Silence(const NumPyModule& numpy, bool warnings) : numpy_(numpy) {
-    token_ = Ref<>::steal(PyContextVar_Set(numpy.errorHandling.get(), numpy.ignoreErrors.get()));
+  // Throws PendingPythonException. May leave an interrupt set; nothing else.
+  Silence(const NumPyModule& numpy, bool warnings) : errors_(numpy, numpy.ignoreErrors) {
     if (warnings) silenceWarnings();
   }
   ~Silence() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     if (filters_) setFilters(filters_);
-    if (token_) PyContextVar_Reset(numpy_.errorHandling.get(), token_.get());
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
   }
@@ -80,8 +101,7 @@ class Silence {
     Ref<>::steal(PyObject_CallMethod(warningsModule_.get(), "_filters_mutated", nullptr));
   }
 
-  const NumPyModule& numpy_;
-  Ref<> token_;
+  FloatingPointErrors errors_;
   Ref<> warningsModule_;
   Ref<> filters_;  // the program's
 };
@@ -354,25 +374,28 @@ bool isArithmetic(BorrowedRef<> target) {
   return functions->contains(target.get());
 }
 
-// What a node gives that computes a number of numbers that are all known. Null, with no exception
-// set, for all others, and where it raises.
-Ref<> knownNumber(const NumPyModule& numpy, const Node& node, int depth) {
+// Does the node compute a number of numbers that are all known?
+bool computesAKnownNumber(const NumPyModule& numpy, const Node& node, int depth) {
   constexpr int kDeepest = 8;
   bool isCall = node.operation == NodeOperation::CallFunction && node.keywordArguments.empty() &&
                 node.library == ArrayLibraryKind::NumPy && !node.mixesLibraries;
   bool computes =
       isCall && (Py_TYPE(node.target.get()) == numpy.ufuncType.get() || isArithmetic(node.target));
-  if (!computes || depth > kDeepest) return nullptr;
+  return computes && depth <= kDeepest && llvm::all_of(node.arguments, [&](const Argument& each) {
+           if (each.kind() == Argument::Kind::Node)
+             return computesAKnownNumber(numpy, *each.node(), depth + 1);
+           if (each.kind() != Argument::Kind::Constant) return false;
+           return PyLong_CheckExact(each.object()) || PyFloat_CheckExact(each.object());
+         });
+}
+
+// The number that such a node computes. Null, with no exception set, where it raises.
+Ref<> knownNumber(const NumPyModule& numpy, const Node& node) {
   Ref<> arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(node.arguments.size())));
   for (size_t i = 0; i < node.arguments.size(); ++i) {
     const Argument& argument = node.arguments[i];
-    Ref<> number;
-    if (argument.kind() == Argument::Kind::Node) {
-      number = knownNumber(numpy, *argument.node(), depth + 1);
-    } else if (argument.kind() == Argument::Kind::Constant) {
-      PyObject* object = argument.object();
-      if (PyLong_CheckExact(object) || PyFloat_CheckExact(object)) number = Ref<>::create(object);
-    }
+    Ref<> number = argument.kind() == Argument::Kind::Node ? knownNumber(numpy, *argument.node())
+                                                           : Ref<>::create(argument.object());
     if (!number) return nullptr;
     PyTuple_SET_ITEM(arguments.get(), i, number.release());
   }
@@ -386,14 +409,9 @@ Ref<> knownNumber(const NumPyModule& numpy, const Node& node, int depth) {
 }  // namespace
 
 bool succeedsOnConstants(const NumPyModule& numpy, const Node& node) {
-  Ref<> token = checked(PyContextVar_Set(numpy.errorHandling.get(), numpy.raiseErrors.get()));
-  auto reset = llvm::make_scope_exit([&] {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyContextVar_Reset(numpy.errorHandling.get(), token.get());
-    PyErr_Restore(type, value, traceback);
-  });
-  return static_cast<bool>(knownNumber(numpy, node, 0));
+  if (!computesAKnownNumber(numpy, node, 0)) return false;
+  FloatingPointErrors errors(numpy, numpy.raiseErrors);
+  return static_cast<bool>(knownNumber(numpy, node));
 }
 
 Ref<> callSilently(const NumPyModule& numpy, BorrowedRef<> callable, BorrowedRef<> arguments,

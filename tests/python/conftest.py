@@ -32,6 +32,17 @@ def own_translations():
     armature._C.forget_unused(True)
 
 
+@pytest.fixture(autouse=True)
+def own_global_state():
+    """A test leaves the modes and settings of the libraries as it found them: what another file's
+    tests find must not depend on which worker ran this one's."""
+    import armature
+
+    guards = armature._C.GuardManager([(None, "GLOBAL_STATE")], [], [])
+    yield
+    assert guards.check() == (), guards.check_verbose()
+
+
 _python = ctypes.pythonapi
 _python.PyInterpreterState_Get.restype = ctypes.c_void_p
 _python._PyInterpreterState_GetEvalFrameFunc.restype = ctypes.c_void_p

@@ -1,6 +1,7 @@
 """What a trace knows of types, functions, modules and libraries changes between two calls."""
 
 import pytest
+import torch
 from changing_world import Cases, check_world, quick_collections
 
 FACTS = Cases("facts")
@@ -633,6 +634,20 @@ for state, query, change in (
     )
 
 
+@pytest.fixture
+def settings_as_they_were():
+    """What the programs that are about the state of torch can only set to a value, not back."""
+    threads = torch.get_num_threads()
+    products = [torch.backends.cuda.matmul, torch.backends.mkldnn.matmul]
+    precisions = [product.fp32_precision for product in products]
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    for product, precision in zip(products, precisions, strict=True):
+        product.fp32_precision = precision
+
+
+@pytest.mark.usefixtures("settings_as_they_were")
 @pytest.mark.parametrize(("source", "steps"), FACTS.parameters)
 def test_facts(source, steps):
     check_world(source, *steps)
