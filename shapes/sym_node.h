@@ -41,6 +41,8 @@ struct SymNode {
   int64_t bits = 0;
   // Nodes of the tree; bounded, so that walks may recurse.
   int32_t size = 1;
+  // An Input: is it guarded to be small (smallGraphNumber)? Trailed.
+  mutable bool isSmall = false;
 
   bool isInteger() const { return PyLong_CheckExact(hint.get()); }
   bool isConstant() const { return operation == SymOperation::Constant; }

@@ -4,6 +4,7 @@
 // libraries only through this interface.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/ref.h"
@@ -37,6 +39,15 @@ enum class CallKind : uint8_t {
 // Performs a call of `callable`; as CallFunction of TypeSlots. May forward `arguments.tail`.
 using LibraryCallHandler = Value (*)(Translator&, const Value& callable, CallArguments& arguments);
 
+// Arguments of an operation.
+struct ArgumentPlaces {
+  uint32_t positions = 0;  // one bit each
+  std::array<std::string_view, 2> keywords = {};
+
+  bool contains(size_t position) const { return position < 32 && (positions >> position & 1); }
+  bool contains(std::string_view keyword) const { return llvm::is_contained(keywords, keyword); }
+};
+
 // What a library says of one callable (or method name).
 struct CallRule {
   CallKind kind = CallKind::NotOurs;
@@ -51,6 +62,10 @@ struct CallRule {
   // numbers among them matter to what is known of the result (and whether it raises), as long as
   // an int has 64 bits. 0: never.
   uint8_t takesAnyNumberOf = 0;
+  // GraphOperation: the same goes for the numbers at these places, as long as all arrays are of
+  // dtypes that hold fractions (Library::holdsFractions) and the numbers are small enough for each
+  // of those. Null: for none.
+  const ArgumentPlaces* smallNumbers = nullptr;
   // Unsupported: why, for the graph break; a constant string.
   const char* reason = "";
   // ConstantFoldable: the bits of the library's state that the answer depends on, which is guarded
@@ -135,6 +150,12 @@ class Library {
   virtual ArrayLibraryKind kind() const = 0;
   // The type of the arrays that operations return.
   virtual PyTypeObject* arrayType() const = 0;
+  // Does the dtype hold fractions, and each int and float up to kSmallNumber in magnitude?
+  virtual bool holdsFractions(DType dtype) const {
+    (void)dtype;
+    return false;
+  }
+  static constexpr int64_t kSmallNumber = 32768;
   // True for the exact types whose instances are this library's arrays to a trace. Subclasses may
   // override anything, so they are not.
   virtual bool isArrayType(PyTypeObject* type) const { return type == arrayType(); }

@@ -15,6 +15,7 @@
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
 #include "variables/tensors/item_node.h"
+#include "variables/tensors/small_numbers.h"
 #include "variables/tensors/tensor.h"
 #include "variables/tensors/tensor_attributes.h"
 #include "variables/trailed.h"
@@ -303,12 +304,8 @@ namespace {
 // An argument of a graph operation, or a break if the value cannot be one.
 class ArgumentBuilder {
  public:
-  ArgumentBuilder(Translator& translator, const Library& library, BorrowedRef<> target,
-                  bool takesAnyNumber)
-      : translator_(translator),
-        library_(library),
-        target_(target),
-        takesAnyNumber_(takesAnyNumber) {}
+  ArgumentBuilder(Translator& translator, const Library& library, BorrowedRef<> target)
+      : translator_(translator), library_(library), target_(target) {}
 
   // What was built so far, without the containers.
   llvm::ArrayRef<Value> leaves() const { return leaves_; }
@@ -319,6 +316,13 @@ class ArgumentBuilder {
   // The first array of another library; null if there is none.
   const Value& foreign() const { return foreign_; }
 
+  // `takesAnyNumber`: as CallRule says it of the argument.
+  Argument build(const Value& value, bool takesAnyNumber) {
+    takesAnyNumber_ = takesAnyNumber;
+    return build(value);
+  }
+
+ private:
   Argument build(Value value) {
     if (const SymNode* number = takesAnyNumber_ ? graphNumber(translator_, value) : nullptr) {
       leaves_.push_back(Value::constant(number->hint));
@@ -371,7 +375,6 @@ class ArgumentBuilder {
     return Argument::constant(Py_None);
   }
 
- private:
   [[noreturn]] void unsupported(const Value& value) const {
     throw GraphBreak(GraphBreakKind::UnsupportedArgument,
                      targetName(target_) + "(" + describe(value) + ")");
@@ -380,7 +383,7 @@ class ArgumentBuilder {
   Translator& translator_;
   const Library& library_;
   BorrowedRef<> target_;
-  bool takesAnyNumber_;
+  bool takesAnyNumber_ = false;
   size_t containers_ = 0;
   llvm::SmallVector<Value, 8> leaves_;
   Value unsupported_;  // the first one
@@ -502,12 +505,14 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
   bool takesAnyNumber =
       rule.takesAnyNumberOf == arguments.size() && keywordCount == 0 && !isForeign_;
-  ArgumentBuilder builder(*this, library, target, takesAnyNumber);
+  std::optional<SmallNumbers> small = smallNumbers(*this, library, rule, arguments, keywordNames);
+  if (!small) return Value();
+  ArgumentBuilder builder(*this, library, target);
   size_t positionalCount = arguments.size() - keywordCount;
   std::vector<Argument> positional;
   positional.reserve(positionalCount);
-  for (const Value& argument : arguments.take_front(positionalCount)) {
-    positional.push_back(builder.build(argument));
+  for (size_t i = 0; i < positionalCount; ++i) {
+    positional.push_back(builder.build(arguments[i], takesAnyNumber || small->test(i)));
   }
   std::vector<std::pair<Ref<>, Argument>> keywords;
   const Value* out = nullptr;
@@ -520,7 +525,8 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     }
     const Value& value = arguments[positionalCount + i];
     if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && !value.is(Py_None)) out = &value;
-    keywords.emplace_back(Ref<>::create(name), builder.build(value));
+    keywords.emplace_back(Ref<>::create(name),
+                          builder.build(value, small->test(positionalCount + i)));
   }
   if (const char* reason = reasonAgainstOperations(library)) {
     throw GraphBreak(GraphBreakKind::OverriddenOperation, targetName(target), reason);

@@ -27,6 +27,7 @@
 #include "libraries/torch/tensor_groups.h"
 #include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/tree_map.h"
+#include "libraries/torch/varying_numbers.h"
 #include "libraries/torch/wrap.h"
 
 namespace armature {
@@ -45,18 +46,6 @@ constexpr std::array<std::string_view, 7> kOperationModules = {
 // Those that stand for operations of other names.
 constexpr std::array<std::string_view, 7> kOperationsWithoutSchema = {
     "_parse_to", "asarray", "dsmm", "from_numpy", "hsmm", "saddmm", "spmm"};
-
-// The functions and methods of ArrayConventions::onlyTypesOfNumbersMatter, without the underscore
-// of those that work in place.
-constexpr std::array<std::string_view, 19> kTakingAnyNumber = {
-    "add", "div",       "divide", "eq",         "ge",         "greater", "greater_equal",
-    "gt",  "le",        "less",   "less_equal", "lt",         "mul",     "multiply",
-    "ne",  "not_equal", "sub",    "subtract",   "true_divide"};
-
-bool takesAnyNumber(std::string_view name) {
-  if (name.ends_with('_')) name.remove_suffix(1);
-  return std::ranges::binary_search(kTakingAnyNumber, name);
-}
 
 // torch._dynamo.assume_constant_result(function): what it returns for the same constants is the
 // same in each call. That is the program's own promise, which nothing watches.
@@ -220,7 +209,8 @@ CallRule FunctionTable::graphOperation(std::string_view name) {
           .returnsOneArray =
               !mayReturnNotImplemented && (returnsOneArrayByName(name) || returnsOneTensor(name)),
           .mutates = mutates,
-          .takesAnyNumberOf = takesAnyNumber(name) ? uint8_t{2} : uint8_t{0}};
+          .takesAnyNumberOf = takesAnyNumber(name) ? uint8_t{2} : uint8_t{0},
+          .smallNumbers = placesOfSmallNumbers(name)};
 }
 
 // torch's C functions are more than operations: others set what the process does. Operations have

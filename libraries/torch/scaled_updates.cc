@@ -9,8 +9,11 @@ namespace armature {
 
 namespace {
 
-constexpr CallRule kUpdate = {
-    .kind = CallKind::GraphOperation, .returnsOneArray = true, .mutates = true};
+constexpr ArgumentPlaces kScale = {.keywords = {"value"}};
+constexpr CallRule kUpdate = {.kind = CallKind::GraphOperation,
+                              .returnsOneArray = true,
+                              .mutates = true,
+                              .smallNumbers = &kScale};
 constexpr CallRule kFunction = {.kind = CallKind::GraphOperation, .returnsOneArray = true};
 
 Ref<> torchFunction(const char* name) {

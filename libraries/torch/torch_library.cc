@@ -184,6 +184,10 @@ bool TorchLibrary::isForBackends(const Graph& graph) const {
   return PyLong_AsLong(depth.get()) == 0 && closesTransforms(graph);
 }
 
+bool TorchLibrary::holdsFractions(DType dtype) const {
+  return isFloating(dtype) || dtype == Complex64 || dtype == Complex128;
+}
+
 bool TorchLibrary::mayReturnItself(const Node& node) const {
   bool isOfArray = !node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node;
   const Node* first = isOfArray ? node.arguments[0].node() : nullptr;

@@ -15,6 +15,7 @@ class TorchLibrary : public Library {
 
   ArrayLibraryKind kind() const override { return ArrayLibraryKind::Torch; }
   PyTypeObject* arrayType() const override { return torch_.tensorType.get(); }
+  bool holdsFractions(DType dtype) const override;
   bool isArrayType(PyTypeObject* type) const override {
     return type == torch_.tensorType.get() || type == torch_.parameterType.get();
   }

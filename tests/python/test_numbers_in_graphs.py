@@ -85,9 +85,9 @@ def test_functions_and_methods(name, dtype):
             assert outcome(compiled, x, n) == outcome(each, x, n), n
 
 
-def test_alpha_and_other_keywords_are_constants():
+def test_other_numbers_are_constants():
     def program(x, n):
-        return torch.add(x, x, alpha=n), torch.div(x, n, rounding_mode="floor"), x.clamp(max=n)
+        return torch.div(x, n, rounding_mode="floor"), x.round(decimals=int(n))
 
     compiled = armature.compile(program)
     x = torch.randn(3)
@@ -335,3 +335,89 @@ def test_loop_over_items_with_a_break(capsys):
         assert torch.equal(armature.compile(program)(x), expected)
     assert torch.equal(x, y)
     assert len(made) < 7
+
+
+SMALL = {
+    "add": lambda x, n: torch.add(x, x, alpha=n),
+    "sub_": lambda x, n: x.clone().sub_(x, alpha=n),
+    "addcmul": lambda x, n: torch.addcmul(x, x, x, value=n),
+    "addcdiv_": lambda x, n: x.clone().addcdiv_(x, x, value=-n),
+    "addmm": lambda x, n: torch.addmm(x, x[:, None], x[None], alpha=n, beta=n + 1),
+    "lerp": lambda x, n: x.lerp(x + 1, n),
+    "clamp": lambda x, n: (x.clamp(n), x.clamp(max=n), torch.clip(x, -n, n)),
+    "clamp_min": lambda x, n: x.clamp_min(n) + torch.clamp_max(x, max=n),
+    "pow": lambda x, n: (torch.pow(x, n), x.clone().pow_(exponent=n)),
+    "fill_": lambda x, n: x.clone().fill_(n),
+    "foreach": lambda x, n: (
+        torch._foreach_add([x, x], [x, x], alpha=n),
+        torch._foreach_mul((x,), n),
+        torch._foreach_lerp([x], [x * 2], n),
+    ),
+}
+
+
+def outcomes(function, *arguments):
+    """As `outcome`, of several results."""
+    try:
+        results = function(*arguments)
+    except Exception as error:
+        return type(error), str(error)
+    flat = torch.utils._pytree.tree_leaves(results)
+    return [(repr(each), each.dtype, each.requires_grad) for each in flat]
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.complex64, torch.int64]
+    + [torch.uint8, torch.bool],
+)
+@pytest.mark.parametrize("name", SMALL)
+def test_numbers_that_are_converted(name, dtype):
+    """torch raises for those that the tensor's dtype cannot hold."""
+    function = SMALL[name]
+    x = torch.tensor([1, 2, 3]).to(dtype)
+    for numbers in (INTEGERS, [*INTEGERS, 32768, 32769, -65504], FLOATS, [*FLOATS, 70000.5, 3e38]):
+        compiled = armature.compile(function)
+        for n in numbers:
+            assert outcomes(compiled, x, n) == outcomes(function, x, n), n
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_one_translation_for_converted_numbers(name):
+    function = SMALL[name]
+    compiled = armature.compile(function)
+    x = torch.tensor([1.0, 2.0, 3.0])
+    for n in (0.5, 1.5, 2.25, -3.0, 7.0, 1e-5, 0.0, -0.0):
+        assert outcomes(compiled, x, n) == outcomes(function, x, n)
+    assert translations(compiled) == 2
+    # The dtype that the small numbers were small enough for is part of the guards.
+    for other in (x.half(), x.long(), x.half()):
+        assert outcomes(compiled, other, 70000.0) == outcomes(function, other, 70000.0)
+
+
+def test_a_learning_rate_that_varies():
+    def make():
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(*[torch.nn.Linear(3, 3) for _ in range(20)])
+        sgd = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, foreach=False)
+        return model, sgd, torch.optim.lr_scheduler.ExponentialLR(sgd, 0.9)
+
+    def run(made, step, turns):
+        model, sgd, scheduler = made
+        for _ in range(turns):
+            sgd.zero_grad()
+            model(torch.ones(2, 3)).tanh().sum().backward()
+            step()
+            scheduler.step()
+        return list(model.parameters())
+
+    plain, captured = make(), make()
+    step = armature.compile(lambda: captured[1].step())
+    run(
+        captured, step, 4
+    )  # Momentum begins with the second step, and the rate varies from then on.
+    with compilations() as finished:
+        parameters = run(captured, step, 12)
+    for got, expected in zip(parameters, run(plain, plain[1].step, 16), strict=True):
+        assert torch.equal(got, expected)
+    assert not finished

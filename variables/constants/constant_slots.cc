@@ -540,8 +540,9 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   if (Value computed = computedCall(translator, object, arguments)) return computed;
   // Of a method that moves its arguments, only the object is looked at.
   bool moves = movesArguments(object);
-  bool keepNumbers = !moves && (leavesNumbersAlone(object) ||
-                                translator.libraryOfCallables.of(object).rule.takesAnyNumberOf);
+  const CallRule& rule = translator.libraryOfCallables.of(object).rule;
+  bool keepNumbers =
+      !moves && (leavesNumbersAlone(object) || rule.takesAnyNumberOf || rule.smallNumbers);
   for (Value& value : arguments.values) {
     if (keepNumbers) {
       realizeType(translator, value);

@@ -10,6 +10,7 @@
 #include "variables/constants/computed_values.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
+#include "variables/library.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 
@@ -181,6 +182,26 @@ const SymNode* graphNumber(Translator& translator, const Value& value) {
   if (!isNumber(*node)) return nullptr;
   if (!node->isInteger()) return node;
   return node->bits < 64 && guardSmallInputs(translator, *node) ? node : nullptr;
+}
+
+const SymNode* smallGraphNumber(Translator& translator, const Value& value) {
+  const SymNode* number = graphNumber(translator, value);
+  if (!number) return nullptr;
+  // As large as its opposite. An input that many operations take is guarded once.
+  const SymNode* magnitude = number;
+  while (magnitude->operation == SymOperation::Negate) magnitude = magnitude->left;
+  if (magnitude->isSmall) return number;
+  Value compared = translator.make<SymNodeVariable>(magnitude);
+  auto holds = [&](int relation, int64_t bound) {
+    Value outcome = symbolicComparison(translator, compared, Value::integer(bound), relation);
+    return outcome && outcome.is(Py_True);
+  };
+  constexpr int64_t kLargest = Library::kSmallNumber;
+  if (!holds(Py_LE, kLargest) || !holds(Py_GE, -kLargest)) return nullptr;
+  if (magnitude->operation == SymOperation::Input) {
+    assignTrailed(translator.trail, magnitude->isSmall, true);
+  }
+  return number;
 }
 
 void realizeType(Translator& translator, Value& value) {

@@ -51,6 +51,9 @@ Value symbolicNegative(Translator& translator, const Value& operand);
 // int has 64 bits is guarded. Null for all others.
 const SymNode* graphNumber(Translator& translator, const Value& value);
 
+// As that, of a number up to Library::kSmallNumber in magnitude, which is guarded.
+const SymNode* smallGraphNumber(Translator& translator, const Value& value);
+
 // Realizes a value for who asks for its type alone, or hands it on: what varied stays symbolic.
 void realizeType(Translator& translator, Value& value);
 
