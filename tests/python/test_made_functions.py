@@ -129,3 +129,33 @@ def parametrized(x):
 def test_parametrized_classes():
     expected = parametrized(torch.ones(2))
     assert str(armature.compile(parametrized, fullgraph=True)(torch.ones(2))) == str(expected)
+
+
+@pytest.mark.parametrize("name", ["__name__", "__qualname__"])
+def test_names_are_strings(name):
+    class Name(str):
+        pass
+
+    def attempts(x, values):
+        def made():
+            pass
+
+        results = []
+        for value in values:
+            try:
+                setattr(made, name, value)
+            except TypeError as error:
+                results.append(str(error))
+            results.append(getattr(made, name))
+        try:
+            delattr(made, name)
+        except TypeError as error:
+            results.append(str(error))
+        return x + 1, results, made
+
+    compiled = armature.compile(attempts)
+    values = ["a", 7, Name("b"), None, b"c", "d"]
+    for _ in range(2):
+        _, got, made = compiled(torch.ones(1), values)
+        assert got == attempts(torch.ones(1), values)[1]
+        assert getattr(made, name) == "d"

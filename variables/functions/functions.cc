@@ -183,9 +183,15 @@ bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* n
     translator.raise(PyExc_AttributeError, "'function' object has no attribute '%U'", name);
     return false;
   }
-  bool settable = PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
-                  PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0 ||
-                  PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
+  // func_set_name and func_set_qualname.
+  bool isName = PyUnicode_CompareWithASCIIString(name, "__name__") == 0 ||
+                PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0;
+  if (isName &&
+      (!value || !translator.heap.isSubtype(typeOf(translator.realized(value)), &PyUnicode_Type))) {
+    translator.raise(PyExc_TypeError, "%U must be set to a string object", name);
+    return false;
+  }
+  bool settable = isName || PyUnicode_CompareWithASCIIString(name, "__doc__") == 0 ||
                   PyUnicode_CompareWithASCIIString(name, "__module__") == 0;
   if (PyUnicode_CompareWithASCIIString(name, "__annotations__") == 0) {
     auto* dict = trackerOf<DictVariable>(translator.realized(value));
