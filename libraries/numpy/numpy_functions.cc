@@ -90,8 +90,23 @@ CallRule NumPyFunctions::classify(BorrowedRef<> callable) const {
   if (auto found = functions_.find(callable.get()); found != functions_.end()) {
     return callRule(*found->second);
   }
+  if (isOfLimits(callable)) return {.kind = CallKind::Inline};
   if (isFromNumPy(callable)) return {.kind = CallKind::Unsupported, .reason = kUnknown};
   return {};
+}
+
+// finfo and iinfo are plain Python, and what they have found out once they keep.
+bool NumPyFunctions::isOfLimits(BorrowedRef<> callable) const {
+  constexpr std::string_view kModule = "numpy._core.getlimits";
+  PyObject* object = callable;
+  if (PyFunction_Check(object)) {
+    return modules_.moduleOf(cpython::read(object, cpython::FunctionField::Globals)) == kModule;
+  }
+  PyObject* limits = PyType_Check(object) ? modules_.dictOf(kModule) : nullptr;
+  for (const char* name : {"finfo", "iinfo"}) {
+    if (limits && PyDict_GetItemString(limits, name) == object) return true;
+  }
+  return false;
 }
 
 bool NumPyFunctions::isFromNumPy(BorrowedRef<> callable) const {

@@ -32,6 +32,7 @@ class NumPyFunctions {
   void addFamily(const FunctionFamily& family);
   void addUniversalFunctions();
   void add(Rules& rules, Ref<> callable, const FunctionRule* rule);
+  bool isOfLimits(BorrowedRef<> callable) const;
   bool isFromNumPy(BorrowedRef<> callable) const;
 
   const NumPyModule& numpy_;

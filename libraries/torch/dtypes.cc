@@ -4,8 +4,10 @@
 
 #include <array>
 #include <iterator>
+#include <string>
 #include <string_view>
 
+#include "cpython/type_lookup.h"
 #include "libraries/torch/torch_module.h"
 
 namespace armature {
@@ -118,6 +120,38 @@ Ref<> dtypeObject(DType dtype) {
 DType dtypeNumber(BorrowedRef<> object) {
   auto found = dtypeNumbers().find(object.get());
   return found == dtypeNumbers().end() ? -1 : found->second;
+}
+
+namespace {
+
+constexpr std::array kLegacyNames = {"Byte",        "Char",         "Short",         "Int",
+                                     "Long",        "Half",         "Float",         "Double",
+                                     "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool"};
+static_assert(kLegacyNames.size() == Bool + 1);
+
+std::string legacyName(DType dtype) {
+  if (!isCommon(dtype)) return {};
+  const char* name = dtype == BFloat16 ? "BFloat16" : kLegacyNames[dtype];
+  return "torch." + std::string(name) + "Tensor";
+}
+
+}  // namespace
+
+Ref<> legacyTypeName(DType dtype) {
+  std::string name = legacyName(dtype);
+  return name.empty() ? nullptr : Ref<>::steal(PyUnicode_FromString(name.c_str()));
+}
+
+DType legacyDType(BorrowedRef<> type) {
+  // A class of the program's may have any name; those of torch are no heap types.
+  bool isClass = PyType_Check(type.get()) && !cpython::isHeapType(Py_TYPE(type.get())) &&
+                 Py_TYPE(type.get())->tp_name == std::string_view("torch.tensortype");
+  std::string_view name =
+      isClass ? reinterpret_cast<PyTypeObject*>(type.get())->tp_name : stringView(type);
+  for (DType dtype = 0; !name.empty() && dtype <= BFloat16; ++dtype) {
+    if (legacyName(dtype) == name) return dtype;
+  }
+  return -1;
 }
 
 Ref<> deviceObject(Device device) {

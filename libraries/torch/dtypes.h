@@ -40,6 +40,12 @@ Ref<> dtypeObject(DType dtype);
 // The number of a torch.dtype object; -1 for any other object.
 DType dtypeNumber(BorrowedRef<> object);
 
+// The dtype of tensors on the CPU that a legacy type means, be it the class torch.DoubleTensor or
+// its name "torch.DoubleTensor"; -1 for any other object.
+DType legacyDType(BorrowedRef<> type);
+// The name of the legacy type of such tensors; null for a dtype without one.
+Ref<> legacyTypeName(DType dtype);
+
 // A torch.device object.
 Ref<> deviceObject(Device device);
 // The device that a torch.device object means; false for any other object.

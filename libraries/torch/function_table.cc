@@ -13,9 +13,11 @@
 #include "libraries/torch/checkpoint.h"
 #include "libraries/torch/cond.h"
 #include "libraries/torch/dynamo_patches.h"
+#include "libraries/torch/first_use.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/loop_operations.h"
+#include "libraries/torch/metadata_questions.h"
 #include "libraries/torch/mixtures.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/operator_names.h"
@@ -26,6 +28,7 @@
 #include "libraries/torch/scaled_updates.h"
 #include "libraries/torch/tensor_groups.h"
 #include "libraries/torch/tensor_hooks.h"
+#include "libraries/torch/torch_constants.h"
 #include "libraries/torch/tree_map.h"
 #include "libraries/torch/varying_numbers.h"
 #include "libraries/torch/wrap.h"
@@ -109,6 +112,10 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
       if (isTorchs) handler = find(function);
       if (handler) break;
     }
+    if (isTorchs && !handler) {
+      handler = findFirstUseHandler(TorchModule::modules().moduleOf(globals),
+                                    stringView(cpython::codeOf(function)->co_qualname));
+    }
   } else {
     handler = findOverrideQueryHandler(function);
   }
@@ -126,9 +133,16 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   if (const Query* query = findQuery(qualified)) {
     return {.kind = CallKind::ConstantFoldable, .states = query->settings};
   }
-  if (PyFunction_Check(function.get())) return classifyPythonFunction(name);
+  if (PyFunction_Check(function.get())) {
+    PyObject* codeName = cpython::codeOf(function.get())->co_qualname;
+    return classifyPythonFunction(name, stringView(codeName));
+  }
   if (std::ranges::find(kOperationModules, name.module) != kOperationModules.end() &&
       isOperation(name.name)) {
+    if (LibraryCallHandler question = findMetadataQuestion(name.name);
+        question && name.module == "torch") {
+      return {.kind = CallKind::Handled, .handler = question};
+    }
     const char* reason = reasonAgainstOperation(name.name);
     return reason ? unsupported(reason) : graphOperation(name.name);
   }
@@ -145,7 +159,8 @@ CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
     PyErr_Clear();
     return known && known.get() == reinterpret_cast<PyObject*>(type.get());
   };
-  if (is("device") || is("Size") || is("iinfo")) return {.kind = CallKind::ConstantFoldable};
+  if (is("Size")) return {.kind = CallKind::Handled, .handler = makeSize};
+  if (is("device") || is("iinfo")) return {.kind = CallKind::ConstantFoldable};
   if (is("finfo")) {
     return {.kind = CallKind::ConstantFoldable, .states = settingBit(TorchSetting::default_dtype)};
   }
@@ -196,6 +211,7 @@ CallRule FunctionTable::findMethod(std::string_view name) {
   if (LibraryCallHandler handler = findScaledUpdate(name)) {
     return {.kind = CallKind::Handled, .handler = handler};
   }
+  if (name == "type") return {.kind = CallKind::Handled, .handler = typeOfTensor};
   if (const char* reason = reasonAgainstMethod(name)) return unsupported(reason);
   if (isMetadataMethod(name)) return {.kind = CallKind::ConstantFoldable};
   return graphOperation(name);

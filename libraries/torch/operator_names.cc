@@ -320,12 +320,10 @@ struct Reason {
   const char* reason;
 };
 
-constexpr std::array<Reason, 44> kAgainstOperations = {{
+constexpr std::array<Reason, 42> kAgainstOperations = {{
     {"_from_blob", kSharesMemory},
     {"_functional_sym_constrain_range", kAutograd},
     {"_fw_primal", kAutograd},
-    {"_is_all_true", kReadsData},
-    {"_is_any_true", kReadsData},
     {"_local_scalar_dense", kReadsData},
     {"_make_dual", kAutograd},
     {"_nested_tensor_from_mask", kSparse},

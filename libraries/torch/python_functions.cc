@@ -41,16 +41,14 @@ constexpr std::array kFunctions = {
     // They read what decides, a flag of their module, themselves.
     NamedRule{"torch.fx._symbolic_trace.is_fx_symbolic_tracing", CallKind::Inline},
     NamedRule{"torch._dynamo.external_utils.is_compiling", CallKind::Inline},
+    // They stand in the graphs of compiled autograd, for a tracer to look into.
+    NamedRule{"torch._dynamo.external_utils.call_hook", CallKind::Inline},
+    NamedRule{"torch._dynamo.external_utils.unwrap_maybe_dynamic_int", CallKind::Inline},
     NamedRule{"torch.compiler.is_exporting", CallKind::Inline},
     NamedRule{"torch._library.custom_ops.custom_op", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.backends.mha.get_fastpath_enabled", CallKind::Inline},
     NamedRule{"torch.jit._script._unwrap_optional", CallKind::Inline},
-    // Of a range that was entered in a trace, it does nothing.
-    NamedRule{"torch.autograd.profiler.__exit__", CallKind::Inline},
     NamedRule{"torch.jit.annotate", CallKind::Inline},
-    // A call of a GraphModule is one of its forward.
-    NamedRule{"torch.fx.graph_module.call_wrapped", CallKind::Inline},
-    NamedRule{"torch.fx.graph_module.__call__", CallKind::Inline},
     NamedRule{"torch.utils._contextlib.context_decorator", CallKind::Inline},
     // torch.functional
     NamedRule{"torch.functional.unique", CallKind::Unsupported, kReadsData},
@@ -71,6 +69,26 @@ constexpr std::array kFunctions = {
     // Methods of torch.Tensor.
     NamedRule{"torch.Tensor.split", CallKind::GraphOperation},
     NamedRule{"torch.Tensor.backward", CallKind::Unsupported, kAutograd},
+};
+
+// Methods and functions that a call made: they have no name but that of their code.
+struct CodeRule {
+  std::string_view module;
+  std::string_view qualifiedName;
+  CallKind kind;
+};
+
+constexpr std::array kCode = {
+    // Of a range that was entered in a trace, it does nothing.
+    CodeRule{"torch.autograd.profiler", "record_function.__exit__", CallKind::Inline},
+    // A call of a GraphModule is one of its forward.
+    CodeRule{"torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped",
+             CallKind::Inline},
+    CodeRule{"torch.fx.graph_module", "_WrappedCall.__call__", CallKind::Inline},
+    // It asks for one setting or another, by the attribute's name.
+    CodeRule{"torch.backends.cuda", "cuBLASModule.__getattr__", CallKind::Inline},
+    // It calls the function that it wraps, unless torch.jit.trace() looks on.
+    CodeRule{"torch.jit._trace", "_script_if_tracing.<locals>.wrapper", CallKind::Inline},
 };
 
 struct ModuleRule {
@@ -163,9 +181,13 @@ CallRule rule(CallKind kind, const char* reason, std::string_view name) {
 
 }  // namespace
 
-CallRule classifyPythonFunction(const CallableName& function) {
+CallRule classifyPythonFunction(const CallableName& function, std::string_view codeName) {
   const auto& [module, name] = function;
   if (module.empty()) return {};
+  for (const CodeRule& entry : kCode) {
+    bool isMeant = name.empty() && entry.module == module && entry.qualifiedName == codeName;
+    if (isMeant) return {.kind = entry.kind};
+  }
   std::string qualified = function.qualified();
   for (const NamedRule& entry : kFunctions) {
     if (entry.name == qualified) return rule(entry.kind, entry.reason, name);

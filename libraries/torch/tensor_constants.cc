@@ -2,8 +2,6 @@
 
 #include <llvm/ADT/StringMap.h>
 
-#include <array>
-
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/torch_module.h"
 
@@ -56,16 +54,8 @@ Ref<> names(const TensorMetadata& metadata) {
   }
   return result;
 }
-// The name of the legacy type; null for what has none that we know.
 Ref<> typeName(const TensorMetadata& metadata) {
-  constexpr std::array kNames = {"Byte",        "Char",         "Short",         "Int",
-                                 "Long",        "Half",         "Float",         "Double",
-                                 "ComplexHalf", "ComplexFloat", "ComplexDouble", "Bool"};
-  static_assert(kNames.size() == Bool + 1);
-  bool isKnown = isCommon(metadata.dtype) && metadata.device.type == kCpuDevice;
-  if (!isKnown) return nullptr;
-  const char* name = metadata.dtype == BFloat16 ? "BFloat16" : kNames[metadata.dtype];
-  return Ref<>::steal(PyUnicode_FromFormat("torch.%sTensor", name));
+  return metadata.device.type == kCpuDevice ? legacyTypeName(metadata.dtype) : nullptr;
 }
 Ref<> no(const TensorMetadata&) { return boolean(false); }
 

@@ -1,8 +1,13 @@
 #include "libraries/torch/torch_constants.h"
 
+#include "core/checked.h"
 #include "core/constant.h"
 #include "guards/key.h"
+#include "variables/constants/constant.h"
+#include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 #include "variables/translator.h"
 #include "variables/type_slots.h"
 
@@ -33,7 +38,36 @@ Value numelOfSize(Translator& translator, const Value& self, CallArguments& argu
   return result ? translator.fromPython(result.release()) : translator.raiseFromPython();
 }
 
+// The data that a torch.Size is made of; null where something is not known, or with an error.
+Ref<> dataOfSizes(Translator& translator, const Value& sizes) {
+  if (sizes.isConstant() && isConstantData(sizes)) return Ref<>::create(sizes.object());
+  ValueVector items;
+  if (trackerOf<TensorVariable>(sizes) || !collectInto(translator, sizes, items)) return nullptr;
+  Ref<> tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i) {
+    Value item = translator.realized(items[i]);
+    if (!item.isConstant() || !isConstantData(item)) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                     Ref<>::create(item.object()).release());
+  }
+  return tuple;
+}
+
 }  // namespace
+
+Value makeSize(Translator& translator, const Value& callable, CallArguments& arguments) {
+  PyObject* type = callable.isTracker() ? callable.tracker()->existing() : callable.object();
+  if (arguments.values.size() == 1 && !arguments.keywordCount()) {
+    Value first = translator.realized(arguments.values[0]);
+    Ref<> sizes = dataOfSizes(translator, first);
+    if (!sizes && translator.exceptionPending()) return Value();
+    if (sizes) arguments.values[0] = Value::constant(sizes);
+  }
+  if (!allData(arguments)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, "torch.Size");
+  }
+  return callWithData(translator, type, arguments);
+}
 
 void registerTorchConstants(const TorchModule& torch) {
   auto add = [&](const char* name, const ConstantType& constant) {

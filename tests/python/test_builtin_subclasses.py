@@ -409,3 +409,25 @@ def test_a_builtin_operand_leaves_what_it_does_not_know_to_the_class():
         )
 
     check(f, torch.ones(1), breaks=0)
+
+
+class Text(str):
+    pass
+
+
+class Bytes(bytes):
+    pass
+
+
+def test_characters_of_subclasses():
+    def program(text, data):
+        letters = frozenset("abc.")
+        return (
+            letters.issuperset(text),
+            list(text),
+            [each for each in data],
+            list("ab".__iter__()),
+            sorted(set(text)),
+        )
+
+    check(program, Text("a.b"), Bytes(b"xy"), more=((Text("zz"), Bytes(b"")),), breaks=0)

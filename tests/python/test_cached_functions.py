@@ -2,6 +2,7 @@
 tell a remembered result from a new one."""
 
 import functools
+import typing
 import warnings
 
 import armature
@@ -169,3 +170,41 @@ def test_functions_marked_as_constant():
     assert calls == [2]
     assert armature.compile(lambda x: x + cached(2))(1) == 21
     assert not break_reasons(compiled)
+
+
+def test_typing_remembers_what_it_has_made():
+    class Variable:
+        pass
+
+    kind = typing.TypeVar("kind")
+
+    def annotated(x):
+        def inner(y: typing.List[Variable]):  # noqa: UP006
+            return x + len(y)
+
+        def outer(f: typing.Callable[[kind], kind], y: kind) -> typing.Optional[kind]:  # noqa: UP045
+            return f(y)
+
+        return outer(inner, []), inner.__annotations__["y"]
+
+    compiled = armature.compile(annotated, fullgraph=True)
+    x = torch.arange(3.0)
+    for _ in range(2):
+        result, annotation = compiled(x)
+        assert torch.equal(result, x)
+        assert annotation is typing.List[Variable]  # noqa: UP006
+
+
+def test_other_parameters_of_typing():
+    def program(parameter):
+        return typing.List[parameter]  # noqa: UP006
+
+    compiled = armature.compile(program)
+    for parameter in (int, str, torch.Tensor, typing.Any):
+        assert compiled(parameter) is program(parameter)
+    for wrong in ((int, str), ()):
+        with pytest.raises(TypeError) as expected:
+            program(wrong)
+        with pytest.raises(TypeError) as found:
+            compiled(wrong)
+        assert str(found.value) == str(expected.value)

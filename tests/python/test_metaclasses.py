@@ -130,3 +130,21 @@ def test_what_cannot_be_searched():
         "ERROR = TypeError",
         "entry(Raising())",
     )
+
+
+def test_a_metaclass_that_is_called_by_a_class():
+    check_world(
+        """
+class Meta(type):
+    __call__ = dict
+class K(metaclass=Meta):
+    pass
+from typing import TypedDict
+class Typed(TypedDict):
+    a: int
+def entry():
+    return K(a=1), K([(1, 2)]), Typed(a=1), type(Typed(a=3))
+""",
+        "Meta.__call__ = list",
+        "Meta.__call__ = lambda cls, *args, **kwargs: (cls.__name__, args, kwargs)",
+    )

@@ -1,5 +1,5 @@
 """Calls of torch that are no operations themselves: definitions of custom operators, methods taken
-from the class, checks by attribute, ranges of the profiler."""
+from the class, checks by attribute, ranges of the profiler, sizes, legacy types, scripts."""
 
 import armature
 import pytest
@@ -162,3 +162,105 @@ def test_transforms_at_work():
         assert torch.equal(torch.vmap(compiled)(x), torch.vmap(f)(x))
         assert torch.equal(compiled(x), f(x))
     assert torch.equal(armature.compile(inside)(x), inside(x))
+
+
+def sizes_of_lists(x):
+    sizes = [2, x.shape[0]]
+    return torch.Size(sizes), torch.Size(n + 1 for n in sizes), x.new_zeros(torch.Size([3, 1]))
+
+
+def sizes_of_what_is_none(x):
+    for wrong in (["a"], [1.5], 3):
+        try:
+            torch.Size(wrong)
+        except TypeError as error:
+            yield_error = str(error)
+    return yield_error
+
+
+def questions_that_are_tensors(x):
+    return torch._is_all_true(x > -1), torch._is_any_true(x > 100)
+
+
+def legacy_types(x):
+    half = x.type("torch.HalfTensor")
+    return half, x.type(half.type()), x.type(torch.IntTensor), x.type("torch.FloatTensor")
+
+
+def descriptors_of_tensors(x):
+    return torch.Tensor.shape.__get__(x), torch.Tensor.requires_grad.__get__(x, torch.Tensor)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        sizes_of_lists,
+        sizes_of_what_is_none,
+        questions_that_are_tensors,
+        legacy_types,
+        descriptors_of_tensors,
+    ],
+)
+def test_small_functions(program, backend):
+    x = torch.arange(6.0).reshape(2, 3)
+    options = {"fullgraph": True, "backend": backend}
+    check(program, x, more=((torch.ones(4, 2),),), breaks=0, options=options)
+
+
+def test_a_size_of_data_that_is_not_known():
+    def program(x):
+        return torch.Size([int(x), 2])
+
+    check(program, torch.tensor(3), breaks=1)
+
+
+@torch.jit.script_if_tracing
+def scripted(x, by: float = 2.0):
+    return x * by
+
+
+def test_functions_that_are_scripted_under_a_tracer_alone():
+    def program(x):
+        return scripted(x), scripted(x, 3.0)
+
+    check(program, torch.arange(3.0), breaks=0, options={"fullgraph": True})
+
+
+class Layers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x).relu() + 1
+
+
+def test_graph_modules_are_called():
+    module = torch.fx.symbolic_trace(Layers())
+
+    def program(x):
+        return module(x) * 2
+
+    x = torch.randn(2, 3)
+    compiled = armature.compile(program, fullgraph=True)
+    assert torch.equal(compiled(x), program(x))
+    with torch.no_grad():
+        module.linear.weight.zero_()
+    assert torch.equal(compiled(x), program(x))
+    for node in module.graph.nodes:
+        if node.target == "relu":
+            node.target = "tanh"
+    module.recompile()
+    assert torch.equal(compiled(x), program(x))
+
+
+def test_questions_are_not_in_the_graph():
+    def program(x):
+        if torch.is_floating_point(x) and not torch.is_complex(x):
+            return x + torch.numel(x), torch.numel(input=x)
+        return x
+
+    compiled = check(program, torch.ones(3), more=((torch.ones(3, dtype=torch.int64),),), breaks=0)
+    found = armature.explain(compiled)(torch.ones(3))
+    assert "is_floating_point" not in found.graphs[0] and "is_complex" not in found.graphs[0]

@@ -1,4 +1,4 @@
-// The methods of str that take traced values: join, format and format_map.
+// The methods of str that take or return traced values: join, format, format_map and __iter__.
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/string_formatting.h"
@@ -158,7 +158,16 @@ Value formatMap(Translator& translator, const Value& self, CallArguments& argume
   return FieldFormatter(translator, nullptr, arguments.values[0]).format(self.object());
 }
 
+// Also of an instance of a subclass, whose characters C code reads.
+Value iterate(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "__iter__", arguments, 0, 0)) return Value();
+  Value data = builtinData(translator, self);
+  return getIterator(translator, data ? data : self);
+}
+
 void registerStrings() {
+  registerMethodHandler(&PyUnicode_Type, "__iter__", iterate);
+  registerMethodHandler(&PyBytes_Type, "__iter__", iterate);
   registerMethodHandler(&PyUnicode_Type, "join", join);
   registerProtocolMethod(&PyUnicode_Type, "join");
   registerMethodHandler(&PyUnicode_Type, "format", format);

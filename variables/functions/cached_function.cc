@@ -1,10 +1,13 @@
 // Calls of what functools.lru_cache has made: the trace goes through the function and leaves the
 // cache alone. What tells a repeated call from a remembered one, Python does:
 // changes of what the function did not make, and results that can be changed.
+#include <llvm/ADT/DenseSet.h>
+
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
+#include "guards/key.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -69,6 +72,78 @@ bool isCallOfStandIn(Translator& translator) {
          PyUnicode_CompareWithASCIIString(text, "armature._caller") == 0;
 }
 
+// What is typing's own: its variables, and the classes among them. What a program puts
+// there later is none of it.
+struct Typing {
+  PyObject* variables = nullptr;
+  llvm::DenseSet<PyTypeObject*> classes;
+};
+
+const Typing& typing() {
+  static const Typing* const own = [] {
+    auto* made = new Typing;
+    Ref<> module = checked(PyImport_ImportModule("typing"));
+    made->variables = PyModule_GetDict(module.release());
+    PyObject *name, *value;
+    for (Py_ssize_t i = 0; PyDict_Next(made->variables, &i, &name, &value);) {
+      if (PyType_Check(value)) made->classes.insert(reinterpret_cast<PyTypeObject*>(value));
+    }
+    return made;
+  }();
+  return *own;
+}
+
+bool isTypingsFunction(PyObject* function) {
+  return cpython::read(function, cpython::FunctionField::Globals) == typing().variables;
+}
+
+// Does typing run code of the program where it looks into the object and hashes it?
+bool isPlainParameter(Translator& translator, PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  bool isPlain =
+      type->tp_getattro == PyType_Type.tp_getattro || type->tp_getattro == PyObject_GenericGetAttr;
+  static PyObject* const name = staticName("__getattr__");
+  bool isTypings = typing().classes.contains(type);
+  return hashWithoutCode(object) && (isTypings || (isPlain && !translator.heap.lookup(type, name)));
+}
+
+// What existed before the trace, and tuples of such, guarded to be the very objects. Null for all
+// else.
+Ref<> parameterOf(Translator& translator, const Value& given) {
+  RecursionGuard guard(translator);
+  Value value = translator.realized(given);
+  if (auto* tuple = trackerOf<TupleVariable>(value); tuple && tuple->type() == &PyTuple_Type) {
+    Ref<> result = checked(PyTuple_New(static_cast<Py_ssize_t>(tuple->items().size())));
+    for (size_t i = 0; i < tuple->items().size(); ++i) {
+      Ref<> item = parameterOf(translator, tuple->items()[i]);
+      if (!item) return nullptr;
+      PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), item.release());
+    }
+    return result;
+  }
+  PyObject* object = value.isTracker() ? value.tracker()->existing() : value.object();
+  if (!object || !isPlainParameter(translator, object)) return nullptr;
+  if (value.isTracker() && value.tracker()->source()) {
+    translator.addGuard(value.tracker()->source(), GuardType::ID_MATCH, object);
+  }
+  return Ref<>::create(object);
+}
+
+// typing.List[int] and its like: typing remembers what it has made of the same types, so that the
+// program gets one and the same object anyway. Null, with nothing pending, for other parameters.
+Value callTyping(Translator& translator, PyObject* wrapper, const CallArguments& arguments) {
+  if (arguments.keywordCount()) return Value();
+  Ref<> parameters = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
+  for (size_t i = 0; i < arguments.values.size(); ++i) {
+    Ref<> parameter = parameterOf(translator, arguments.values[i]);
+    if (!parameter) return Value();
+    PyTuple_SET_ITEM(parameters.get(), static_cast<Py_ssize_t>(i), parameter.release());
+  }
+  Ref<> result = Ref<>::steal(PyObject_CallObject(wrapper, parameters.get()));
+  if (!result) return translator.raiseFromPython();
+  return translator.wrap(translator.sources->constant(result), result);
+}
+
 Value callCached(Translator& translator, const Value& self, CallArguments& arguments) {
   VariableTracker* wrapper = self.isTracker() ? self.tracker() : nullptr;
   PyObject* existing = wrapper ? wrapper->existing() : nullptr;
@@ -77,6 +152,10 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
   if (isCallOfStandIn(translator)) refuse(self, "the cached function itself was compiled");
   if (wrapper->source()) translator.addGuard(wrapper->source(), GuardType::ID_MATCH, existing);
   for (const Value& argument : arguments.values) requireHashable(translator, self, argument);
+  if (isTypingsFunction(real)) {
+    Value made = callTyping(translator, existing, arguments);
+    if (made || translator.exceptionPending()) return made;
+  }
   Value function = translator.wrapOnce(translator.sources->constant(real), real);
   Value result;
   {
@@ -90,6 +169,7 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
 }
 
 void registerCachedFunctions() {
+  typing();  // before a trace begins
   PyTypeObject* type = cpython::lruCacheType();
   if (!type) return;
   registerMethodHandler(type, "__call__", callCached);

@@ -339,7 +339,9 @@ Value callClass(Translator& translator, const Value& callable, CallArguments& ar
     return makeInstance(translator, callable, arguments);
   }
   Found found = translator.heap.lookup(metaclass, callName);
-  if (!PyFunction_Check(found.object)) {
+  // A class binds as nothing: it is called with what the call was given (TypedDict's is dict).
+  bool isCalled = PyFunction_Check(found.object) || PyType_Check(found.object);
+  if (!isCalled) {
     throw GraphBreak(GraphBreakKind::MetaclassCall, describe(callable));
   }
   Value method = bindTypeAttribute(translator, found, callable, metaclass, callName);

@@ -8,7 +8,9 @@
 #include "cpython/type_lookup.h"
 #include "guards/key.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/thread_local.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -28,6 +30,9 @@ Value callOpaque(Translator& translator, const Value& callable, CallArguments& a
 // A static method of a C type is what it is, whatever the instance. Of all other attributes, C code
 // decides.
 Value attributeOfOpaque(Translator& translator, const Value& self, PyObject* name) {
+  if (DictVariable* dict = threadDict(translator, self)) {
+    return threadAttribute(translator, self, dict, name);
+  }
   PyTypeObject* type = self.tracker()->type();
   bool isPlain = cpython::isImmutable(type) && type->tp_getattro == PyObject_GenericGetAttr &&
                  !cpython::hasInstanceDict(type);
@@ -36,6 +41,13 @@ Value attributeOfOpaque(Translator& translator, const Value& self, PyObject* nam
     return bindTypeAttribute(translator, found, self, type, name);
   }
   return unimplemented::getAttribute(translator, self, name);
+}
+
+bool setAttributeOfOpaque(Translator& translator, const Value& self, PyObject* name,
+                          const Value& value) {
+  DictVariable* dict = threadDict(translator, self);
+  return dict ? setThreadAttribute(translator, self, dict, name, value)
+              : unimplemented::setAttribute(translator, self, name, value);
 }
 
 // Whose hash and comparison run no code of the program.
@@ -49,7 +61,10 @@ Value containsInOpaque(Translator& translator, const Value& self, const Value& i
   VariableTracker* tracker = self.tracker();
   PyObject* set = tracker->existing();
   auto* cls = trackerOf<UserClassVariable>(item);
-  PyObject* key = cls ? reinterpret_cast<PyObject*>(cls->value()) : item.objectOrNull();
+  auto* function = trackerOf<UserFunctionVariable>(item);
+  PyObject* key = cls        ? reinterpret_cast<PyObject*>(cls->value())
+                  : function ? function->existing()
+                             : item.objectOrNull();
   bool isKnown = set && tracker->source() &&
                  (PySet_CheckExact(set) || PyFrozenSet_CheckExact(set)) &&
                  PySet_GET_SIZE(set) <= kMostOpaqueElements && key && isPlainKey(key);
@@ -57,6 +72,9 @@ Value containsInOpaque(Translator& translator, const Value& self, const Value& i
     isKnown = isPlainKey(each.element);
   }
   if (!isKnown) return unimplemented::subscript(translator, self, item);
+  if (function) {
+    translator.heap.identify(function->source(), reinterpret_cast<PyFunctionObject*>(key));
+  }
   int found = PySet_Contains(set, key);
   if (found < 0) throw PendingPythonException();
   translator.addGuard(tracker->source(),
@@ -86,7 +104,7 @@ TypeSlots makeOpaqueSlots() {
   slots.tp_hash = unimplemented::unary;
   slots.tp_richcompare = unimplemented::compare;
   slots.tp_getattro = attributeOfOpaque;
-  slots.tp_setattro = unimplemented::setAttribute;
+  slots.tp_setattro = setAttributeOfOpaque;
   return slots;
 }
 

@@ -78,10 +78,14 @@ bool typeAs(const Call& call, ResultStructure& result) {
   return self && other && giveConverted(call, result, *self, other->dtype);
 }
 
-// x.type(dtype); x.type() is the name of a type.
+// x.type(dtype) and x.type("torch.DoubleTensor"); x.type() is the name of a type.
 bool type(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  return self && call.has(1) && giveConverted(call, result, *self, call.dtype(1));
+  if (!self || !call.has(1)) return false;
+  const Argument& argument = *call.argument(1);
+  bool isLegacy = argument.kind() == Argument::Kind::Constant && self->device == Device();
+  DType legacy = isLegacy ? legacyDType(argument.object()) : DType{-1};
+  return giveConverted(call, result, *self, legacy >= 0 ? legacy : call.dtype(1));
 }
 
 const Row kRows[] = {

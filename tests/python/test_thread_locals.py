@@ -1,0 +1,117 @@
+"""threading.local in traced code: each thread has its own attributes."""
+
+import threading
+
+import armature
+import pytest
+import torch
+from differential import break_reasons
+
+X = torch.arange(3.0)
+
+
+def in_thread(function, *args):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(function(*args)))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_attributes_are_read_and_change():
+    settings = threading.local()
+    settings.scale = 2
+
+    def program(x):
+        return x * settings.scale, hasattr(settings, "missing"), getattr(settings, "missing", 5)
+
+    compiled = armature.compile(program, fullgraph=True)
+    for scale in (2, 3):
+        settings.scale = scale
+        assert torch.equal(compiled(X)[0], X * scale)
+    settings.missing = 1
+    assert compiled(X)[1:] == program(X)[1:] == (True, 1)
+    del settings.missing
+    assert compiled(X)[1:] == (False, 5)
+
+
+def test_each_thread_has_its_own():
+    settings = threading.local()
+    settings.scale = 2
+
+    def program(x):
+        return x * getattr(settings, "scale", 10)
+
+    compiled = armature.compile(program, fullgraph=True)
+    assert torch.equal(compiled(X), X * 2)
+    assert torch.equal(in_thread(compiled, X), X * 10)
+    assert torch.equal(compiled(X), X * 2)
+
+    def other(x):
+        settings.scale = 4
+        return compiled(x)
+
+    assert torch.equal(in_thread(other, X), X * 4)
+    assert torch.equal(compiled(X), X * 2)
+
+
+def test_attributes_are_assigned():
+    def program(x, settings):
+        settings.last = x + 1
+        settings.count = getattr(settings, "count", 0) + 1
+        return settings.last, settings.count
+
+    compiled = armature.compile(program, fullgraph=True)
+    settings = threading.local()
+    for count in (1, 2, 3):
+        last, found = compiled(X, settings)
+        assert settings.last is last and torch.equal(last, X + 1)
+        assert found == settings.count == count
+    assert in_thread(compiled, X, settings)[1] == 1
+    assert settings.count == 3
+
+
+def test_aliases_and_dicts():
+    def program(a, b):
+        a.x = 1
+        b.x = 2
+        a.__dict__["y"] = 3
+        return a.x, b.y if hasattr(b, "y") else None
+
+    compiled = armature.compile(program, fullgraph=True)
+    one, two = threading.local(), threading.local()
+    assert compiled(one, two) == (1, None)
+    assert compiled(one, one) == (2, 3)
+    assert (one.x, one.y, two.x) == (2, 3, 2)
+
+
+def test_errors():
+    def missing(settings):
+        try:
+            return settings.missing
+        except AttributeError as error:
+            return str(error)
+
+    settings = threading.local()
+    assert armature.compile(missing, fullgraph=True)(settings) == missing(settings)
+
+    def replaced(settings):
+        settings.__dict__ = {}
+
+    with pytest.raises(AttributeError, match="read-only"):
+        armature.compile(replaced)(settings)
+
+
+def test_a_subclass_is_left_to_python():
+    class Settings(threading.local):
+        def __init__(self):
+            self.scale = 7
+
+    settings = Settings()
+
+    def program(x):
+        return x * settings.scale
+
+    compiled = armature.compile(program)
+    assert torch.equal(in_thread(compiled, X), X * 7)
+    assert break_reasons(compiled)
