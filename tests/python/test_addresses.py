@@ -67,3 +67,49 @@ def test_memos_by_address() -> None:
         return x + 1, copied, str(inspect.signature(wrapped)), inspect.unwrap(wrapped) is wrapped
 
     check(f, torch.ones(2))
+
+
+def first() -> int:
+    return 1
+
+
+def second() -> int:
+    return 2
+
+
+def test_functions_in_existing_sets() -> None:
+    known = frozenset([list, first, None])
+
+    def f(function: Any) -> Any:
+        return function in known, list in known, first in known, dict in known
+
+    compiled = armature.compile(f, fullgraph=True)
+    for function in (first, second, first, list, lambda: 1):
+        assert compiled(function) == f(function)
+
+
+def test_texts_of_functions() -> None:
+    def f(function: Any) -> Any:
+        return str(function), f"{function}", [function]
+
+    def program(function: Any) -> Any:
+        text, same, functions = f(function)
+        return text, same, repr(functions)
+
+    compiled = armature.compile(program, fullgraph=True)
+    for function in (first, second, first):
+        assert compiled(function) == program(function)
+    name = first.__qualname__
+    try:
+        first.__qualname__ = "renamed"
+        assert compiled(first) == program(first)
+        assert "renamed" in compiled(first)[0]
+    finally:
+        first.__qualname__ = name
+
+
+def test_the_text_of_a_function_that_the_trace_makes() -> None:
+    def program() -> Any:
+        return str(lambda: 1).split(" at ")[0]
+
+    assert armature.compile(program)() == program()

@@ -82,3 +82,27 @@ def test_a_pattern_that_changes():
     for text in ("a", "b", "a", "c"):
         Holder.pattern = re.compile(text)
         assert compiled(torch.ones(1)) == function(torch.ones(1))
+
+
+class Text(str):
+    pass
+
+
+def test_texts_of_subclasses():
+    version = re.compile(r"(\d+)\.(\d+)")
+
+    def program(text):
+        match = version.match(text)
+        found = version.findall(text), version.sub("x", text), version.search(text) is None
+        return found, None if match is None else (match.groups(), match[0], match.span())
+
+    check(program, Text("2.13.0"), more=((Text("none"),), (Text(""),), ("1.2",)), breaks=0)
+
+
+def test_a_match_keeps_the_text_it_was_given():
+    def program(text):
+        match = re.match("a", text)
+        return type(match.string), match.string is text
+
+    text = Text("abc")
+    assert armature.compile(program)(text) == program(text) == (Text, True)

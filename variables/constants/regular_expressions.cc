@@ -83,7 +83,11 @@ Value answer(Translator& translator, const Value& self, CallArguments& arguments
   requireSteady(self);
   for (Value& argument : arguments.values) {
     translator.realize(argument);
-    if (!isConstantData(argument) || namesGroups(argument.object())) {
+    // Of an instance of a subclass, re reads the text alone, and a match keeps the instance.
+    auto* instance = trackerOf<UserObjectVariable>(argument);
+    bool isInstance = instance && instance->existing() && builtinData(translator, argument);
+    if (isInstance) argument = Value::constant(instance->existing());
+    if ((!isInstance && !isConstantData(argument)) || namesGroups(argument.object())) {
       throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(argument));
     }
   }

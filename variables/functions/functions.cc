@@ -451,9 +451,26 @@ void registerFunctionHandlers() {
 }
 ARMATURE_REGISTER_HANDLERS(registerFunctionHandlers);
 
+// func_repr, of one that is the same in each call.
+Value functionRepr(Translator& translator, const Value& self) {
+  static PyObject* const name = staticName("__qualname__");
+  auto* function = requireKind<UserFunctionVariable>(self);
+  PyObject* existing = function->existing();
+  if (!existing) throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
+  translator.heap.identify(function->source(), reinterpret_cast<PyFunctionObject*>(existing));
+  Value qualified = translator.realized(getAttribute(translator, self, name));
+  if (!qualified) return qualified;
+  PyObject* text = qualified.objectOrNull();
+  if (!text || !PyUnicode_Check(text)) {
+    throw GraphBreak(GraphBreakKind::TextOfObject, describe(self));
+  }
+  return translator.fromPython(PyUnicode_FromFormat("<function %U at %p>", text, existing));
+}
+
 TypeSlots makeFunctionSlots() {
   TypeSlots slots;
   slots.tp_call = callFunction;
+  slots.tp_repr = functionRepr;
   slots.tp_getattro = functionAttribute;
   slots.tp_setattro = setFunctionAttribute;
   slots.tp_hash = unimplemented::unary;
