@@ -274,11 +274,16 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
   bool isAsPython = entry_.answersAsPython, isAgain = false, isEndHeard = false;
+  // To be translated for yet another value would only bring the limit nearer, behind which nothing
+  // is compiled. A second one is left for what varies first in code behind such a break.
+  bool isNearLimit = compilations_ + 1 >= settings_->recompileLimit;
+  bool leavesVarying = (isNearLimit || leavesVarying_) && !settings_->fullGraph;
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
     if (settings_->backend) trace->useForeignBackend();
     if (isAsPython) trace->answerAsPython();
+    if (leavesVarying) trace->leaveVaryingToPython();
     if (isEndHeard) trace->looseValues.settleAtOnce();
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
@@ -304,6 +309,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   if (settings_->backend) observeEverything(translator);
 
   RuntimeEnvironment environment(settings_, family_, isAsPython);
+  if (leavesVarying) environment.leaveVaryingToPython();
   GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
   if (!generated.code && generated.unsupported.empty()) {
     if (environment.backendRaised()) throw RaisedForUser();

@@ -46,6 +46,9 @@ class CodeCache {
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
               size_t& captureCount, Pins& pins);
   size_t captureCapacity() const { return captureCapacity_; }
+  // What comes before has been left to Python because it varies: what looks at such values in here
+  // is, too, from now on (Translator::leaveVaryingToPython).
+  void leaveVaryingToPython() { leavesVarying_ = true; }
   // After Run and Plain: the entry that was found, until other code runs; null if there is none.
   const CacheEntry* found() const { return found_; }
   // Why there is no entry for the inputs of a call that is Plain, for people.
@@ -155,6 +158,7 @@ class CodeCache {
   // All of them count towards the limit: those whose entry has died, and those that failed.
   int32_t compilations_ = 0;
   bool givenUp_ = false;
+  bool leavesVarying_ = false;
   std::vector<std::string> internalErrors_;
 };
 

@@ -111,14 +111,19 @@ Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& traced, BorrowedRef<>
   EntryPoint entry = traced;
   entry.answersAsPython = answersAsPython_;
   if (plain) return makePlainResumeFunction(entry, globals, pythonCalls(), breakStatistics());
-  for (const std::shared_ptr<CodeCache>& cache : family_->caches) {
-    if (cache->entry() == entry && cache->globals().get() == globals.get()) {
-      return makeResumeFunction(cache, pythonCalls());
-    }
+  CodeCache::Caches& caches = family_->caches;
+  auto found = llvm::find_if(caches, [&](const std::shared_ptr<CodeCache>& cache) {
+    return cache->entry() == entry && cache->globals().get() == globals.get();
+  });
+  std::shared_ptr<CodeCache> cache;
+  if (found != caches.end()) {
+    cache = *found;
+  } else {
+    cache = std::make_shared<CodeCache>(entry, Ref<>::create(globals), nullptr, settings_, family_);
+    caches.push_back(cache);
   }
-  family_->caches.push_back(
-      std::make_shared<CodeCache>(entry, Ref<>::create(globals), nullptr, settings_, family_));
-  return makeResumeFunction(family_->caches.back(), pythonCalls());
+  if (leavesVarying_) cache->leaveVaryingToPython();
+  return makeResumeFunction(std::move(cache), pythonCalls());
 }
 
 Ref<> RuntimeEnvironment::frameFunction(BorrowedRef<> function,

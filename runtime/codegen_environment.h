@@ -17,6 +17,9 @@ class RuntimeEnvironment : public CodegenEnvironment {
         family_(std::move(family)),
         answersAsPython_(answersAsPython) {}
 
+  // CodeCache::leaveVaryingToPython() of what goes on behind the code.
+  void leaveVaryingToPython() { leavesVarying_ = true; }
+
   CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override;
@@ -40,7 +43,8 @@ class RuntimeEnvironment : public CodegenEnvironment {
 
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<CodeCache::Family> family_;
-  bool answersAsPython_;   // EntryPoint's, of what goes on behind the code
+  bool answersAsPython_;  // EntryPoint's, of what goes on behind the code
+  bool leavesVarying_ = false;
   Ref<> breakStatistics_;  // made when it is needed
   double seconds_ = 0;
   bool backendRaised_ = false;

@@ -142,6 +142,7 @@ void Translator::realizeLazy(Value& value) {
   faultSite();
   auto* lazy = static_cast<LazyVariable*>(value.tracker());
   if (!lazy->realized) {
+    requireConstancy(*this, value);
     Value built = VariableBuilder(*this, lazy->source(), lazy->existing()).build();
     assignTrailed(trail, lazy->realized, std::move(built));
   }

@@ -180,6 +180,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // `profile` must outlive the trace.
   void useProfile(const Profile& profile) { profile_ = &profile; }
   bool hasVaried(const Source* source) const { return profile_ && profile_->hasVaried(source); }
+  // What looks at a value that varied breaks the graph, instead of making the value a constant.
+  void leaveVaryingToPython() { leavesVarying_ = true; }
+  bool leavesVaryingToPython() const { return leavesVarying_ && !errorOnGraphBreak(); }
   // False once the number has been compared too often for a guard of each comparison.
   bool countComparison(const Source* source);
   // Where an input that is the constant `object` was found; empty for constants that are no inputs.
@@ -385,6 +388,7 @@ class Translator : public Observer, public Heap::Dependencies {
   bool usedLibraries_ = false;
   bool restoresRandomNumbers_ = false;
   bool isForeign_ = false;
+  bool leavesVarying_ = false;
   bool layoutsAreUnknown_ = false;
   bool asksWhetherCompiling_ = false;
   bool answersAsPython_ = false;

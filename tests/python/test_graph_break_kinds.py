@@ -32,6 +32,7 @@ SPECIAL = {
     "InternalError": "test_failure_policy.py::test_fullgraph_raises",
     "UnknownLayout": "test_autograd_operations.py::test_asking_for_a_layout",
     "ReplacedByDynamo": "test_beside_dynamo.py::test_with_dynamo",
+    "VaryingValue": "test_values_that_vary.py::test_calls_stay_compiled",
     "WatchedByDynamo": "test_beside_dynamo.py::test_with_dynamo",
 }
 

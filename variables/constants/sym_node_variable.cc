@@ -269,8 +269,15 @@ void holdNumber(Translator& translator, const SymNode& node) {
   });
 }
 
+void requireConstancy(const Translator& translator, const Value& value) {
+  if (translator.leavesVaryingToPython() && isSymbolic(translator, value)) {
+    throw GraphBreak(GraphBreakKind::VaryingValue, describe(value));
+  }
+}
+
 Value specialize(Translator& translator, SymNodeVariable* variable) {
   if (!variable->specialized) {
+    requireConstancy(translator, Value(variable));
     holdNumber(translator, *variable->node);
     if (const Source* source = variable->source()) {
       translator.rememberConstant(variable->node->hint.get(), source);

@@ -57,6 +57,8 @@ const SymNode* smallGraphNumber(Translator& translator, const Value& value);
 // Realizes a value for who asks for its type alone, or hands it on: what varied stays symbolic.
 void realizeType(Translator& translator, Value& value);
 
+// Breaks if the value varies, and what looks at such values is left to Python.
+void requireConstancy(const Translator& translator, const Value& value);
 // Guards an expression to have the value of this call.
 void holdNumber(Translator& translator, const SymNode& node);
 // As that. The constant.
