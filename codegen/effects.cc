@@ -1,9 +1,12 @@
 // The graph call, and what Python must see changed after it.
+#include <algorithm>
+
 #include "codegen/graph_failure.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "variables/containers/dict.h"
 
 namespace armature {
 
@@ -37,6 +40,17 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
   return effects;
 }
 
+// What the frames do that go on behind the graph.
+HistoryUse historyUseOf(llvm::ArrayRef<FrameState> frames) {
+  HistoryUse use = HistoryUse::None;
+  for (const FrameState& frame : frames) {
+    for (const Library* library : registeredLibraries()) {
+      use = std::max(use, library->historyUse(*frame.code, frame.globals->existing()));
+    }
+  }
+  return use;
+}
+
 }  // namespace
 
 void PyCodegen::callGraph() {
@@ -45,7 +59,9 @@ void PyCodegen::callGraph() {
   Ref<> mode;
   if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
   translator_.graph->liftNumbers();
-  CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first);
+  CompiledGraph compiled = environment_.compileGraph(
+      *translator_.graph, effects.first,
+      translator_.usesForeignBackend() ? historyUseOf(outcome_.frames) : HistoryUse::None);
   if (!compiled.callable) {
     // A backend that raises may have run half of the graph.
     PyObject *type, *value, *traceback;

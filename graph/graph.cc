@@ -228,6 +228,7 @@ void Graph::finishWith(Argument returned, bool (*isPure)(const Node&), bool isSu
     if (isInput ? isSubgraph : node.operation != NodeOperation::GetAttribute && !isPure(node)) {
       continue;
     }
+    if (!isInput && keepsValue(node)) continue;
     forEachInput(node, [](Node* input) { --input->users; });
     nodes_[i] = nullptr;
   }

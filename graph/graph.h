@@ -4,6 +4,7 @@
 // depend only on what stayed, and are given when somebody asks for a text (Graph::nameNodes).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -174,6 +175,10 @@ class Graph {
                 std::vector<std::pair<Ref<>, Argument>> keywordArguments, ProgramLocation location);
   // The call that would get this ordinal breaks the graph instead.
   void breakAt(int32_t ordinal) { breakAt_ = ordinal; }
+  // A call of that ordinal may fail and be gone on with (codegen/graph_failure.h): what comes
+  // before it is computed, used or not, and kept until it is done.
+  void keepValuesUntil(int32_t ordinal) { keptUntil_ = std::max(keptUntil_, ordinal); }
+  bool keepsValue(const Node& node) const { return node.ordinal < keptUntil_; }
   // Drops the nodes from `size` on (what a rewind does).
   void truncate(size_t size) {
     if (size < nodes_.size()) nodes_.resize(size);
@@ -251,6 +256,7 @@ class Graph {
   mutable std::vector<Node*> unnamed_;  // of a finished graph: all nodes, in program order
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t breakAt_ = -1;
+  int32_t keptUntil_ = 0;
 };
 
 // Calls `visit` with every node among an argument's parts, in order, once for each mention.

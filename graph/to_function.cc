@@ -86,8 +86,10 @@ class FunctionWriter {
   bool write() {
     const auto& nodes = graph_.nodes();
     for (const auto& node : nodes) {
-      uses_[node->index] = node->users;
-      if (node->operation == NodeOperation::Placeholder) addLocal(*node);
+      uses_[node->index] = node->users + graph_.keepsValue(*node);
+      if (node->operation != NodeOperation::Placeholder) continue;
+      addLocal(*node);
+      if (graph_.keepsValue(*node)) kept_.push_back(node.get());
     }
     assembler_.emit(Opcode::RESUME, 0);
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -103,15 +105,17 @@ class FunctionWriter {
       keeps_ = node.index > keepFrom_;
       writeCall(node);
       dropOperands();
-      if (node.users == 0) {
+      if (!graph_.keepsValue(node)) dropKept();
+      if (uses_[node.index] == 0) {
         assembler_.emit(Opcode::POP_TOP);
-      } else if (node.users == 1 && node.index < keepFrom_ &&
+      } else if (node.users == 1 && node.index < keepFrom_ && !graph_.keepsValue(node) &&
                  firstOperand(*nodes[i + 1]) == &node) {
         onStack_ = &node;
       } else {
         addLocal(node);
         assembler_.emit(Opcode::STORE_FAST, locals_[node.index]);
       }
+      if (graph_.keepsValue(node)) kept_.push_back(&node);
     }
     return false;  // a graph without output
   }
@@ -154,6 +158,14 @@ class FunctionWriter {
   void dropOperands() {
     for (int32_t local : lastUsed_) assembler_.emit(Opcode::DELETE_FAST, local);
     lastUsed_.clear();
+  }
+
+  // Those that only a failure would have needed.
+  void dropKept() {
+    for (const Node* node : kept_) {
+      if (--uses_[node->index] == 0) assembler_.emit(Opcode::DELETE_FAST, locals_[node->index]);
+    }
+    kept_.clear();
   }
 
   void push(const Argument& argument) {
@@ -236,6 +248,7 @@ class FunctionWriter {
   int32_t line_;
   bool keeps_ = false;             // are the running node's operands to outlive its call?
   std::vector<int32_t> lastUsed_;  // the locals of those that it is the last to use
+  std::vector<const Node*> kept_;  // so far, for a failure (Graph::keepsValue)
   std::vector<int32_t> locals_;    // the slot of each node, -1 where it has none
   std::vector<int32_t> uses_;      // how often each node is yet to be loaded
   // The node just computed whose value stays on the stack, for the next node alone.

@@ -14,18 +14,22 @@ const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) cons
   return region < 0 ? nullptr : &frame.code->regions[region];
 }
 
+// The clean-up after a handler is the compiler's own, and raises again what it was given. A `with`
+// block hands the error to the __exit__ below its region's stack, which lets it pass if the manager
+// is one that we model. From both, it goes to the handler around.
 bool InstructionTranslator::errorsAreObserved() const {
   for (const Frame* frame = frame_; frame; frame = frame->back) {
-    const ExceptionRegion* region = handlerOf(*frame);
-    if (!region) continue;
-    // The clean-up after a handler is the compiler's own. A `with` block hands the error to the
-    // __exit__ below its region's stack, which lets it pass if the manager is one that we model.
-    const std::vector<Instruction>& instructions = frame->code->instructions;
-    if (instructions[region->target].opcode != Opcode::PUSH_EXC_INFO) continue;
-    bool isWith = instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
-    size_t exit = frame->localCount + region->depth - 1;
-    if (isWith && trackerOf<ContextExitVariable>(frame->slots[exit])) continue;
-    return true;
+    const Code& code = *frame->code;
+    for (const ExceptionRegion* region = handlerOf(*frame); region;) {
+      bool isHandler = code.instructions[region->target].opcode == Opcode::PUSH_EXC_INFO;
+      bool isWith =
+          isHandler && code.instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
+      size_t exit = frame->localCount + region->depth - 1;
+      bool isModelled = isWith && trackerOf<ContextExitVariable>(frame->slots[exit]);
+      if (isHandler && !isModelled) return true;
+      int32_t outer = code.regionOf[region->target];
+      region = outer < 0 ? nullptr : &code.regions[outer];
+    }
   }
   return false;
 }

@@ -23,9 +23,9 @@ bool onlyTorch(const Graph& graph) {
   return true;
 }
 
-bool isForBackends(const Graph& graph) {
+bool isForBackends(const Graph& graph, HistoryUse use) {
   return llvm::all_of(registeredLibraries(),
-                      [&](const Library* library) { return library->isForBackends(graph); });
+                      [&](const Library* library) { return library->isForBackends(graph, use); });
 }
 
 // The objects that the traced call passed, in a list; null with an exception set on failure.
@@ -50,12 +50,13 @@ bool onlySetsModes(const Graph& graph) {
 
 }  // namespace
 
-CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect) {
+CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect,
+                                               HistoryUse use) {
   using Clock = std::chrono::steady_clock;
   faultSite();
   Clock::time_point start = Clock::now();
   CompiledGraph result;
-  bool isCompiled = settings_->backend && !onlySetsModes(graph) && isForBackends(graph);
+  bool isCompiled = settings_->backend && !onlySetsModes(graph) && isForBackends(graph, use);
   bool isTorchs = isCompiled && onlyTorch(graph);
   result.isEager = !isTorchs;
   if (result.isEager) {

@@ -20,7 +20,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
   // CodeCache::leaveVaryingToPython() of what goes on behind the code.
   void leaveVaryingToPython() { leavesVarying_ = true; }
 
-  CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect) override;
+  CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect, HistoryUse use) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override;
   Ref<> pythonCalls() override;

@@ -24,6 +24,7 @@
 namespace armature {
 
 struct CallArguments;
+struct Code;
 class Translator;
 class Value;
 
@@ -132,6 +133,13 @@ struct HeldAttribute {
   std::vector<std::string_view> alike;
 };
 
+// How what the program does behind a graph depends on how the graph's arrays were computed.
+enum class HistoryUse : uint8_t {
+  None,
+  Results,     // by which results they passed, and where those were used: a gradient's hook
+  Operations,  // by which operations
+};
+
 // Told of every input whose metadata an answer depended on; the translator turns it into guards.
 class Observer {
  public:
@@ -230,10 +238,16 @@ class Library {
     (void)node, (void)observer;
     return nullptr;
   }
-  // Can backends have the graph? Not if what it is given or gives means something only while what
-  // it enters, or what is entered around it, has not been left (levels of function transforms).
-  virtual bool isForBackends(const Graph& graph) const {
-    (void)graph;
+  // As far as can be told by the code, which runs with these globals.
+  virtual HistoryUse historyUse(const Code& code, BorrowedRef<> globals) const {
+    (void)code, (void)globals;
+    return HistoryUse::None;
+  }
+  // Can backends have the finished graph? Not if what it is given or gives means something only
+  // while what it enters, or what is entered around it, has not been left (levels of function
+  // transforms), nor if `use` would find another history of its results.
+  virtual bool isForBackends(const Graph& graph, HistoryUse use) const {
+    (void)graph, (void)use;
     return true;
   }
   // May the operation return its argument, an array of another type than arrayType()?

@@ -690,8 +690,8 @@ const Node* Translator::firstChange() {
 // In a handler, whether it runs must be known now; behind effects that a failure would lose, that
 // they happen. What the operation does on the shapes at hand was heard when it was evaluated; so
 // everything about the inputs is guarded. Where it may fail on data, the failing graph is forgotten
-// and Python runs all of it again: so it must have changed nothing that it has not made itself, and
-// that cannot be put back.
+// and Python runs all of it again; or, if it has changed something by then that it has not made
+// itself, and that cannot be put back, goes on with what the graph has computed.
 void Translator::checkFailure(const Library& library, Node* node) {
   bool isHandled = errorsAreObserved();
   if (library.mayFailOnData(*node, *this)) {
@@ -702,7 +702,8 @@ void Translator::checkFailure(const Library& library, Node* node) {
     };
     if (library.eager() || node->mixesLibraries) refuse("");  // NumPy's operations may warn, too.
     const Node* change = firstChange();
-    if (change) refuse(" after " + targetName(change->target));
+    if (change && !failureGoesOn()) refuse(" after " + targetName(change->target));
+    if (change) graph->keepValuesUntil(node->ordinal);
     if (isHandled) assignTrailed(trail, failureIsHandled_, true);
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
@@ -713,6 +714,20 @@ void Translator::checkFailure(const Library& library, Node* node) {
       library.metadata(input, *this);
     }
   });
+}
+
+// The second trace has to hold for the inputs as the graph leaves them.
+bool Translator::failureGoesOn() {
+  if (isForeign_ || !failureCanGoOn()) return false;
+  return llvm::all_of(graph->nodes(),
+                      [&](const auto& node) {
+                        if (node->operation == NodeOperation::Placeholder) return true;
+                        const Library* library = findLibrary(node->library);
+                        return library && !library->changesLayout(*node);
+                      }) &&
+         llvm::none_of(registeredLibraries(), [&](const Library* library) {
+           return library->mayHaveChanged(*graph->nodes().back(), "requires_grad", *graph, *this);
+         });
 }
 
 void Translator::checkChange(const Library& library, Node* node) {

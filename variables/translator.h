@@ -370,6 +370,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // Where a failure of the new node has to be left to Python as a whole: breaks if it may fail on
   // data after a change.
   void checkFailure(const Library& library, Node* node);
+  // Can the call go on behind the operations of the graph so far, if the next one fails?
+  bool failureGoesOn();
   // A change behind an operation in a handler, in a graph that cannot say which of its operations
   // has failed, breaks.
   void checkChange(const Library& library, Node* node);

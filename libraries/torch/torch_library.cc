@@ -19,6 +19,7 @@
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
+#include "libraries/torch/history_use.h"
 #include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/memory_relations.h"
@@ -179,9 +180,13 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   return nullptr;
 }
 
-bool TorchLibrary::isForBackends(const Graph& graph) const {
+HistoryUse TorchLibrary::historyUse(const Code& code, BorrowedRef<> globals) const {
+  return historyUseOf(code, globals);
+}
+
+bool TorchLibrary::isForBackends(const Graph& graph, HistoryUse use) const {
   Ref<> depth = checked(callFunctorch("get_dynamic_layer_stack_depth").release());
-  return PyLong_AsLong(depth.get()) == 0 && closesTransforms(graph);
+  return PyLong_AsLong(depth.get()) == 0 && closesTransforms(graph) && !losesHistory(graph, use);
 }
 
 bool TorchLibrary::holdsFractions(DType dtype) const {

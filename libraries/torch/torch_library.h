@@ -41,7 +41,8 @@ class TorchLibrary : public Library {
   Ref<> exampleValue(const TensorMetadata& metadata, Ref<>& mode) const override {
     return fakeTensor(metadata, mode);
   }
-  bool isForBackends(const Graph& graph) const override;
+  HistoryUse historyUse(const Code& code, BorrowedRef<> globals) const override;
+  bool isForBackends(const Graph& graph, HistoryUse use) const override;
   bool mayReturnItself(const Node& node) const override;
   bool changesLayout(const Node& node) const override;
   CallRule dispatch(Translator& translator, const CallRule& rule,

@@ -1,8 +1,8 @@
 """Operations that may fail on data, inside of try and with, behind operations that change arrays.
 
-A graph that raises there is forgotten, and Python runs all of it again: right where the graph has
-changed nothing but arrays of its own and the state of random numbers, which is put back, and only
-there.
+A graph that raises there is forgotten, and Python runs all of it again, where the graph has changed
+nothing but arrays of its own and the state of random numbers, which is put back; elsewhere, "eager"
+goes on with what the graph has computed, and for other backends the graph breaks.
 """
 
 from __future__ import annotations
@@ -84,8 +84,19 @@ OTHERS: list[Prepare] = [
     lambda x: functional.relu(x, inplace=True),
     lambda x: functional.batch_norm(x, x[0].zero_(), torch.ones(3), training=True),
     lambda x: x.uniform_(),
-    lambda x: x + torch.rand(3, generator=torch.default_generator),
+    lambda x: with_gradients(x),
 ]
+
+# What begins before the operation, and breaks the graph.
+BREAKING: list[Prepare] = [
+    lambda x: x + torch.rand(3, generator=torch.default_generator),
+    lambda x: x.resize_(2, 3),
+    lambda x: changed(torch.tensor(x.tolist())),
+]
+
+
+def with_gradients(x: torch.Tensor) -> torch.Tensor:
+    return (x.mul_(2) * torch.ones(3, requires_grad=True)).mul_(2)
 
 
 def foreign(module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
@@ -137,6 +148,15 @@ def test_arrays_of_the_graph_may_be_changed_before(prepare: Prepare, backend: An
 @pytest.mark.parametrize("backend", ["eager", foreign])
 @pytest.mark.parametrize("prepare", OTHERS)
 def test_other_arrays_are_changed_once(prepare: Prepare, backend: Any) -> None:
+    function = around(prepare)
+    compiled = armature.compile(function, backend=backend)
+    compare(function, compiled)
+    assert bool(break_reasons(compiled)) == (backend is foreign)
+
+
+@pytest.mark.parametrize("backend", ["eager", foreign])
+@pytest.mark.parametrize("prepare", BREAKING)
+def test_what_breaks_before(prepare: Prepare, backend: Any) -> None:
     function = around(prepare)
     compiled = armature.compile(function, backend=backend)
     compare(function, compiled)
@@ -236,3 +256,156 @@ def test_a_change_behind_a_handler() -> None:
         compiled = armature.compile(changed_behind, backend=backend)
         compiled(torch.arange(4.0), torch.tensor([1]), [])
         assert [reason["gb_type"] for reason in break_reasons(compiled)] == kinds
+
+
+class Holder:
+    value: Any = None
+
+
+def needed_by_the_handler_only(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    holder, before, inside = Holder(), x * 2, None
+    try:
+        inside = x + 5
+        holder.value = x - 1
+        x.mul_(3)
+        log.append("changed")
+        y = TABLE[index]
+        log.append("over")
+    except IndexError as error:
+        log.append(str(error))
+        return before, inside, holder.value, x + 1
+    return y.sum() + x
+
+
+def with_an_outer_handler(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        with torch.no_grad():
+            x.add_(1)
+            y = x * 2
+            z = TABLE[index]
+        return z + 1
+    except IndexError:
+        return y, torch.is_grad_enabled()
+
+
+def behind_a_handler_with_an_outer_one(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    y = None
+    try:
+        try:
+            raise KeyError
+        except KeyError as error:
+            log.append(type(error))
+            x.add_(1)
+            y = x * 2
+            return TABLE[index]
+    except IndexError as error:
+        log.append(type(error.__context__))
+        return y
+
+
+def with_clean_up(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    total = x.sum()
+    try:
+        x.sub_(1)
+        return TABLE[index] + total
+    finally:
+        log.append(total)
+
+
+def of_nested_frames(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    y = x.exp()
+    try:
+        return with_clean_up(x, index, log)
+    except IndexError as error:
+        return y, str(error)
+
+
+def in_a_loop(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    results: list[Any] = []
+    for number in range(4):
+        y = x * number
+        try:
+            x.add_(number)
+            z = x * y
+            results.append(functional.embedding(index - number, TABLE))
+            x.mul_(2)
+        except IndexError:
+            results.append((number, y, z))
+    return results
+
+
+def of_generator(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    def items() -> Any:
+        y = x * 3
+        try:
+            x.add_(1)
+            yield y
+            yield TABLE[index]
+        except IndexError:
+            yield y + 1
+        finally:
+            log.append("over")
+
+    return list(items())
+
+
+def with_random_numbers(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        x.add_(1)
+        drawn = torch.rand(3), torch.rand(2)
+        y = TABLE[index]
+    except IndexError:
+        return drawn, torch.rand(3)
+    return y, drawn[0]
+
+
+def suppressed(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    class Manager:
+        def __enter__(self) -> torch.Tensor:
+            return x * 5
+
+        def __exit__(self, *error: Any) -> bool:
+            log.append(error[0])
+            x.add_(4)
+            return True
+
+    x.mul_(2)
+    with Manager() as given:
+        y = x + 1
+        y = TABLE[index].sum()
+    return given, y
+
+
+def that_changes_by_itself(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        x[index] = x[index] * 2
+        log.append(1)
+        x.add_(1)
+        x[index + 1] = 5
+        log.append(2)
+    except IndexError as error:
+        log.append(str(error))
+    return x.sum()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        needed_by_the_handler_only,
+        with_an_outer_handler,
+        behind_a_handler_with_an_outer_one,
+        with_clean_up,
+        of_nested_frames,
+        in_a_loop,
+        of_generator,
+        with_random_numbers,
+        suppressed,
+        that_changes_by_itself,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_handlers_find_what_was_computed(function: Any) -> None:
+    compiled = armature.compile(function)
+    compare(function, compiled)
+    kinds = {reason["gb_type"] for reason in break_reasons(compiled)}
+    assert kinds <= {"Observed exception"}  # behind the failure, as it leaves
