@@ -59,9 +59,11 @@ void PyCodegen::callGraph() {
   Ref<> mode;
   if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
   translator_.graph->liftNumbers();
-  CompiledGraph compiled = environment_.compileGraph(
-      *translator_.graph, effects.first,
-      translator_.usesForeignBackend() ? historyUseOf(outcome_.frames) : HistoryUse::None);
+  GraphUse use;
+  if (translator_.usesForeignBackend()) {
+    use = {historyUseOf(outcome_.frames), translator_.failureIsHandled()};
+  }
+  CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first, use);
   if (!compiled.callable) {
     // A backend that raises may have run half of the graph.
     PyObject *type, *value, *traceback;

@@ -27,6 +27,12 @@ struct CompiledGraph {
   bool isEager = false;
 };
 
+// What the program does with a graph besides using its results.
+struct GraphUse {
+  HistoryUse history = HistoryUse::None;  // of its results, behind it
+  bool handlesFailures = false;           // of its operations
+};
+
 // Two callables without arguments, for before and after what Python does because of a break. Null
 // where nobody wants to know.
 struct BreakTimer {
@@ -38,9 +44,8 @@ class CodegenEnvironment {
  public:
   virtual ~CodegenEnvironment() = default;
   // The callable of a finished graph. `firstEffect`: its first node that changes anything, null if
-  // there is none. `use`: what the code that goes on behind it may do.
-  virtual CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect,
-                                     HistoryUse use) = 0;
+  // there is none.
+  virtual CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect, GraphUse use) = 0;
   // A callable of the entry's inputs, whose result generated code returns at once: what the frame
   // returns that goes on at `entry`, or what the runtime follows to it. `plain`: in plain Python.
   virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) = 0;

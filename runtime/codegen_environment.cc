@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <llvm/ADT/DenseSet.h>
+
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "runtime/break_statistics.h"
@@ -28,6 +30,25 @@ bool isForBackends(const Graph& graph, HistoryUse use) {
                       [&](const Library* library) { return library->isForBackends(graph, use); });
 }
 
+// Backends drop operations that nothing needs, and with them what they would raise. What is changed
+// by an operation on the graph's own arrays counts as needed by none.
+bool mayLoseFailure(const Graph& graph) {
+  llvm::DenseSet<const Node*> needed;
+  for (const auto& node : llvm::reverse(graph.nodes())) {
+    bool isCall = node->operation == NodeOperation::CallFunction ||
+                  node->operation == NodeOperation::CallMethod;
+    const Library* library = isCall ? findLibrary(node->library) : nullptr;
+    bool isNeeded = !isCall || needed.contains(node.get()) || !library ||
+                    library->effectOf(*node) == NodeEffect::Other;
+    if (isNeeded) {
+      forEachInput(*node, [&](Node* input) { needed.insert(input); });
+    } else if (!node->checked && !node->newMode) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // The objects that the traced call passed, in a list; null with an exception set on failure.
 Ref<> examplesOf(const Graph& graph) {
   Ref<> examples = Ref<>::steal(PyList_New(0));
@@ -51,12 +72,14 @@ bool onlySetsModes(const Graph& graph) {
 }  // namespace
 
 CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* firstEffect,
-                                               HistoryUse use) {
+                                               GraphUse use) {
   using Clock = std::chrono::steady_clock;
   faultSite();
   Clock::time_point start = Clock::now();
   CompiledGraph result;
-  bool isCompiled = settings_->backend && !onlySetsModes(graph) && isForBackends(graph, use);
+  bool isCompiled = settings_->backend && !onlySetsModes(graph) &&
+                    isForBackends(graph, use.history) &&
+                    !(use.handlesFailures && mayLoseFailure(graph));
   bool isTorchs = isCompiled && onlyTorch(graph);
   result.isEager = !isTorchs;
   if (result.isEager) {

@@ -84,7 +84,7 @@ class FailureEnvironment : public RuntimeEnvironment {
       : RuntimeEnvironment(std::move(settings), std::move(family), answersAsPython),
         failure_(failure) {}
 
-  CompiledGraph compileGraph(const Graph& graph, const Node*, HistoryUse) override {
+  CompiledGraph compileGraph(const Graph& graph, const Node*, GraphUse) override {
     const Node& output = *graph.nodes().back();
     const std::vector<Argument>& results = output.arguments[0].elements();
     Ref<> values = Ref<>::steal(PyTuple_New(results.size()));

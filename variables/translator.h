@@ -272,6 +272,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // The graph will be run by a backend that does not say which of its operations has failed.
   void useForeignBackend() { isForeign_ = true; }
   bool usesForeignBackend() const { return isForeign_; }
+  // An operation of the graph may fail on data where a handler of the program would see it.
+  bool failureIsHandled() const { return failureIsHandled_; }
   bool restoresRandomNumbers() const { return restoresRandomNumbers_; }
   bool areApart(llvm::ArrayRef<Node*> placeholders) override;
   // The inputs of which areApart() was true.

@@ -28,22 +28,28 @@ bool isNameOf(const Code& code, std::string_view name) {
                              [&](const Ref<>& each) { return stringView(each) == name; });
 }
 
-// backward(inputs=…), and grad(…) whose arguments are unpacked.
-bool asksForInputs(const Code& code) {
-  auto namesInputs = [](const Ref<>& constant) {
+bool isKeyword(const Code& code, std::string_view name) {
+  return std::ranges::any_of(code.constants, [&](const Ref<>& constant) {
     if (!PyTuple_Check(constant.get())) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant.get()); ++i) {
       PyObject* keyword = PyTuple_GET_ITEM(constant.get(), i);
-      if (PyUnicode_Check(keyword) && stringView(keyword) == "inputs") return true;
+      if (PyUnicode_Check(keyword) && stringView(keyword) == name) return true;
     }
     return false;
-  };
-  return (isNameOf(code, "backward") && std::ranges::any_of(code.constants, namesInputs)) ||
-         (isNameOf(code, "autograd") && isNameOf(code, "grad"));
+  });
+}
+
+// By the keywords of backward() and grad(), whose arguments may be unpacked, too.
+HistoryUse useByArguments(const Code& code) {
+  // A gradient's gradient is one of each operation; backends give none.
+  if (isKeyword(code, "create_graph")) return HistoryUse::Operations;
+  bool takesInputs = isNameOf(code, "backward") && isKeyword(code, "inputs");
+  bool mayTakeInputs = isNameOf(code, "autograd") && isNameOf(code, "grad");
+  return takesInputs || mayTakeInputs ? HistoryUse::Results : HistoryUse::None;
 }
 
 HistoryUse useIn(const Code& code) {
-  HistoryUse use = asksForInputs(code) ? HistoryUse::Results : HistoryUse::None;
+  HistoryUse use = useByArguments(code);
   for (const Instruction& instruction : code.instructions) {
     if (argumentKind(instruction.opcode) != ArgumentKind::Name) continue;
     use =

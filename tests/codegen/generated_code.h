@@ -12,7 +12,7 @@ namespace armature {
 // Runs graphs eagerly, and resumes in plain Python: what a test sees is one translation.
 class PlainEnvironment : public CodegenEnvironment {
  public:
-  CompiledGraph compileGraph(const Graph& graph, const Node*, HistoryUse) override {
+  CompiledGraph compileGraph(const Graph& graph, const Node*, GraphUse) override {
     return {toFunction(graph), true};
   }
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;

@@ -116,6 +116,14 @@ def gradient_into_inputs(z):
     return w
 
 
+def gradient_of_a_gradient(z):
+    w = (z * z).exp().sum()
+    armature.graph_break()
+    (first,) = torch.autograd.grad(w, z, create_graph=True)
+    GIVEN.extend(torch.autograd.grad(first.sum(), z, retain_graph=True))
+    return w + first.sum()
+
+
 PROGRAMS = [
     hook_behind_a_use,
     hook_behind_another_break,
@@ -130,6 +138,7 @@ PROGRAMS = [
     gradient_of_a_result,
     gradient_as_keywords,
     gradient_into_inputs,
+    gradient_of_a_gradient,
 ]
 
 

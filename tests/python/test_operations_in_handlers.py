@@ -409,3 +409,48 @@ def test_handlers_find_what_was_computed(function: Any) -> None:
     compare(function, compiled)
     kinds = {reason["gb_type"] for reason in break_reasons(compiled)}
     assert kinds <= {"Observed exception"}  # behind the failure, as it leaves
+
+
+def whose_result_nobody_needs(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        TABLE[index]
+        log.append("in range")
+    except IndexError:
+        log.append("out of range")
+    return x + 1
+
+
+def that_changes_what_nobody_needs(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        y = x.view(-1).clone()
+        y[index] = 1
+        log.append("in range")
+    except IndexError:
+        log.append("out of range")
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [whose_result_nobody_needs, that_changes_what_nobody_needs])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_backends_drop_no_failure(function: Any, backend: str) -> None:
+    compare(function, armature.compile(function, backend=backend))
+
+
+def test_backends_have_graphs_of_handlers() -> None:
+    graphs: list[torch.fx.GraphModule] = []
+
+    def counted(module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+        graphs.append(module)
+        return module.forward
+
+    def function(x: torch.Tensor, index: torch.Tensor) -> Any:
+        try:
+            y = x.clone()
+            y.add_(1)
+            return TABLE[index].sum() + y
+        except IndexError:
+            return x
+
+    compiled = armature.compile(function, backend=counted)
+    compiled(torch.ones(3), torch.tensor([1]))
+    assert len(graphs) == 1
