@@ -58,6 +58,7 @@ PyObject* record(PyObject* self, PyObject* exception) {
   failure->graph = graph;
   failure->failed = column;
   failure->exception = Ref<>::create(exception);
+  failure->code = recorder->code;
   for (const auto& node : graph->nodes()) {
     PyObject* value = PyDict_GetItemWithError(locals.get(), valueName(node->index).get());
     if (value) failure->values[node->ordinal] = Ref<>::create(value);
@@ -76,6 +77,18 @@ PyObject* restore(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 }
 
 }  // namespace
+
+void GraphFailure::clearFrames() const {
+  Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception.get()));
+  PyTracebackObject* last = entryOf(traceback, code);
+  auto* entry = last ? reinterpret_cast<PyTracebackObject*>(traceback.get()) : nullptr;
+  for (bool isLast = false; entry && !isLast; entry = entry->tb_next) {
+    isLast = entry == last;
+    Ref<> cleared = Ref<>::steal(
+        PyObject_CallMethod(reinterpret_cast<PyObject*>(entry->tb_frame), "clear", nullptr));
+    if (!cleared) PyErr_Clear();
+  }
+}
 
 PyObject* randomNumbersRestorer() {
   static PyMethodDef method = {"restore", cpython::asMethod(restore), METH_FASTCALL, nullptr};

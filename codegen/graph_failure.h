@@ -29,6 +29,11 @@ struct GraphFailure {
   int32_t failed = 0;                     // the ordinal of the node that raised
   llvm::DenseMap<int32_t, Ref<>> values;  // of nodes, by ordinal: those the frame still had
   Ref<> exception;                        // as the graph raised it, with its traceback
+  Ref<> code;                             // the graph's
+
+  // Lets go of what the frames still hold that have ended, the graph's and that of the generated
+  // code: what is known of the inputs may be that nothing else holds them.
+  void clearFrames() const;
 };
 
 // The failure behind the marker that this thread's generated code has just returned; null if the

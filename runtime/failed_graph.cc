@@ -175,7 +175,8 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   });
   if (!looksTheSame) return nullptr;
   CompilingScope scope;
-  InstructionTranslator translator(entry_, globals_, inputs);
+  auto trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
+  InstructionTranslator& translator = *trace;
   translator.useProfile(profile_);
   if (answersAsPython) translator.answerAsPython();
   translator.endGeneratorsBy(reconstructedParts());
@@ -197,6 +198,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   addFinalGuards(translator);
   CheckFunctionManager guards(translator.sources, translator.takeGuards(), generated.captures,
                               inputs);
+  trace.reset();  // That nothing else holds an input may be among the guards.
   captures.resize(generated.captures.size() + 1);
   if (!guards.check(inputs, captures.data())) return nullptr;
   captures.resize(generated.captures.size());
@@ -205,6 +207,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
 }
 
 PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure) {
+  failure.clearFrames();
   std::vector<PyObject*> arguments(inputs.slots, inputs.slots + entry_.argumentCount());
   Ref<> function;
   try {
@@ -216,6 +219,15 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
     if (isForUser(message)) return nullptr;
   }
   if (!function) {
+    // A handler of the program waits for what leaves past it.
+    PyErr_Clear();
+    bool isHandled = llvm::any_of(failure.graph->nodes(), [&](const auto& node) {
+      return node->operation != NodeOperation::Placeholder && failure.graph->keepsValue(*node);
+    });
+    if (isHandled) {
+      recordInternalError("a graph that failed inside of a handler cannot be gone on with");
+      if (PyErr_Occurred()) return nullptr;
+    }
     PyObject* exception = failure.exception.get();
     Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception));
     PyErr_Restore(Py_NewRef(Py_TYPE(exception)), Py_NewRef(exception), traceback.release());

@@ -7,6 +7,7 @@ goes on with what the graph has computed, and for other backends the graph break
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -349,6 +350,26 @@ def of_generator(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
     return list(items())
 
 
+@contextlib.contextmanager
+def resumed() -> Any:
+    armature.graph_break()
+    try:
+        yield
+    finally:
+        armature.graph_break()
+
+
+def in_a_frame_that_goes_on(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        with resumed():
+            x.add_(1)
+            y = x * 2
+            z = TABLE[index]
+    except IndexError:
+        return y
+    return z
+
+
 def with_random_numbers(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
     try:
         x.add_(1)
@@ -398,6 +419,7 @@ def that_changes_by_itself(x: torch.Tensor, index: torch.Tensor, log: list[Any])
         of_nested_frames,
         in_a_loop,
         of_generator,
+        in_a_frame_that_goes_on,
         with_random_numbers,
         suppressed,
         that_changes_by_itself,
@@ -408,7 +430,8 @@ def test_handlers_find_what_was_computed(function: Any) -> None:
     compiled = armature.compile(function)
     compare(function, compiled)
     kinds = {reason["gb_type"] for reason in break_reasons(compiled)}
-    assert kinds <= {"Observed exception"}  # behind the failure, as it leaves
+    # Where the program breaks, and behind the failure, as it leaves.
+    assert kinds <= {"Call of graph_break()", "Observed exception"}
 
 
 def whose_result_nobody_needs(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
