@@ -702,7 +702,10 @@ void Translator::checkFailure(const Library& library, Node* node) {
     };
     if (library.eager() || node->mixesLibraries) refuse("");  // NumPy's operations may warn, too.
     const Node* change = firstChange();
-    if (change && !failureGoesOn()) refuse(" after " + targetName(change->target));
+    // What it has changed before it failed, it would change again.
+    NodeEffect effect = library.effectOf(*node);
+    bool isChange = effect == NodeEffect::Other || effect == NodeEffect::Own;
+    if (change && (isChange || !failureGoesOn())) refuse(" after " + targetName(change->target));
     if (change) graph->keepValuesUntil(node->ordinal);
     if (isHandled) assignTrailed(trail, failureIsHandled_, true);
   }

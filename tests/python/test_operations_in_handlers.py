@@ -84,20 +84,16 @@ OTHERS: list[Prepare] = [
     lambda x: torch.add(x, 1, out=x),
     lambda x: functional.relu(x, inplace=True),
     lambda x: functional.batch_norm(x, x[0].zero_(), torch.ones(3), training=True),
-    lambda x: x.uniform_(),
-    lambda x: with_gradients(x),
 ]
 
 # What begins before the operation, and breaks the graph.
 BREAKING: list[Prepare] = [
+    lambda x: x.uniform_(),
+    lambda x: x.mul_(torch.ones(3, requires_grad=True)),
     lambda x: x + torch.rand(3, generator=torch.default_generator),
     lambda x: x.resize_(2, 3),
     lambda x: changed(torch.tensor(x.tolist())),
 ]
-
-
-def with_gradients(x: torch.Tensor) -> torch.Tensor:
-    return (x.mul_(2) * torch.ones(3, requires_grad=True)).mul_(2)
 
 
 def foreign(module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
@@ -430,6 +426,8 @@ def test_handlers_find_what_was_computed(function: Any) -> None:
     compiled = armature.compile(function)
     compare(function, compiled)
     kinds = {reason["gb_type"] for reason in break_reasons(compiled)}
+    if function is that_changes_by_itself:  # and would do so twice
+        kinds.remove("Operation inside an exception handler")
     # Where the program breaks, and behind the failure, as it leaves.
     assert kinds <= {"Call of graph_break()", "Observed exception"}
 
