@@ -349,7 +349,13 @@ void FrameCode::runInstruction(llvm::function_ref<void()> begin) {
   callerTakes_ = caller_ && stored.stack[bottom] >= 0;
   stored.stack.resize(bottom + operands.borrowed);
   int32_t nextPc = frame().pc + 1;
-  if (isJump(instruction().opcode)) {
+  if (Ref<> raised = environment_.raised()) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(raised);
+    assembler_.emitCall(0);
+    assembler_.emit(Opcode::RAISE_VARARGS, 1);
+    endProtected();
+  } else if (isJump(instruction().opcode)) {
     StackUse use = stackUse(instruction().opcode, instruction().argument);
     Assembler::Label taken = assembler_.newLabel();
     assembler_.emitJump(instruction().opcode, taken);

@@ -49,7 +49,7 @@ PyObject* record(PyObject* self, PyObject* exception) {
   if (!PyCode_Addr2Location(code, entry->tb_lasti, &line, &column, &endLine, &endColumn)) {
     Py_RETURN_FALSE;
   }
-  if (column <= recorder->firstEffect) Py_RETURN_TRUE;
+  if (column < recorder->firstEffect) Py_RETURN_TRUE;
   std::shared_ptr<const Graph> graph = recorder->graph.lock();
   if (!graph) Py_RETURN_FALSE;  // the entry was dropped during the call
   Ref<> locals = Ref<>::steal(PyFrame_GetLocals(entry->tb_frame));
@@ -88,6 +88,17 @@ void GraphFailure::clearFrames() const {
         PyObject_CallMethod(reinterpret_cast<PyObject*>(entry->tb_frame), "clear", nullptr));
     if (!cleared) PyErr_Clear();
   }
+}
+
+Ref<> GraphFailure::exceptionOfOperation() const {
+  Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception.get()));
+  PyTracebackObject* entry = entryOf(traceback, code);
+  PyObject* inner = entry ? reinterpret_cast<PyObject*>(entry->tb_next) : nullptr;
+  if (PyException_SetTraceback(exception.get(), inner ? inner : Py_None) < 0) return nullptr;
+  Ref<> list = Ref<>::steal(PyList_New(1));
+  if (!list) return nullptr;
+  PyList_SET_ITEM(list.get(), 0, Py_NewRef(exception.get()));
+  return Ref<>::steal(PyObject_GetAttrString(list.get(), "pop"));
 }
 
 PyObject* randomNumbersRestorer() {

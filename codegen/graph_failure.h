@@ -7,7 +7,8 @@
 // had (an operation in place, a random number), the eager graph's frame has the values of what was
 // computed: the runtime traces the call again up to the operation that raised, breaks there, and
 // gives that trace's graph the values instead of running it (runtime/failed_graph.cc). Either way
-// Python runs the operation, and the exception is its own. A graph that a foreign backend runs
+// Python runs the operation, and the exception is its own; but one that changes something may have
+// done so in part, and only raises what it has raised. A graph that a foreign backend runs
 // cannot be looked into; its exception leaves as it is.
 #pragma once
 
@@ -34,6 +35,9 @@ struct GraphFailure {
   // Lets go of what the frames still hold that have ended, the graph's and that of the generated
   // code: what is known of the inputs may be that nothing else holds them.
   void clearFrames() const;
+  // A callable that gives, once, the exception as the operation raised it, called by nobody yet.
+  // Null with an exception set on failure.
+  Ref<> exceptionOfOperation() const;
 };
 
 // The failure behind the marker that this thread's generated code has just returned; null if the

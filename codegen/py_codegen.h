@@ -60,6 +60,9 @@ class CodegenEnvironment {
   // A code object of the same instructions that makes its calls by pythonCalls(). Null where the
   // code has to run as it is, or with an exception set.
   virtual Ref<PyCodeObject> rewritten(BorrowedRef<PyCodeObject>) { return nullptr; }
+  // A callable that gives the exception which the instruction of the break has raised already,
+  // once; null: Python runs the instruction.
+  virtual Ref<> raised() { return nullptr; }
   // For the break of this code.
   virtual BreakTimer breakTimer() { return {}; }
 };

@@ -297,9 +297,9 @@ Ref<> toTorchGraph(const Graph& graph);
 // The eager backend: a Python function of the placeholders, positionally, which runs the nodes in
 // order and returns the tuple of outputs; written as bytecode, no text, no exec. Intermediate
 // values are dropped at their last use. The column of an instruction's position is the ordinal of
-// its node, so that a traceback tells which one raised; if that comes after the node of index
-// `keepFrom`, the frame has its operands still, in locals (valueName). Null with an exception set
-// on failure.
+// its node, so that a traceback tells which one raised; if that does not come before the node of
+// index `keepFrom`, the frame has its operands still, in locals (valueName). Null with an exception
+// set on failure.
 constexpr int32_t kKeepNone = INT32_MAX;
 Ref<> toFunction(const Graph& graph, int32_t keepFrom = kKeepNone);
 // The name of the local that holds the result of the node with that index: a str, borrowed.

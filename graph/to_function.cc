@@ -102,13 +102,13 @@ class FunctionWriter {
         assembler_.emit(Opcode::RETURN_VALUE);
         return true;
       }
-      keeps_ = node.index > keepFrom_;
+      keeps_ = node.index >= keepFrom_;
       writeCall(node);
       dropOperands();
       if (!graph_.keepsValue(node)) dropKept();
       if (uses_[node.index] == 0) {
         assembler_.emit(Opcode::POP_TOP);
-      } else if (node.users == 1 && node.index < keepFrom_ && !graph_.keepsValue(node) &&
+      } else if (node.users == 1 && node.index + 1 < keepFrom_ && !graph_.keepsValue(node) &&
                  firstOperand(*nodes[i + 1]) == &node) {
         onStack_ = &node;
       } else {

@@ -17,6 +17,9 @@ class RuntimeEnvironment : public CodegenEnvironment {
         family_(std::move(family)),
         answersAsPython_(answersAsPython) {}
 
+  // CodeCache::leaveVaryingToPython() of what goes on behind the code.
+  void leaveVaryingToPython() { leavesVarying_ = true; }
+
   CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect, GraphUse use) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override;

@@ -4,6 +4,7 @@
 
 #include "codegen/graph_failure.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
@@ -83,6 +84,13 @@ class FailureEnvironment : public RuntimeEnvironment {
                      const GraphFailure& failure)
       : RuntimeEnvironment(std::move(settings), std::move(family), answersAsPython),
         failure_(failure) {}
+
+  Ref<> raised() override {
+    bool changes = llvm::any_of(failure_.graph->nodes(), [&](const auto& node) {
+      return node->ordinal == failure_.failed && changesArrays(*node);
+    });
+    return changes ? checked(failure_.exceptionOfOperation().release()) : nullptr;
+  }
 
   CompiledGraph compileGraph(const Graph& graph, const Node*, GraphUse) override {
     const Node& output = *graph.nodes().back();

@@ -1,0 +1,90 @@
+"""Operations that change an array in part before they raise: they do so once."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import armature
+import pytest
+import torch
+
+NOTED: list[Any] = []
+
+
+def added(x: torch.Tensor, index: torch.Tensor) -> Any:
+    NOTED.append("begun")
+    x.index_add_(0, index, torch.ones(len(index)))
+    NOTED.append("over")
+    return x
+
+
+def behind_a_change(x: torch.Tensor, index: torch.Tensor) -> Any:
+    NOTED.append("begun")
+    x.mul_(2)
+    return x.index_add_(0, index, torch.ones(len(index)))
+
+
+def of_a_helper(x: torch.Tensor, index: torch.Tensor) -> Any:
+    NOTED.append("helper")
+    result = behind_a_change(x, index)
+    NOTED.append("over")
+    return result
+
+
+def in_a_handler(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        return behind_a_change(x, index)
+    except IndexError as error:
+        return str(error), [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+
+
+def of_the_graphs_own(x: torch.Tensor, index: torch.Tensor) -> Any:
+    y = x.clone()
+    x.add_(1)
+    NOTED.append(y)
+    return y.index_add_(0, index, torch.ones(len(index)))
+
+
+def behind_a_break(x: torch.Tensor, index: torch.Tensor) -> Any:
+    x += 1
+    armature.graph_break()
+    return added(x, index)
+
+
+def with_a_context(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        raise KeyError("handled")
+    except KeyError:
+        return added(x, index)
+
+
+def outcome(function: Any, index: list[int]) -> str:
+    NOTED.clear()
+    x = torch.arange(4.0)
+    result: Any = None
+    try:
+        result = function(x, torch.tensor(index))
+    except IndexError as error:
+        frames = [(frame.name, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+        result = str(error), frames[1:], repr(error.__context__)
+    return repr((result, x, NOTED))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        added,
+        behind_a_change,
+        of_a_helper,
+        in_a_handler,
+        of_the_graphs_own,
+        behind_a_break,
+        with_a_context,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_arrays_are_changed_once(function: Any) -> None:
+    compiled = armature.compile(function)
+    for index in ([0, 1], [0, 1, 9], [2, 3], [0, 9], [1, 1, 7]):
+        assert outcome(compiled, index) == outcome(function, index)
