@@ -17,6 +17,7 @@
 #include "runtime/libraries.h"
 #include "runtime/python_calls.h"
 #include "runtime/thread_state.h"
+#include "variables/trace_again.h"
 
 namespace armature {
 
@@ -295,6 +296,9 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
       throw RaisedForUser();
     } catch (const EndIsHeard&) {
       isEndHeard = isAgain = true;
+      continue;
+    } catch (const TraceAgain&) {
+      isAgain = true;
       continue;
     }
     // A branch for compilers may be for others than this one.

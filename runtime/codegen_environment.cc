@@ -38,11 +38,11 @@ bool mayLoseFailure(const Graph& graph) {
     bool isCall = node->operation == NodeOperation::CallFunction ||
                   node->operation == NodeOperation::CallMethod;
     const Library* library = isCall ? findLibrary(node->library) : nullptr;
-    bool isNeeded = !isCall || needed.contains(node.get()) || !library ||
-                    library->effectOf(*node) == NodeEffect::Other;
-    if (isNeeded) {
+    NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
+    if (effect == NodeEffect::Mode) continue;
+    if (effect == NodeEffect::Other || needed.contains(node.get())) {
       forEachInput(*node, [&](Node* input) { needed.insert(input); });
-    } else if (!node->checked && !node->newMode) {
+    } else if (!node->checked) {
       return true;
     }
   }

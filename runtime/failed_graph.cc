@@ -40,8 +40,15 @@ bool isSame(const Argument& a, const Argument& b) {
   return true;
 }
 
+// A trace may make the function that it calls, of what it has traced.
+bool isSameTarget(BorrowedRef<> a, BorrowedRef<> b) {
+  if (a.get() == b.get()) return true;
+  return PyCFunction_Check(a.get()) && PyCFunction_Check(b.get()) &&
+         PyCFunction_GET_FUNCTION(a.get()) == PyCFunction_GET_FUNCTION(b.get());
+}
+
 bool isSame(const Node& a, const Node& b) {
-  if (a.operation != b.operation || a.target.get() != b.target.get() ||
+  if (a.operation != b.operation || !isSameTarget(a.target, b.target) ||
       a.location.line != b.location.line || a.arguments.size() != b.arguments.size() ||
       a.keywordArguments.size() != b.keywordArguments.size()) {
     return false;
@@ -227,15 +234,10 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
     if (isForUser(message)) return nullptr;
   }
   if (!function) {
-    // A handler of the program waits for what leaves past it.
+    // The effects before the operation are lost, and a handler that waits for what leaves past it.
     PyErr_Clear();
-    bool isHandled = llvm::any_of(failure.graph->nodes(), [&](const auto& node) {
-      return node->operation != NodeOperation::Placeholder && failure.graph->keepsValue(*node);
-    });
-    if (isHandled) {
-      recordInternalError("a graph that failed inside of a handler cannot be gone on with");
-      if (PyErr_Occurred()) return nullptr;
-    }
+    recordInternalError("a graph that failed cannot be gone on with");
+    if (PyErr_Occurred()) return nullptr;
     PyObject* exception = failure.exception.get();
     Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception));
     PyErr_Restore(Py_NewRef(Py_TYPE(exception)), Py_NewRef(exception), traceback.release());

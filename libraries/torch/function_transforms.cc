@@ -226,6 +226,7 @@ Value setRequiresGrad(Translator& translator, const Value& callable, CallArgumen
   if (!isOwn) refuse(callable, "the array is not one of a level");
   Node* node =
       translator.addOperation(torchLibrary(), objectOf(callable), {Argument(tensor->node)}, {});
+  node->checked = true;
   assignTrailed(translator.trail, tensor->node->alteredBy, node);
   tensor->node->metadata = nullptr;
   return translator.make<TensorVariable>(torchLibrary().arrayType(), node, &torchLibrary());
@@ -277,6 +278,11 @@ CallRule transformOperation(std::string_view name) {
   }
   if (llvm::is_contained(kSeveralArrays, name)) return {.kind = CallKind::GraphOperation};
   return {};
+}
+
+bool isTransformOperation(const Node& node) {
+  return node.operation == NodeOperation::CallFunction &&
+         transformOperation(callableNames().of(node.target).qualified()).kind != CallKind::NotOurs;
 }
 
 bool changesTransforms(const Node& node) {

@@ -17,6 +17,8 @@ namespace armature {
 LibraryCallHandler findTransformHandler(std::string_view qualifiedName);
 // Operations on arrays that belong to it; kind NotOurs for all others.
 CallRule transformOperation(std::string_view qualifiedName);
+// Is the node one of these? Whether they raise depends on no array's data.
+bool isTransformOperation(const Node& node);
 
 // Does it enter or leave a level, or set what goes with it?
 bool changesTransforms(const Node& node);

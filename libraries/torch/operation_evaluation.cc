@@ -218,9 +218,9 @@ ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer
   };
   ResultStructure result = evaluateOnMeta(torch_, node, input, before);
   if (isFailure(result)) return result;
-  result.mayFailOnData = true;
+  result.mayFailOnData = !neverRaisesOnData(node) && !isTransformOperation(node);
   node.metadata = result.metadata;
-  node.checked = false;
+  node.checked = !result.mayFailOnData;
   return result;
 }
 

@@ -167,4 +167,5 @@ def test_random_heaps():
     generator = random.Random(0)
     for _ in range(10):
         values = [generator.randrange(50) for _ in range(40)]
+        armature.reset()  # each of these is another program
         check(use, values, torch.ones(2), breaks=0, calls=2)
