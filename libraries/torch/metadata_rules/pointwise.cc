@@ -287,6 +287,34 @@ bool maskedFill(const Call& call, ResultStructure& result) {
   return give(call, result, newTensor(*self, sizes, self->dtype));
 }
 
+// The tensors 0 up to `count`, of one floating-point dtype; false for all others.
+bool addAlike(const Call& call, size_t count, Elementwise& operands) {
+  const TensorMetadata* self = call.tensor(0);
+  if (!self || !isFloating(self->dtype)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    const TensorMetadata* operand = call.tensor(i);
+    if (!operand || operand->dtype != self->dtype) return false;
+    operands.add(*operand);
+  }
+  return true;
+}
+
+bool isReal(const std::optional<Scalar>& number) { return number && number->dtype != Complex128; }
+
+// lerp: the weight is a number of the operation, or a tensor like the others.
+bool interpolation(const Call& call, ResultStructure& result) {
+  Elementwise operands;
+  bool isNumber = isReal(call.scalar(2));
+  return addAlike(call, isNumber ? 2 : 3, operands) && giveElementwise(call, result, operands);
+}
+
+// addcmul, addcdiv
+bool scaledUpdate(const Call& call, ResultStructure& result) {
+  Elementwise operands;
+  if (call.argument(3) && !isReal(call.scalar(3))) return false;
+  return addAlike(call, 3, operands) && giveElementwise(call, result, operands);
+}
+
 constexpr uint8_t kFunctionOrMethod = InTorch | AsMethod;
 constexpr uint8_t kAnywhereInPlaceToo = InTorch | AsMethod | InPlaceToo;
 constexpr uint8_t kOperatorInPlaceToo = InOperator | InPlaceToo;
@@ -311,6 +339,8 @@ const Row kRows[] = {
     {"remainder", kAnywhereInPlaceToo, "self|input other", integerDivision},
     {"fmod", kAnywhereInPlaceToo, "self|input other", integerDivision},
     {"maximum minimum fmax fmin", kFunctionOrMethod, "self|input other", extreme},
+    {"lerp", kAnywhereInPlaceToo, "self|input end weight", interpolation},
+    {"addcmul addcdiv", kAnywhereInPlaceToo, "self|input tensor1 tensor2 ; value", scaledUpdate},
     {"pow", kAnywhereInPlaceToo | InOperator, "self|input exponent", power},
     {"__pow__", AsMethod, "self exponent", power},
     {"and_ or_ xor", kOperatorInPlaceToo, "self other", bitwise},
