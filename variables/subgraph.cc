@@ -6,6 +6,7 @@
 
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/functions/partial.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
 #include "variables/tensors/item_node.h"
@@ -22,6 +23,13 @@ Body::Body(Translator& translator, const Library& library, const Value& callable
       firstNode_(translator.graph->size()),
       firstSerial_(translator.arena.trackers().size()),
       mode_(translator.mode(library)) {
+  // In the order of TorchDynamo's inputs: what is passed, then what the body looks at.
+  if (auto* partial = trackerOf<PartialVariable>(callable)) {
+    if (auto* first = trackerOf<SequenceVariable>(translator.realized(partial->arguments))) {
+      for (const Value& argument : first->items()) translator.realized(argument);
+    }
+  }
+  for (Value& argument : arguments.values) translator.realize(argument);
   if (addParameters) parameters_ = addParameters(arguments);
   {
     SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());

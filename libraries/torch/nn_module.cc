@@ -88,7 +88,8 @@ Value callGetattr(Translator& translator, const Value& callable, CallArguments& 
     if (!values || values->type() != &PyDict_Type) {
       return callPlainly(translator, callable, arguments);
     }
-    if (Value value = values->get(translator, name)) return value;
+    // An array is an input from its first load on, which is the order of TorchDynamo's inputs.
+    if (Value value = values->get(translator, name)) return translator.realized(value);
     if (translator.exceptionPending()) return Value();
   }
   return translator.raise(PyExc_AttributeError, "'%.200s' object has no attribute '%U'",

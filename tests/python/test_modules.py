@@ -6,6 +6,7 @@ import armature
 import pytest
 import torch
 from differential import check, translations
+from graph_texts import graph_of
 from torch import nn
 
 
@@ -356,9 +357,9 @@ def test_parameters_are_iterated():
 
 def test_functional_and_loss():
     def f(x, target):
-        y = torch.nn.functional.gelu(x)
-        y = torch.nn.functional.dropout(y, 0.5, training=False)
-        return torch.nn.functional.cross_entropy(y, target), nn.MSELoss()(x, y)
+        y = nn.functional.gelu(x)
+        y = nn.functional.dropout(y, 0.5, training=False)
+        return nn.functional.cross_entropy(y, target), nn.MSELoss()(x, y)
 
     check(f, X, torch.tensor([1, 2]))
 
@@ -419,3 +420,32 @@ def test_a_module_with_hooks_is_one_graph():
     module.register_forward_hook(lambda module, args, result: result * 2)
     found = armature.explain(module)(torch.ones(3))
     assert (found.graph_count, found.graph_break_count) == (1, 0)
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(4)
+        self.scale = nn.Parameter(torch.ones(4))
+        self.register_buffer("shift", torch.zeros(4))
+
+    def forward(self, x):
+        return torch.add(self.norm(x * self.scale), self.shift)
+
+
+SCALED = Scaled()
+LAYERS = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), SCALED)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: LAYERS(x),
+        lambda x: torch.sub(x, SCALED.scale),
+        lambda x: torch.addcmul(x, value=2, tensor1=SCALED.scale, tensor2=SCALED.shift),
+    ],
+    ids=["modules", "parameter", "keywords"],
+)
+def test_inputs_come_in_the_order_of_torch_dynamo(fn):
+    """A parameter is an input from its load on, an argument from its first use on."""
+    assert graph_of(armature.compile, fn, X) == graph_of(torch.compile, fn, X)
