@@ -231,3 +231,31 @@ def test_attributes_of_own_arrays_are_no_break():
         return not hasattr(mask.contiguous(), "jax"), x + 1
 
     assert armature.compile(program, fullgraph=True)(torch.ones(2))[0] is True
+
+
+@pytest.mark.parametrize(
+    "identity", [torch.Tensor.contiguous, torch.relu_, lambda x: x.to(x.dtype)]
+)
+def test_what_hides_a_method_is_found_through_results_that_are_the_tensor(identity):
+    def program(x):
+        y = identity(identity(x))
+        return y.sum(), torch.add(x, 1).sum()
+
+    compiled = armature.compile(program)
+    plain, hiding = torch.ones(3), torch.ones(3)
+    hiding.sum = lambda: "mine"
+    for x in (plain, hiding, plain, hiding):
+        assert str(compiled(x)) == str(program(x))
+    del hiding.sum
+    assert str(compiled(hiding)) == str(program(hiding))
+
+
+def test_what_the_trace_puts_in_the_place_of_a_method():
+    def program(x):
+        x.sum = lambda: "mine"
+        y = x.contiguous()
+        return y.sum(), y is x, (x + 1).sum()
+
+    compiled = armature.compile(program)
+    for _ in range(2):
+        assert str(compiled(torch.ones(3))) == str(program(torch.ones(3)))

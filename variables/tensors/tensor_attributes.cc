@@ -50,6 +50,37 @@ DictVariable* attributesOf(Translator& translator, TensorVariable* tensor) {
   return nullptr;
 }
 
+// Inputs that the node may be, where it and what it takes return their first arguments.
+constexpr int kMostSteps = 16;
+
+llvm::SmallVector<Node*, 4> inputsBehind(const Node* node) {
+  llvm::SmallVector<Node*, 4> inputs;
+  for (int steps = 0; steps < kMostSteps; ++steps) {
+    const Node* first = nullptr;
+    forEachInput(*node, [&](Node* input) {
+      if (!first) first = input;
+      if (input->operation == NodeOperation::Placeholder && !llvm::is_contained(inputs, input)) {
+        inputs.push_back(input);
+      }
+    });
+    if (!first || first->operation == NodeOperation::Placeholder) break;
+    node = first;
+  }
+  return inputs;
+}
+
+// Breaks if the program has put something in the place of a method onto an input that the result
+// may be.
+void requireNothingHidden(Translator& translator, TensorVariable* tensor, PyObject* name) {
+  if (tensor->existing() || tensor->library().isImmutable(tensor->type())) return;
+  for (Node* node : inputsBehind(tensor->node)) {
+    Value known = node->example ? translator.known(node->example.get()) : Value();
+    auto* input = trackerOf<TensorVariable>(known);
+    DictVariable* attributes = input ? attributesOf(translator, input) : nullptr;
+    if (attributes && attributes->get(translator, name)) requireNewObject(translator, tensor);
+  }
+}
+
 // What the attribute holds, by the library's descriptor.
 Value heldValue(Translator& translator, const Value& self, const Found& found, PyObject* name,
                 const HeldAttribute& attribute) {
@@ -214,9 +245,9 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
       Value value = attributes->get(translator, name);
       if (value || translator.exceptionPending()) return value;
     }
+    if (found) requireNothingHidden(translator, tensor, name);
   }
   if (!found) {
-    // (Something in the place of a method is only found where the trace knows of attributes.)
     requireNewObject(translator, tensor);
     if (Found fallback = heap.lookup(type, getattr)) {
       Value method = bindTypeAttribute(translator, fallback, self, type, getattr);
