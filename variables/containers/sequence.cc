@@ -1,6 +1,8 @@
 // The state of lists and deques, and how tuples and slices are made.
 #include "variables/containers/sequence.h"
 
+#include <cstring>
+
 #include "core/checked.h"
 #include "core/constant.h"
 #include "variables/constants/constant.h"
@@ -9,6 +11,30 @@
 #include "variables/translator.h"
 
 namespace armature {
+
+namespace {
+
+// A value is one word, which knows nothing of its place: to move those behind an item is to copy
+// memory, as in CPython's own lists. (SmallVector would move them one by one.)
+void insertItem(ValueVector& items, size_t index, Value item) {
+  items.emplace_back();
+  Value* place = items.data() + index;
+  std::memmove(static_cast<void*>(place + 1), static_cast<const void*>(place),
+               (items.size() - 1 - index) * sizeof(Value));
+  new (place) Value(std::move(item));
+}
+
+Value takeItem(ValueVector& items, size_t index) {
+  Value* place = items.data() + index;
+  Value item = std::move(*place);
+  std::memmove(static_cast<void*>(place), static_cast<const void*>(place + 1),
+               (items.size() - 1 - index) * sizeof(Value));
+  new (items.data() + items.size() - 1) Value();
+  items.pop_back();
+  return item;
+}
+
+}  // namespace
 
 // --- Reading an existing list or deque.
 
@@ -128,22 +154,20 @@ void MutableSequenceVariable::insert(Translator& translator, size_t index, Value
   if (index == size()) return MutableSequenceVariable::append(translator, std::move(item));
   items();
   markRearranged(translator);
-  auto place = static_cast<ptrdiff_t>(index);
-  items_.insert(items_.begin() + place, item);
-  recordUndo(translator.trail, [this, place] { items_.erase(items_.begin() + place); });
+  insertItem(items_, index, item);
+  recordUndo(translator.trail, [this, index] { takeItem(items_, index); });
   noteMove(translator);
-  recordEffect(translator, {EffectKind::SequenceInsert, this, {}, std::move(item), place});
+  recordEffect(
+      translator,
+      {EffectKind::SequenceInsert, this, {}, std::move(item), static_cast<int64_t>(index)});
 }
 
 Value MutableSequenceVariable::take(Translator& translator, size_t index) {
   items();
   markRearranged(translator);
-  Value item = items_[index];
-  if (existing()) letGo(translator, item, this);
-  items_.erase(items_.begin() + static_cast<ptrdiff_t>(index));
-  recordUndo(translator.trail, [this, index, item] {
-    items_.insert(items_.begin() + static_cast<ptrdiff_t>(index), item);
-  });
+  if (existing()) letGo(translator, Value(items_[index]), this);
+  Value item = takeItem(items_, index);
+  recordUndo(translator.trail, [this, index, item] { insertItem(items_, index, item); });
   return item;
 }
 
