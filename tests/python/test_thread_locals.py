@@ -1,5 +1,6 @@
 """threading.local in traced code: each thread has its own attributes."""
 
+import dataclasses
 import threading
 
 import armature
@@ -115,3 +116,32 @@ def test_a_subclass_is_left_to_python():
     compiled = armature.compile(program)
     assert torch.equal(in_thread(compiled, X), X * 7)
     assert break_reasons(compiled)
+
+
+def test_the_number_of_the_thread():
+    names = {threading.get_ident(): "main"}
+
+    def program(x):
+        return x + 1, threading.get_ident(), names.get(threading.get_ident(), "another")
+
+    compiled = armature.compile(program, fullgraph=True)
+    assert compiled(X)[1:] == (threading.get_ident(), "main")
+    other = in_thread(compiled, X)
+    assert other[1] != threading.get_ident() and other[2] == "another"
+    assert compiled(X)[2] == "main"
+
+
+def test_texts_of_dataclasses():
+    @dataclasses.dataclass
+    class Point:
+        x: int
+        parts: list
+
+    def program(n):
+        point = Point(n, [])
+        point.parts.append(point)
+        return repr(point), repr(Point(n, [1]))
+
+    compiled = armature.compile(program, fullgraph=True)
+    for n in range(4):
+        assert compiled(n) == program(n)

@@ -1,4 +1,4 @@
-// What the program can set about the interpreter.
+// What the program can ask and set about the interpreter and the running thread.
 #include "core/checked.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -25,6 +25,28 @@ Value getRecursionLimit(Translator& translator, const Value&, CallArguments& arg
   return translator.wrap(source, checked(PyLong_FromLong(Py_GetRecursionLimit())));
 }
 
+// The number of the running thread, as a field of the function that tells it.
+PyObject* threadField() {
+  static PyGetSetDef definition = {
+      "thread",
+      [](PyObject*, void*) { return PyLong_FromUnsignedLong(PyThread_get_thread_ident()); },
+      nullptr, nullptr, nullptr};
+  static PyObject* const field =
+      checked(PyDescr_NewGetSet(&PyCFunction_Type, &definition)).release();
+  return field;
+}
+
+Value getIdent(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "get_ident", arguments, 0, 0)) return Value();
+  SourceTable& sources = *translator.sources;
+  static PyObject* const function =
+      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("_thread")).get(), "get_ident"))
+          .release();
+  const Source* source =
+      sources.item(SourceKind::Descriptor, sources.constant(function), threadField());
+  return translator.wrap(source, checked(PyLong_FromUnsignedLong(PyThread_get_thread_ident())));
+}
+
 // The one str of that text that the interpreter keeps.
 Value intern(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "sys.intern", arguments, 1, 1)) return Value();
@@ -41,6 +63,7 @@ Value intern(Translator& translator, const Value&, CallArguments& arguments) {
 void registerAll() {
   registerFunctionHandler("sys", "getrecursionlimit", getRecursionLimit);
   registerFunctionHandler("sys", "intern", intern);
+  registerFunctionHandler("_thread", "get_ident", getIdent);
 }
 
 }  // namespace
