@@ -215,6 +215,7 @@ class InstructionTranslator : public Translator {
   bool raisedBecauseNotIterable(const Value& value);
   bool buildContainer(Frame& frame, const Instruction& instruction);
   bool extendContainer(Frame& frame, const Instruction& instruction);
+  Value varyingText(Frame& frame, int32_t count);
   bool buildString(Frame& frame, const Instruction& instruction);
   bool unpack(Frame& frame, const Instruction& instruction);
   bool unpackExtended(Frame& frame, const Instruction& instruction);

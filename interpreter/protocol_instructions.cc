@@ -163,6 +163,9 @@ Value asciiText(Translator& translator, PyObject* text) {
 Value InstructionTranslator::formatted(Frame& frame, const Instruction& instruction) {
   bool hasSpecification = (instruction.argument & 4) != 0;
   Value value = frame.peek(hasSpecification ? 2 : 1);
+  Value computed = computedText(*this, "\0sra"[instruction.argument & 3], value,
+                                hasSpecification ? frame.peek(1) : Value());
+  if (computed) return computed;
   switch (instruction.argument & 3) {
     case 1:
       value = toStr(*this, value, !hasSpecification);

@@ -1,6 +1,7 @@
 // Instructions that compute, build, take apart and format values.
 #include "core/checked.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/set_operations.h"
@@ -165,8 +166,28 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
   }
 }
 
+// A text with a piece that varies: a sum; null where that has no expression.
+Value InstructionTranslator::varyingText(Frame& frame, int32_t count) {
+  bool varies = false;
+  for (int32_t i = 1; i <= count; ++i) varies |= isSymbolic(*this, frame.peek(i));
+  if (!varies) return Value();
+  Value text = frame.peek(count);
+  for (int32_t i = count - 1; text && i > 0; --i) {
+    if (typeOf(text) != &PyUnicode_Type || typeOf(frame.peek(i)) != &PyUnicode_Type) return Value();
+    text = isSymbolic(*this, text) || isSymbolic(*this, frame.peek(i))
+               ? symbolicBinary(*this, nb_add, text, frame.peek(i))
+               : binaryOperation(*this, nb_add, text, frame.peek(i));
+  }
+  return text;
+}
+
 bool InstructionTranslator::buildString(Frame& frame, const Instruction& instruction) {
   int32_t count = instruction.argument;
+  if (Value text = varyingText(frame, count)) {
+    frame.drop(count);
+    frame.push(std::move(text));
+    return true;
+  }
   Ref<> pieces = checked(PyTuple_New(count));
   for (int32_t i = 0; i < count; ++i) {
     // In a resume function the pieces are inputs.

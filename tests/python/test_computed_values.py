@@ -73,6 +73,30 @@ def first_letter(text):
     return text[0] if text else "none", text[1:3] + "."
 
 
+def texts(n):
+    return (
+        f"step {n:>4}",
+        f"({n!r})",
+        f"{n!s:<5}",
+        str(n) + "!",
+        "%d%%" % n,  # noqa: UP031
+        format(n, "x"),
+        repr(n),
+    )
+
+
+def numbers(n):
+    return int(n) + 1, float(n) / 3, ~n, n << 3, hash(n) == 5, divmod(n, 7), hex(n)
+
+
+def extremes(n):
+    return max(n, 50), min(0, n), max(n, 1.5, 7)
+
+
+def truths(n):
+    return bool(n), not n, "some" if n else "none", n and 1, [1 for _ in "a" if n]
+
+
 INTEGERS = [3, 9, HUGE, 0, -5, 100, 7, -HUGE, 6, 12]
 TEXTS = ["test", "no", "tea", "x", "", "é" * 5, " AxB ", "ab", "tex", "ß"]
 FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
@@ -89,6 +113,10 @@ FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
         (length, TEXTS, 3),
         (rounded, FLOATS, 2),
         (shifted, INTEGERS, 2),
+        (texts, INTEGERS, 2),
+        (numbers, INTEGERS, 3),
+        (extremes, INTEGERS, 3),
+        (truths, INTEGERS, 4),
         (types, INTEGERS, 2),
         (found, TEXTS, None),
         (chained, TEXTS, 3),
@@ -105,7 +133,10 @@ def test_what_is_computed_is_an_input(program, values, most):
     assert most is None or len(made) <= most
 
 
-@pytest.mark.parametrize("program", [bit_length, starts, box_muller, rounded, length, shifted])
+@pytest.mark.parametrize(
+    "program",
+    [bit_length, starts, box_muller, rounded, length, shifted, texts, numbers, extremes, truths],
+)
 def test_other_types_and_errors_are_plain_pythons(program):
     captured = armature.compile(program)
     classes = [type("N", (int,), {"bit_length": lambda self: 5}), type("S", (str,), {})]
@@ -280,3 +311,47 @@ def test_decimals_mind_the_context():
     for n in range(5):
         value = Decimal(n) / 7
         assert captured(value) == program(value)
+
+
+def test_objects_that_conversions_hand_on():
+    def program(value):
+        return (
+            int(value) is value if isinstance(value, int) else float(value) is value,
+            max(value, 5) is value,
+            f"{value}",
+        )
+
+    captured = armature.compile(program)
+    for value in [1000, 1001, 10**20, -7, 10**30]:
+        assert captured(value) == program(value)
+
+
+def test_texts_of_more_digits_than_the_limit():
+    def program(n):
+        try:
+            return len(str(n)), len(f"{n}"), n % 7
+        except ValueError as error:
+            return str(error)
+
+    captured = armature.compile(program)
+    for n in [1, 2, 3, 10**4299, 10**4300, 4, 10**5000]:
+        assert captured(n) == program(n)
+
+
+def test_methods_that_subclasses_replace():
+    class Number(int):
+        def __int__(self):
+            return 7
+
+        def __format__(self, specification):
+            return "formatted"
+
+        def __bool__(self):
+            return False
+
+    def program(n):
+        return int(n), f"{n}", bool(n), "yes" if n else "no"
+
+    captured = armature.compile(program)
+    for n in [1, 2, 3, Number(4), 5, Number(0)]:
+        assert captured(n) == program(n)

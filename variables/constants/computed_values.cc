@@ -39,14 +39,19 @@ constexpr const char* kFunctionsOfMath[] = {
     "isfinite", "isinf",    "isnan", "lgamma", "log",     "log10", "log1p", "log2",
     "pow",      "radians",  "sin",   "sinh",   "sqrt",    "tan",   "tanh",  "trunc",
 };
-constexpr const char* kFunctionsOfBuiltins[] = {"abs", "chr", "len", "ord", "round"};
+constexpr const char* kFunctionsOfBuiltins[] = {"abs",    "ascii", "bin", "chr",  "divmod",
+                                                "format", "hash",  "hex", "len",  "max",
+                                                "min",    "oct",   "ord", "repr", "round"};
 
-constexpr const char* kFunctionsOfOperator[] = {"contains", "getitem", "index", "neg", "pos"};
+constexpr const char* kFunctionsOfOperator[] = {"contains", "getitem", "index",
+                                                "invert",   "neg",     "pos"};
 
-PyObject* operatorFunction(const char* name) {
-  Ref<> module = checked(PyImport_ImportModule("_operator"));
+PyObject* functionOf(const char* moduleName, const char* name) {
+  Ref<> module = checked(PyImport_ImportModule(moduleName));
   return checked(PyObject_GetAttrString(module.get(), name)).release();
 }
+
+PyObject* operatorFunction(const char* name) { return functionOf("_operator", name); }
 
 // The function of an operator; null for one whose result may be much larger than its operands.
 PyObject* functionOf(NumberSlot slot) {
@@ -78,6 +83,16 @@ PyObject* functionOf(NumberSlot slot) {
     default:
       return nullptr;
   }
+}
+
+// A shift to the left by so few bits that the result is hardly larger.
+PyObject* shiftFunction(BorrowedRef<> count) {
+  static PyObject* const shift = operatorFunction("lshift");
+  constexpr long kMostBits = 64;
+  if (!PyLong_CheckExact(count.get())) return nullptr;
+  int overflow = 0;
+  long bits = PyLong_AsLongAndOverflow(count.get(), &overflow);
+  return !overflow && bits >= 0 && bits <= kMostBits ? shift : nullptr;
 }
 
 PyObject* functionOf(SymOperation operation) {
@@ -127,6 +142,10 @@ bool isComputable(PyObject* function) {
     return llvm::any_of(
         names, [&](const char* name) { return isBuiltinFunction(function, module, name); });
   };
+  // Conversions, which are calls of types.
+  for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyUnicode_Type, &PyBool_Type}) {
+    if (function == reinterpret_cast<PyObject*>(type)) return true;
+  }
   return PyCFunction_Check(function) &&
          (isOf("math", kFunctionsOfMath) || isOf("builtins", kFunctionsOfBuiltins) ||
           isOf("_operator", kFunctionsOfOperator));
@@ -245,16 +264,46 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
 
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right) {
-  PyObject* function = functionOf(slot);
   bool isLeft = right.isConstant();
+  PyObject* function = functionOf(slot);
+  bool isShift = slot == nb_lshift || slot == nb_inplace_lshift;
+  if (isShift && isLeft) function = shiftFunction(right.hint);
   if (!function || (!isLeft && !left.isConstant())) return Value();
-  // A format's result may be as large as its numbers are.
+  // What a format makes may be as large as the numbers in it are.
   bool isFormat = function == functionOf(nb_remainder) && PyUnicode_CheckExact(left.hint.get());
-  if (isFormat) return Value();
+  if (isFormat && !left.isConstant()) return Value();
   const SymNode& varies = isLeft ? left : right;
   PyObject* other = (isLeft ? right : left).hint.get();
   Operand operand{sourceOf(translator, varies), varies.hint.get()};
   return apply(translator, function, operand, isLeft ? 0 : 1, other);
+}
+
+Value computedText(Translator& translator, char conversion, const Value& value,
+                   const Value& specification) {
+  static PyObject* const repr = functionOf("builtins", "repr");
+  static PyObject* const ascii = functionOf("builtins", "ascii");
+  static PyObject* const format = functionOf("builtins", "format");
+  if (!isSymbolic(translator, value)) return Value();
+  CallArguments arguments;
+  arguments.values = {value};
+  if (conversion) {
+    PyObject* str = reinterpret_cast<PyObject*>(&PyUnicode_Type);
+    PyObject* function = conversion == 's' ? str : conversion == 'r' ? repr : ascii;
+    arguments.values = {computedCall(translator, function, arguments)};
+  }
+  if (!arguments.values[0] || !specification) {
+    return conversion ? arguments.values[0] : computedCall(translator, format, arguments);
+  }
+  arguments.values.push_back(specification);
+  return computedCall(translator, format, arguments);
+}
+
+Value computedInverse(Translator& translator, const Value& value) {
+  static PyObject* const invert = operatorFunction("invert");
+  if (!isSymbolic(translator, value)) return Value();
+  CallArguments arguments;
+  arguments.values = {value};
+  return computedCall(translator, invert, arguments);
 }
 
 Value computedContains(Translator& translator, const Value& container, const Value& item) {

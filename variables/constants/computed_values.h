@@ -15,6 +15,12 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
 // An operator, likewise.
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right);
+// What an f-string makes of a value, likewise: `conversion` is 's', 'r', 'a' or 0, and the
+// specification may be left out.
+Value computedText(Translator& translator, char conversion, const Value& value,
+                   const Value& specification);
+// ~value, likewise.
+Value computedInverse(Translator& translator, const Value& value);
 // `item in container` and `container[key]`, likewise.
 Value computedContains(Translator& translator, const Value& container, const Value& item);
 Value computedItem(Translator& translator, const Value& container, const Value& key);

@@ -149,6 +149,9 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand, bool
   if (slot == UnarySlot::nb_negative) {
     if (Value symbolic = symbolicNegative(translator, operand)) return symbolic;
   }
+  if (slot == UnarySlot::nb_invert) {
+    if (Value computed = computedInverse(translator, operand)) return computed;
+  }
   translator.realize(operand);
   if (UnaryOperation function = slotsOf(operand).nb_unary) {
     if (tail && function == kUserObjectSlots.nb_unary) {
@@ -281,6 +284,7 @@ Value richCompare(Translator& translator, Value left, Value right, int op, bool 
 }
 
 Value truth(Translator& translator, Value value, bool tail) {
+  if (Value symbolic = symbolicTruth(translator, value)) return symbolic;
   translator.realize(value);
   if (tail && slotsOf(value).nb_bool == kUserObjectSlots.nb_bool) {
     return objectBool(translator, value, tail);
