@@ -88,7 +88,8 @@ class AutocastModel : public ContextManagerModel {
     assignTrailed(translator.trail, manager.node, node);
     if (!manager.instance) return &manager;
     for (const auto& [name, value] : stateBefore(manager)) {
-      if (!setAttribute(translator, manager.instance, staticName(name), value)) return Value();
+      Ref<> attribute = Ref<>::steal(staticName(name));
+      if (!setAttribute(translator, manager.instance, attribute.get(), value)) return Value();
     }
     return manager.instance;
   }
@@ -131,7 +132,7 @@ class AutocastModel : public ContextManagerModel {
   // An instance that is entered inside of itself has forgotten the state before.
   static void requireOwnState(Translator& translator, const ContextManagerVariable& manager) {
     for (const auto& [name, value] : stateBefore(manager)) {
-      Value now = getAttribute(translator, manager.instance, staticName(name));
+      Value now = getAttribute(translator, manager.instance, Ref<>::steal(staticName(name)).get());
       if (!now || !translator.realized(now).sameAs(value)) {
         throw GraphBreak(GraphBreakKind::UnsupportedOperation, "autocast entered inside itself");
       }
@@ -229,7 +230,7 @@ Value adoptAutocast(Translator& translator, const Value& instance) {
   ValueVector parts;
   for (const char* name :
        {"device", "fast_dtype", "custom_backend_name", "_cache_enabled", "_enabled"}) {
-    Value part = getAttribute(translator, instance, staticName(name));
+    Value part = getAttribute(translator, instance, Ref<>::steal(staticName(name)).get());
     if (!part) {
       translator.takeException();
       return Value();

@@ -55,7 +55,7 @@ Value operatorOfNamespace(Translator& translator, const Value& callable, CallArg
 }
 
 bool isTorchsMethod(PyTypeObject* type, const char* name) {
-  PyObject* method = cpython::lookup(type, staticName(name));
+  PyObject* method = cpython::lookup(type, Ref<>::steal(staticName(name)).get());
   if (!method || !PyFunction_Check(method)) return false;
   return !TorchModule::modules().moduleOf(PyFunction_GET_GLOBALS(method)).empty();
 }

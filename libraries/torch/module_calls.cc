@@ -28,8 +28,10 @@ struct ModuleClass {
     PyObject* type = PyDict_GetItemString(found.globals, "Module");
     if (!type || !PyType_Check(type)) return nullptr;
     found.type = reinterpret_cast<PyTypeObject*>(type);
-    found.call = cpython::lookup(found.type, interned("__call__"));
-    found.callImplementation = cpython::lookup(found.type, interned("_call_impl"));
+    static PyObject* const callName = interned("__call__");
+    static PyObject* const implementationName = interned("_call_impl");
+    found.call = cpython::lookup(found.type, callName);
+    found.callImplementation = cpython::lookup(found.type, implementationName);
     if (!found.call || !found.callImplementation) return nullptr;
     known = found;
     return &known;

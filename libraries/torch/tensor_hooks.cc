@@ -32,7 +32,7 @@ PyTypeObject* handleType() {
 
 // What torch itself has put into the class under the name; null where the program has replaced it.
 BorrowedRef<> methodOf(PyTypeObject* type, const char* name) {
-  PyObject* found = type ? cpython::lookup(type, staticName(name)) : nullptr;
+  PyObject* found = type ? cpython::lookup(type, Ref<>::steal(staticName(name)).get()) : nullptr;
   bool isTorchs = found && PyFunction_Check(found) &&
                   !TorchModule::modules().moduleOf(PyFunction_GET_GLOBALS(found)).empty();
   return isTorchs ? found : nullptr;

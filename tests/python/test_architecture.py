@@ -191,3 +191,29 @@ def test_public_headers_show_nothing_of_the_engine():
     assert included
     allowed = re.compile(r"armature/\w+\.h|Python\.h|[a-z_]+")
     assert [pair for pair in included if not allowed.fullmatch(pair[1])] == []
+
+
+def names_made_again(text: str) -> list[int]:
+    """Lines where staticName(), or a function that hands on what it gives, is neither called for a
+    static variable nor its reference taken over."""
+    wrappers = re.findall(r"PyObject\* (\w+)\(const char\* \w+\) \{ return staticName\(", text)
+    calls = "|".join(["staticName", *wrappers])
+    found = []
+    for match in re.finditer(rf"(?<![\w.>:])(?:{calls})\((?!const char)", text):
+        start = max(text.rfind(end, 0, match.start()) for end in (";", "}", ") {"))
+        before = text[start + 1 : match.start()]
+        if not re.search(r"\bstatic\b|steal\($|return $", before):
+            found.append(text.count("\n", 0, match.start()) + 1)
+    return found
+
+
+def test_names_that_stay_are_made_once():
+    """Each call of staticName() leaves a reference behind."""
+    assert names_made_again("PyObject* f() { g(staticName(name)); return nullptr; }") == [1]
+    places = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in sources()
+        if file.suffix == ".cc"
+        for line in names_made_again(file.read_text())
+    ]
+    assert not places, "\n".join(["", *places])

@@ -252,10 +252,12 @@ ClassNamespace readNamespace(Translator& translator, const Value& value) {
   }
   if (!knowsModule) {
     // type_new_set_module: of the function that calls.
-    Value module = translator.runningGlobals()->get(translator, name("__name__"));
+    static PyObject* const nameOfModule = name("__name__");
+    static PyObject* const moduleName = name("__module__");
+    Value module = translator.runningGlobals()->get(translator, nameOfModule);
     if (module) translator.realize(module);
     if (module && !module.isConstant()) refuse("__module__");
-    if (module) add(name("__module__"), module);
+    if (module) add(moduleName, module);
   }
   return result;
 }
