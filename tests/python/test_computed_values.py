@@ -97,6 +97,12 @@ def truths(n):
     return bool(n), not n, "some" if n else "none", n and 1, [1 for _ in "a" if n]
 
 
+def handed_on(n):
+    table = dict(a=n, b=+n)
+    table.update(c=n)
+    return table, n is n, table["a"] is n
+
+
 INTEGERS = [3, 9, HUGE, 0, -5, 100, 7, -HUGE, 6, 12]
 TEXTS = ["test", "no", "tea", "x", "", "é" * 5, " AxB ", "ab", "tex", "ß"]
 FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
@@ -117,6 +123,7 @@ FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
         (numbers, INTEGERS, 3),
         (extremes, INTEGERS, 3),
         (truths, INTEGERS, 4),
+        (handed_on, INTEGERS, 2),
         (types, INTEGERS, 2),
         (found, TEXTS, None),
         (chained, TEXTS, 3),
@@ -355,3 +362,13 @@ def test_methods_that_subclasses_replace():
     captured = armature.compile(program)
     for n in [1, 2, 3, Number(4), 5, Number(0)]:
         assert captured(n) == program(n)
+
+
+def test_two_calls_make_two_objects():
+    def program(n):
+        text = str(n)
+        return text is text, str(n) is str(n), float(n) is float(n), int(n) is int(n)
+
+    captured = armature.compile(program)
+    for n in [1000, 2000, 10**20, 3000, 4000, 7, 8, 5000, 6000, 7000, 8000, 9000]:
+        assert captured(n) == program(n), n

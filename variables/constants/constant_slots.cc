@@ -543,7 +543,11 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   const CallRule& rule = translator.libraryOfCallables.of(object).rule;
   bool keepNumbers =
       !moves && (leavesNumbersAlone(object) || rule.takesAnyNumberOf || rule.smallNumbers);
-  for (Value& value : arguments.values) {
+  // What is passed by name to dict() and update() is put there as it is.
+  static PyObject* const update = cpython::ownAttribute(&PyDict_Type, "update");
+  bool movesKeywords = object == reinterpret_cast<PyObject*>(&PyDict_Type) || object == update;
+  size_t looked = movesKeywords ? arguments.positionalCount() : arguments.values.size();
+  for (Value& value : llvm::MutableArrayRef<Value>(arguments.values).take_front(looked)) {
     if (keepNumbers) {
       realizeType(translator, value);
     } else {

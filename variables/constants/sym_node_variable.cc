@@ -275,6 +275,18 @@ void requireConstancy(const Translator& translator, const Value& value) {
   }
 }
 
+bool areSameComputation(const Value& left, const Value& right) {
+  SymNodeVariable *a = symbolicOf(left), *b = symbolicOf(right);
+  return a && b && a->source() && a->source() == b->source() &&
+         a->source()->kind() == SourceKind::Computed;
+}
+
+Value pin(Translator& translator, const Value& value) {
+  SymNodeVariable* variable = symbolicOf(value);
+  holdNumber(translator, *variable->node);
+  return Value::constant(variable->node->hint);
+}
+
 Value specialize(Translator& translator, SymNodeVariable* variable) {
   if (!variable->specialized) {
     requireConstancy(translator, Value(variable));

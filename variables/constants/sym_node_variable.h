@@ -61,7 +61,11 @@ void realizeType(Translator& translator, Value& value);
 void requireConstancy(const Translator& translator, const Value& value);
 // Guards an expression to have the value of this call.
 void holdNumber(Translator& translator, const SymNode& node);
-// As that. The constant.
+// Did the program compute both by the same call, made twice?
+bool areSameComputation(const Value& left, const Value& right);
+// Guards a symbolic value to be the one of this call, which is returned.
+Value pin(Translator& translator, const Value& value);
+// As that, or breaks where what varies is left to Python. The constant.
 Value specialize(Translator& translator, SymNodeVariable* variable);
 
 }  // namespace armature

@@ -78,6 +78,11 @@ bool isSame(Translator& translator, Value left, Value right) {
       (trackerOf<SymNodeVariable>(right) && left.is(Py_None))) {
     return false;
   }
+  if (left.isTracker() && left.sameAs(right)) return true;
+  // Generated code has one object for both, of which Python makes two (or one, of small numbers).
+  if (areSameComputation(left, right)) {
+    return pin(translator, left).sameAs(pin(translator, right));
+  }
   const Source* sources[2] = {nullptr, nullptr};
   for (int i = 0; i < 2; ++i) {
     Value& value = i == 0 ? left : right;

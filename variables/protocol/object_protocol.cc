@@ -149,6 +149,10 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand, bool
   if (slot == UnarySlot::nb_negative) {
     if (Value symbolic = symbolicNegative(translator, operand)) return symbolic;
   }
+  if (slot == UnarySlot::nb_positive && isSymbolic(translator, operand)) {
+    realizeType(translator, operand);
+    if (typeOf(operand) != &PyUnicode_Type) return operand;
+  }
   if (slot == UnarySlot::nb_invert) {
     if (Value computed = computedInverse(translator, operand)) return computed;
   }
