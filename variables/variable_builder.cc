@@ -20,6 +20,7 @@
 #include "variables/containers/struct_sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/partial.h"
+#include "variables/objects/context_variable.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -420,6 +421,9 @@ VariableTracker* VariableBuilder::makeItems(PyTypeObject* layout) {
 
 Value VariableBuilder::buildOpaque() {
   guardType();
+  if (PyContextVar_CheckExact(object_.get())) {
+    return translator_.make<ContextVarVariable>(source_, object_);
+  }
   return translator_.make<OpaqueVariable>(source_, object_);
 }
 

@@ -609,7 +609,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         self = std::move(data);
       }
       // What these have is looked at by no method of theirs.
-      bool hasNoPart = owner == &PyBaseObject_Type || owner == cpython::weakReferenceType();
+      bool hasNoPart = owner == &PyBaseObject_Type || owner == &PyContextVar_Type ||
+                       owner == cpython::weakReferenceType();
       if (trackerOf<OpaqueVariable>(self) && !hasNoPart) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }

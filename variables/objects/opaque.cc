@@ -10,6 +10,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/context_variable.h"
 #include "variables/objects/thread_local.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -33,6 +34,7 @@ Value attributeOfOpaque(Translator& translator, const Value& self, PyObject* nam
   if (DictVariable* dict = threadDict(translator, self)) {
     return threadAttribute(translator, self, dict, name);
   }
+  if (Value part = contextAttribute(translator, self, name)) return part;
   PyTypeObject* type = self.tracker()->type();
   bool isPlain = cpython::isImmutable(type) && type->tp_getattro == PyObject_GenericGetAttr &&
                  !cpython::hasInstanceDict(type);
