@@ -1,6 +1,7 @@
 // Instructions that compute, build, take apart and format values.
 #include "core/checked.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/constants/constant.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict_methods.h"
 #include "variables/containers/sequence.h"
@@ -148,6 +149,12 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
       DictVariable* other = unpackedMapping(*this, frame.peek(1));
       if (!other) {
         if (exceptionPending()) return false;
+        bool isDisplay = instruction.opcode == Opcode::DICT_UPDATE;
+        if (isDisplay && isConstantData(frame.peek(1))) {
+          raise(PyExc_TypeError, "'%.200s' object is not a mapping",
+                nameOf(*this, typeOf(frame.peek(1))));
+          return false;
+        }
         throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
       }
       bool merge = instruction.opcode == Opcode::DICT_MERGE;

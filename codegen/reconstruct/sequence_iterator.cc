@@ -51,9 +51,9 @@ class SequenceIteratorReconstructor : public Reconstructor {
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    // The iterator of a constant set walks over a tuple.
+    // The iterator of a constant set walks over a tuple, and so does that of the matches of re.
     if (isOfAnotherMode(codegen, iterator) || iterator->type() == &PySetIter_Type ||
-        isBeyondList(iterator)) {
+        iterator->type() == &PyCallIter_Type || isBeyondList(iterator)) {
       throw UnsupportedReconstruction(describe(tracker));
     }
     // Of an instance of a subclass, by the builtin type's own method.

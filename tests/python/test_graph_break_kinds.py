@@ -229,7 +229,7 @@ def removes_in_loop(items):
     return next(walk)
 
 
-example("IterationThroughGetitem", Items())(lambda items: list(items))
+example("IterationThroughGetitem", iter(Items()))(lambda items: list(items))
 
 
 class Other:
@@ -264,7 +264,7 @@ class Hooked(abc.ABC):  # noqa: B024
 
 
 example("SubclassHook", Node())(lambda node: isinstance(node, Hooked))
-example("ClassCheckAgainstObject", 1)(lambda n: isinstance(n, n))
+example("ClassCheckAgainstObject", 1)(lambda n: isinstance(n, len))
 example("ArrayAndOther", torch.ones(2))(lambda x: x + "a")
 
 
@@ -307,7 +307,7 @@ example("UnsupportedInstruction")(types.FunctionType(SHOWS_VALUE, {}))
 example("UnknownCFunction")(lambda: isinstance(time.time(), float))
 example("SetInSet", {1}, {frozenset([1])})(lambda a, b: a in b)
 example("ComputedClassAttribute")(lambda: Node.__basicsize__)
-example("UnsupportedOperation", iter(Items()))(lambda items: next(items))
+example("UnsupportedOperation", bytearray(b"ab"))(lambda items: items[0])
 example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
 example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "data", x))

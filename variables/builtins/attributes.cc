@@ -61,7 +61,11 @@ Value type(Translator& translator, const Value&, CallArguments& arguments) {
     realizeType(translator, value);
     return typeValue(translator, value);
   }
-  if (arguments.positionalCount() != 3 || arguments.keywordCount()) {
+  size_t count = arguments.positionalCount();
+  if (count != 1 && count != 3) {  // type_new
+    return translator.raise(PyExc_TypeError, "type() takes 1 or 3 arguments");
+  }
+  if (arguments.keywordCount() || count != 3) {
     throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(…)");
   }
   return makeClass(translator, arguments.values[0], arguments.values[1], arguments.values[2]);

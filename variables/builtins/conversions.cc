@@ -226,7 +226,18 @@ Value inBase(Translator& translator, const Value&, CallArguments& arguments) {
   return index ? translator.fromPython(PyNumber_ToBase(index.object(), base)) : index;
 }
 
+// PyObject_ASCII
+Value ascii(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "ascii", arguments, 1, 1)) return Value();
+  Value text = toRepr(translator, arguments.values[0]);
+  if (!text) return text;
+  Ref<> encoded = checked(PyUnicode_AsEncodedString(text.object(), "ascii", "backslashreplace"));
+  return translator.fromPython(PyUnicode_DecodeASCII(PyBytes_AS_STRING(encoded.get()),
+                                                     PyBytes_GET_SIZE(encoded.get()), nullptr));
+}
+
 void registerAll() {
+  registerFunctionHandler("builtins", "ascii", ascii);
   registerFunctionHandler("builtins", "int", toInt);
   registerFunctionHandler("builtins", "float", toFloat);
   registerFunctionHandler("builtins", "bool", toBool);

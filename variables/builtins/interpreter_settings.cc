@@ -37,7 +37,7 @@ PyObject* threadField() {
 }
 
 Value getIdent(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "get_ident", arguments, 0, 0)) return Value();
+  if (!checkArgumentCount(translator, "_thread.get_ident", arguments, 0, 0)) return Value();
   SourceTable& sources = *translator.sources;
   static PyObject* const function =
       checked(PyObject_GetAttrString(checked(PyImport_ImportModule("_thread")).get(), "get_ident"))

@@ -5,6 +5,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -181,6 +182,32 @@ bool isBuiltinContainer(const VariableTracker* tracker) {
   }
 }
 
+// PySequence_Index
+Value indexOf(Translator& translator, const Value&, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "indexOf", arguments, 2, 2)) return Value();
+  Value iterator = getIterator(translator, arguments.values[0]);
+  if (!iterator) return iterator;
+  for (int64_t index = 0;; ++index) {
+    Value item = iteratorNext(translator, iterator);
+    if (!item && translator.exceptionPending()) return Value();
+    if (!item) {
+      return translator.raise(PyExc_ValueError, "sequence.index(x): x not in sequence");
+    }
+    int equal = areEqual(translator, item, arguments.values[1]);
+    if (equal < 0) return Value();
+    if (equal) return Value::integer(index);
+  }
+}
+
+Value callGiven(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.positionalCount() == 0) {
+    return translator.raise(PyExc_TypeError, "call expected at least 1 argument, got 0");
+  }
+  Value function = arguments.values.front();
+  arguments.values.erase(arguments.values.begin());
+  return call(translator, function, arguments);
+}
+
 // PyObject_LengthHint of what knows its length.
 Value lengthHint(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "length_hint", arguments, 1, 2)) return Value();
@@ -215,6 +242,8 @@ constexpr Entry kFunctions[] = {
     {"delitem", delitem},
     {"contains", containsItem},
     {"countOf", countOf},
+    {"indexOf", indexOf},
+    {"call", callGiven},
     {"length_hint", lengthHint},
 };
 

@@ -445,6 +445,14 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
     translator.raise(PyExc_AttributeError, "%U", name);
     return false;
   }
+  // No attribute of data can be set, whatever the value.
+  if (isConstantData(self)) {
+    int done = PyObject_GenericSetAttr(self.object(), name, value ? Py_None : nullptr);
+    if (done < 0) {
+      translator.raiseFromPython();
+      return false;
+    }
+  }
   throw GraphBreak(GraphBreakKind::AssignmentToCObject, describe(self));
 }
 

@@ -1,5 +1,6 @@
 // Patterns and matches of re over constant text. Both are objects that nothing can change, so they
 // are constants; what the methods of a pattern say of a text is computed while tracing.
+#include <new>
 #include <utility>
 
 #include "core/checked.h"
@@ -7,6 +8,8 @@
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/iterators.h"
+#include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -101,6 +104,82 @@ Value answer(Translator& translator, const Value& self, CallArguments& arguments
   return result;
 }
 
+// All matches of the pattern, as finditer gives them. Null with an exception pending.
+Ref<> allMatches(Translator& translator, const Value& self, CallArguments& arguments) {
+  requireSteady(self);
+  for (Value& argument : arguments.values) {
+    translator.realize(argument);
+    if (!isConstantData(argument)) {
+      throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(argument));
+    }
+  }
+  Ref<> method = checked(PyObject_GetAttrString(self.object(), "finditer"));
+  llvm::SmallVector<PyObject*, 4> objects;
+  for (const Value& argument : arguments.values) objects.push_back(argument.object());
+  Ref<> iterator = Ref<>::steal(PyObject_Vectorcall(
+      method.get(), objects.data(), arguments.positionalCount(), arguments.keywordNames));
+  if (iterator) return checked(PySequence_Tuple(iterator.get()));
+  translator.raiseFromPython();
+  return nullptr;
+}
+
+// Pattern.finditer: the matches are found beforehand, of which nobody hears.
+Value findEach(Translator& translator, const Value& self, CallArguments& arguments) {
+  Ref<> matches = allMatches(translator, self, arguments);
+  if (!matches) return Value();
+  return translator.make<SequenceIteratorVariable>(&PyCallIter_Type, Value::constant(matches));
+}
+
+// Pattern.sub and subn with a function, which is called with each match (pattern_subx).
+template <bool countsThem>
+Value substitute(Translator& translator, const Value& self, CallArguments& arguments) {
+  constexpr const auto& names = kPatternMethods;
+  constexpr size_t index = countsThem ? 4 : 3;
+  bool isPlain =
+      !arguments.keywordCount() && arguments.values.size() >= 2 && arguments.values.size() <= 3;
+  Value function = isPlain ? translator.realized(arguments.values[0]) : Value();
+  if (!isPlain || function.isConstant() || !slotsOf(function).tp_call) {
+    return answer<names, index>(translator, self, arguments);
+  }
+  Value limit =
+      arguments.values.size() == 3 ? translator.realized(arguments.values[2]) : Value::integer(0);
+  Py_ssize_t most =
+      limit.isConstant() && PyLong_Check(limit.object()) ? PyLong_AsSsize_t(limit.object()) : -1;
+  CallArguments ofText;
+  ofText.values.push_back(translator.realized(arguments.values[1]));
+  PyObject* text = ofText.values[0].objectOrNull();
+  if (most < 0 || !text || !PyUnicode_CheckExact(text)) {
+    PyErr_Clear();
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
+  }
+  Ref<> matches = allMatches(translator, self, ofText);
+  if (!matches) return Value();
+  Ref<> pieces = checked(PyList_New(0));
+  Py_ssize_t end = 0, count = 0;
+  for (; count < PyTuple_GET_SIZE(matches.get()) && (most == 0 || count < most); ++count) {
+    PyObject* match = PyTuple_GET_ITEM(matches.get(), count);
+    Ref<> span = checked(PyObject_CallMethod(match, "span", nullptr));
+    Py_ssize_t from = PyLong_AsSsize_t(PyTuple_GET_ITEM(span.get(), 0));
+    Value piece = translator.realized(call(translator, function, {Value::constant(match)}));
+    if (!piece) return piece;
+    PyObject* replacement = piece.objectOrNull();
+    if (!replacement || !(piece.is(Py_None) || PyUnicode_CheckExact(replacement))) {
+      throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(piece));
+    }
+    Ref<> before = checked(PyUnicode_Substring(text, end, from));
+    bool ok = PyList_Append(pieces.get(), before.get()) == 0 &&
+              (piece.is(Py_None) || PyList_Append(pieces.get(), replacement) == 0);
+    if (!ok) throw std::bad_alloc();
+    end = PyLong_AsSsize_t(PyTuple_GET_ITEM(span.get(), 1));
+  }
+  Ref<> rest = checked(PyUnicode_Substring(text, end, PyUnicode_GET_LENGTH(text)));
+  if (PyList_Append(pieces.get(), rest.get()) < 0) throw std::bad_alloc();
+  Ref<> nothing = checked(PyUnicode_FromString(""));
+  Ref<> joined = checked(PyUnicode_Join(nothing.get(), pieces.get()));
+  Value result = Value::constant(joined);
+  return countsThem ? makeTuple(translator, {result, Value::integer(count)}) : result;
+}
+
 template <const auto& names, size_t... indexes>
 void registerAnswers(PyTypeObject* type, std::index_sequence<indexes...>) {
   (registerMethodHandler(type, names[indexes], answer<names, indexes>), ...);
@@ -192,6 +271,9 @@ void registerRegularExpressions() {
                                    std::make_index_sequence<std::size(kPatternMethods)>());
   registerAnswers<kMatchMethods>(matchType(), std::make_index_sequence<std::size(kMatchMethods)>());
   registerMethodHandler(matchType(), "groupdict", groupDict);
+  registerMethodHandler(patternType(), "finditer", findEach);
+  registerMethodHandler(patternType(), "sub", substitute<false>);
+  registerMethodHandler(patternType(), "subn", substitute<true>);
 }
 ARMATURE_REGISTER_HANDLERS(registerRegularExpressions);
 

@@ -55,6 +55,19 @@ Value itemOfConstant(Translator& translator, const SequenceIteratorVariable* ite
   return translator.fromPython(PySequence_GetItem(sequence, iterator->index));
 }
 
+// iter_iternext: of an object without __iter__, what its __getitem__ gives.
+Value itemByGetitem(Translator& translator, const SequenceIteratorVariable* iterator) {
+  Value item = getItem(translator, iterator->sequence, Value::integer(iterator->index));
+  if (item) return item;
+  for (PyObject* end : {PyExc_IndexError, PyExc_StopIteration}) {
+    PyTypeObject* raised = typeOf(translator.realized(translator.exception()));
+    if (!translator.heap.isSubtype(raised, reinterpret_cast<PyTypeObject*>(end))) continue;
+    translator.takeException();
+    break;
+  }
+  return Value();
+}
+
 // The item at the iterator's index; null without an exception past either end.
 Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator) {
   if (iterator->index < 0) return Value();
@@ -68,6 +81,7 @@ Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator)
     const ValueVector& items = sequence->items();
     return iterator->index < static_cast<int64_t>(items.size()) ? items[iterator->index] : Value();
   }
+  if (iterator->type() == &PySeqIter_Type) return itemByGetitem(translator, iterator);
   if (iterator->length < 0) {
     int64_t length = armature::length(translator, iterator->sequence);
     if (length < 0) return Value();
@@ -97,6 +111,10 @@ Value sequenceLengthHint(Translator& translator, const Value& self, CallArgument
   auto* iterator = requireKind<SequenceIteratorVariable>(self);
   if (!iterator->sequence) return Value::integer(0);
   if (iterator->step < 0) return Value::integer(iterator->index + 1);
+  static PyObject* const lengthName = staticName("__len__");
+  bool hasLength = iterator->type() != &PySeqIter_Type ||
+                   translator.heap.lookup(typeOf(iterator->sequence), lengthName);
+  if (!hasLength) return Value::constant(Py_NotImplemented);
   int64_t length = armature::length(translator, iterator->sequence);
   if (length < 0) return Value();
   return Value::integer(std::max<int64_t>(length - iterator->index, 0));

@@ -4,6 +4,7 @@
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
 #include "cpython/instance_attributes.h"
+#include "cpython/member_descriptors.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "guards/key.h"
@@ -28,14 +29,31 @@ Value callOpaque(Translator& translator, const Value& callable, CallArguments& a
   return unimplemented::call(translator, callable, arguments);
 }
 
+// What a property was made of, and its __doc__. Null for its other attributes.
+Value partOfProperty(Translator& translator, const Value& self, PyObject* name) {
+  VariableTracker* property = self.tracker();
+  PyObject* descriptor = cpython::ownAttribute(&PyProperty_Type, name);
+  bool isPart = descriptor && Py_TYPE(descriptor) == &PyMemberDescr_Type && property->source() &&
+                property->existing();
+  if (!isPart) return Value();
+  PyObject* member = cpython::memberValue(property->existing(), descriptor);
+  if (!member) return Value::none();
+  return translator.wrap(translator.sources->item(SourceKind::Slot, property->source(), descriptor),
+                         member);
+}
+
 // A static method of a C type is what it is, whatever the instance. Of all other attributes, C code
 // decides.
 Value attributeOfOpaque(Translator& translator, const Value& self, PyObject* name) {
   if (DictVariable* dict = threadDict(translator, self)) {
     return threadAttribute(translator, self, dict, name);
   }
-  if (Value part = contextAttribute(translator, self, name)) return part;
   PyTypeObject* type = self.tracker()->type();
+  if (Value part = contextAttribute(translator, self, name)) return part;
+  if (type == &PyProperty_Type) {
+    Value part = partOfProperty(translator, self, name);
+    if (part) return part;
+  }
   bool isPlain = cpython::isImmutable(type) && type->tp_getattro == PyObject_GenericGetAttr &&
                  !cpython::hasInstanceDict(type);
   Found found = isPlain ? translator.heap.lookup(type, name) : Found();
@@ -84,6 +102,14 @@ Value containsInOpaque(Translator& translator, const Value& self, const Value& i
   return Value::boolean(found);
 }
 
+// An iterator over an object without __iter__: nothing tells which object that is.
+Value iterateOpaque(Translator& translator, const Value& self) {
+  if (self.tracker()->type() == &PySeqIter_Type) {
+    throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
+  }
+  return unimplemented::unary(translator, self);
+}
+
 }  // namespace
 
 TypeSlots makeOpaqueSlots() {
@@ -100,8 +126,8 @@ TypeSlots makeOpaqueSlots() {
   slots.sq_contains = containsInOpaque;
   slots.sq_concat = unimplemented::binary;
   slots.sq_repeat = unimplemented::binary;
-  slots.tp_iter = unimplemented::unary;
-  slots.tp_iternext = unimplemented::unary;
+  slots.tp_iter = iterateOpaque;
+  slots.tp_iternext = iterateOpaque;
   slots.tp_call = callOpaque;
   slots.tp_hash = unimplemented::unary;
   slots.tp_richcompare = unimplemented::compare;

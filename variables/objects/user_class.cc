@@ -77,6 +77,10 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
   // type_get_annotations gives a class that has none a dict of its own.
   if (PyUnicode_CompareWithASCIIString(attribute, "__annotations__") == 0) {
     if (!cpython::isHeapType(type)) return Value();
+    if (!cpython::ownAttribute(type, attribute)) {
+      Ref<> made = Heap::attributeOfData(reinterpret_cast<PyObject*>(type), attribute);
+      if (!made) return translator.raiseFromPython();
+    }
     Found found = translator.heap.lookup(type, attribute);
     bool isOwn = found && cpython::ownAttribute(type, attribute) == found.object;
     if (isOwn && PyDict_CheckExact(found.object)) {
@@ -92,8 +96,10 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
     }
     Found found = translator.heap.lookup(type, attribute);
     bool isOwn = found && cpython::ownAttribute(type, attribute) == found.object;
-    if (isOwn && PyUnicode_CheckExact(found.object))
+    bool isText = isOwn && PyUnicode_CheckExact(found.object);
+    if (isText || (isOwn && !isModule && found.object == Py_None)) {
       return translator.wrap(found.source, found.object);
+    }
   }
   throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
                    std::string(cpython::nameOf(type)) + "." + printable(attribute));
@@ -202,11 +208,12 @@ PyTypeObject* asClass(const Value& value) {
 
 namespace {
 
-// A class that nothing can change, or None: what a union may hold for good.
-PyObject* lastingMember(const Value& value) {
+// A class that existed before the trace, or None: what a union of the trace may hold.
+PyObject* existingMember(Translator& translator, const Value& value) {
   if (value.is(Py_None)) return Py_None;
   PyTypeObject* type = asClass(value);
-  return type && cpython::isImmutable(type) ? reinterpret_cast<PyObject*>(type) : nullptr;
+  bool existed = type && !translator.heap.isMade(type);
+  return existed ? reinterpret_cast<PyObject*>(type) : nullptr;
 }
 
 // type_or of typeobject.c: `int | str`.
@@ -221,13 +228,34 @@ Value classUnion(Translator& translator, NumberSlot slot, const Value& left, con
                    translator.heap.inherits(metaclass, &PyType_Type, reflected);
     if (!isTypes) return object.nb[slot](translator, slot, left, right);
   }
-  PyObject *first = lastingMember(left), *second = lastingMember(right);
+  PyObject* first = existingMember(translator, left);
+  PyObject* second = existingMember(translator, right);
   bool isKnown = (first || (left.isConstant() && typeOf(left) == unionType())) &&
                  (second || (right.isConstant() && typeOf(right) == unionType()));
   if (!isKnown) return unimplemented::binary(translator, slot, left, right);
   return translator.fromPython(
       PyNumber_Or(first ? first : left.object(), second ? second : right.object()));
 }
+
+// type.mro(), where no metaclass has one of its own: what __mro__ was made of.
+Value resolutionOrder(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "type.mro", arguments, 0, 0)) return Value();
+  PyTypeObject* type = asClass(self);
+  static PyObject* const special = name("mro");
+  bool isPlain =
+      type && translator.heap.inherits(typeOf(translator.realized(self)), &PyType_Type, special);
+  if (!isPlain) throw GraphBreak(GraphBreakKind::ComputedClassAttribute, describe(self) + ".mro()");
+  PyObject* mro = translator.heap.mro(type);
+  ValueVector classes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    classes.push_back(
+        translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))));
+  }
+  return translator.make<ListVariable>(std::move(classes));
+}
+
+void registerClassMethods() { registerMethodHandler(&PyType_Type, "mro", resolutionOrder); }
+ARMATURE_REGISTER_HANDLERS(registerClassMethods);
 
 bool setClassAttribute(Translator& translator, const Value& self, PyObject* name,
                        const Value& value) {

@@ -6,6 +6,7 @@
 #include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/iterators.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
@@ -347,7 +348,7 @@ Value objectIterator(Translator& translator, const Value& self, bool tail) {
   if (!result && !translator.exceptionPending()) {
     bool isNone = iterFound && iterFound.object == Py_None;
     if (!isNone && translator.heap.lookup(typeOf(self), getitem)) {
-      throw GraphBreak(GraphBreakKind::IterationThroughGetitem, describe(self));
+      return translator.make<SequenceIteratorVariable>(&PySeqIter_Type, self);
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
                             nameOf(translator, typeOf(self)));

@@ -498,12 +498,22 @@ Value setByDescriptor(Translator& translator, const Found& found, const Value& o
       attribute && attribute->set) {
     return done(attribute->set(translator, object, value));
   }
+  // slot_tp_descr_set
   static PyObject* const set = interned("__set__");
-  Found setter = value ? translator.heap.lookup(kind, set) : Found();
+  static PyObject* const remove = interned("__delete__");
+  PyObject* special = value ? set : remove;
+  Found setter = translator.heap.lookup(kind, special);
   if (setter && isPythonFunction(setter.object) && hasPath(translator, found)) {
     Value descriptor = translator.wrap(found.source, found.object);
-    Value method = lookupSpecial(translator, descriptor, set);
-    return method ? call(translator, method, {object, value}, tail) : method;
+    Value method = lookupSpecial(translator, descriptor, special);
+    if (!method) return method;
+    return value ? call(translator, method, {object, value}, tail)
+                 : call(translator, method, {object}, tail);
+  }
+  // A class that has the one has the slot of both.
+  Found other = translator.heap.lookup(kind, value ? remove : set);
+  if (!setter && other && isPythonFunction(other.object)) {
+    return translator.raise(PyExc_AttributeError, "%U", special);
   }
   throw GraphBreak(GraphBreakKind::UnsupportedDescriptor, describe(object) + "." + printable(name));
 }

@@ -1,5 +1,7 @@
 // isinstance and issubclass: PyObject_IsInstance and PyObject_IsSubclass of abstract.c, and what
 // _abc.c makes of them for abstract base classes.
+#include <cstring>
+
 #include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
@@ -60,6 +62,15 @@ Value ownCheck(Translator& translator, PyTypeObject* type, const Value& classInf
 // The check of an object that is no class but has one, as the aliases of typing do.
 int checkOfObject(Translator& translator, const Value& classInfo, const char* name,
                   const Value& asked) {
+  // check_class: data has no __bases__.
+  if (isConstantData(classInfo)) {
+    bool isInstance = std::strcmp(name, "__instancecheck__") == 0;
+    translator.raise(PyExc_TypeError, isInstance ? "isinstance() arg 2 must be a type, a tuple of "
+                                                   "types, or a union"
+                                                 : "issubclass() arg 2 must be a class, a tuple of "
+                                                   "classes, or a union");
+    return -1;
+  }
   if (!trackerOf<UserObjectVariable>(classInfo)) notAClass(classInfo);
   Ref<> special = Ref<>::steal(PyUnicode_InternFromString(name));
   if (!special) throw std::bad_alloc();
