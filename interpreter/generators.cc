@@ -231,7 +231,10 @@ Frame* InstructionTranslator::enter(GeneratorVariable* generator) {
   recordChange(generator);
   callDepth.enter();
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());
-  Frame* running = new Frame(*suspended->frame);
+  auto unused = freeFrames_ ? std::unique_ptr<Frame>(std::exchange(freeFrames_, freeFrames_->back))
+                            : std::make_unique<Frame>();
+  *unused = *suspended->frame;
+  Frame* running = unused.release();
   assignTrailed(trail, generator->state, GeneratorVariable::State::Running);
   running->back = frame_;
   running->outerGenerator = std::exchange(runningGenerator_, running);

@@ -382,3 +382,30 @@ def test_a_finalizer_ends():
         return alive, reference() is None, done
 
     assert armature.compile(fn)([]) == fn([]) == (True, True, [1])
+
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_turns_of_generators_leave_nothing_behind():
+    """A trace through very many of them needs the memory of a few."""
+
+    def program(x, n):
+        def numbers():
+            while True:
+                yield 5
+
+        walk = numbers()
+        for _ in range(n):
+            next(walk)
+        return x
+
+    def grown(n):
+        before = resident()
+        armature.compile(program, fullgraph=True)(torch.ones(1), n)
+        return resident() - before
+
+    grown(50_000)
+    assert grown(400_000) < 48 * 2**20
