@@ -96,7 +96,21 @@ def set_and_deleted(described):
     del described.removable
 
 
+def states_of_a_generator():
+    def numbers():
+        seen.append((walk.gi_running, walk.gi_suspended))
+        yield 1
+
+    seen = []
+    walk = numbers()
+    seen.append((walk.gi_running, walk.gi_suspended))
+    next(walk)
+    seen.append((walk.gi_running, walk.gi_suspended))
+    return list(walk), seen, walk.gi_running, walk.gi_suspended, walk.gi_frame
+
+
 USES = {
+    "generator": states_of_a_generator,
     "__doc__": lambda: (Documented.__doc__, Plain.__doc__, WithMeta.__doc__),
     "wraps a class": lambda: functools.wraps(Plain)(lambda: 1).__name__,
     "mro()": lambda: [each.__name__ for each in Documented.mro()],

@@ -6,7 +6,7 @@ import threading
 import armature
 import pytest
 import torch
-from differential import break_reasons
+from differential import break_reasons, check
 
 X = torch.arange(3.0)
 
@@ -145,3 +145,26 @@ def test_texts_of_dataclasses():
     compiled = armature.compile(program, fullgraph=True)
     for n in range(4):
         assert compiled(n) == program(n)
+
+
+def test_attributes_are_deleted():
+    settings = threading.local()
+    settings.kept = 1
+
+    def program(x, name):
+        settings.scale = x
+        result = settings.scale + 1
+        del settings.scale
+        try:
+            delattr(settings, name)
+        except AttributeError as error:
+            return result, str(error), settings.kept
+        return result, hasattr(settings, "kept")
+
+    def restore():
+        settings.__dict__.clear()
+        settings.kept = 1
+
+    check(program, X, "missing", more=((X, "kept"),), watch=settings.__dict__, restore=restore)
+    restore()
+    assert break_reasons(check(program, X, "kept", restore=restore)) == []

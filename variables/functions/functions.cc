@@ -486,8 +486,31 @@ TypeSlots makeBoundMethodSlots() {
   return slots;
 }
 
+// gen_getsetlist
+template <GeneratorVariable::State state>
+Value isInState(Translator& translator, const Value& self) {
+  auto* generator = trackerOf<GeneratorVariable>(self);
+  return generator ? Value::boolean(generator->state == state)
+                   : unimplemented::unary(translator, self);
+}
+
+Value frameOfGenerator(Translator& translator, const Value& self) {
+  auto* generator = trackerOf<GeneratorVariable>(self);
+  bool isAtEnd = generator && generator->state == GeneratorVariable::State::Finished;
+  return isAtEnd ? Value::none() : unimplemented::unary(translator, self);
+}
+
+PyObject* const kGenerator = reinterpret_cast<PyObject*>(&PyGen_Type);
+
+constexpr BuiltinAttribute kGeneratorAttributes[] = {
+    {&kGenerator, "gi_frame", frameOfGenerator, nullptr},
+    {&kGenerator, "gi_running", isInState<GeneratorVariable::State::Running>, nullptr},
+    {&kGenerator, "gi_suspended", isInState<GeneratorVariable::State::Suspended>, nullptr},
+};
+
 TypeSlots makeGeneratorSlots() {
   TypeSlots slots;
+  slots.getset = kGeneratorAttributes;
   slots.tp_iter = selfIterator;
   slots.tp_iternext = nextOfGenerator;
   return slots;

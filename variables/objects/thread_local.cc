@@ -66,10 +66,13 @@ Value threadAttribute(Translator& translator, const Value& object, DictVariable*
 
 bool setThreadAttribute(Translator& translator, const Value& object, DictVariable* dict,
                         PyObject* name, const Value& value) {
-  bool isPlain = value && !isOfType(translator.heap.lookup(object.tracker()->type(), name)) &&
+  bool isPlain = !isOfType(translator.heap.lookup(object.tracker()->type(), name)) &&
                  PyObject_RichCompareBool(name, dictName(), Py_EQ) == 0;
   if (!isPlain) return unimplemented::setAttribute(translator, object, name, value);
-  return dict->set(translator, Value::constant(name), value);
+  if (value) return dict->set(translator, Value::constant(name), value);
+  if (dict->remove(translator, Value::constant(name))) return true;
+  if (!translator.exceptionPending()) translator.raise(PyExc_AttributeError, "%U", name);
+  return false;
 }
 
 }  // namespace armature
