@@ -214,12 +214,14 @@ class Evaluation {
     if (!modes.setWarnings(warningsAreErrors_ ? "error" : "ignore")) return nullptr;
     if (!modes.leaveSavedTensorHooks()) return nullptr;
     if (!modes.leaveModes(keepFunctionModes_)) return nullptr;
+    // What Python functions do on their way (an operation inside of a level, what the program keeps
+    // out of traces) may draw numbers on the CPU, whatever stands for the inputs.
+    if (!modes.keepRandomState()) return nullptr;
     if (stand_ == Stand::Fake && !modes.enter(fakeMode())) return nullptr;
     if (stand_ == Stand::Meta && !hasArrays_ && !namesDevice_ &&
         !modes.enter(deviceObject({kMetaDevice, -1}))) {
       return nullptr;
     }
-    if (stand_ == Stand::Real && !modes.keepRandomState()) return nullptr;
     // An input that is not a leaf needs the grad mode to become one that is not.
     if (!modes.setGradEnabled(true)) return nullptr;
     if (!before_.empty() && !doBefore(state)) return nullptr;

@@ -505,3 +505,17 @@ def test_a_break_inside_of_a_level() -> None:
         compiled = armature.compile(f, backend=backend)
         for _ in range(3):
             assert all(map(same, compiled(vector(), vector()), f(vector(), vector())))
+
+
+def test_random_numbers_of_a_trace_are_given_back() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.func.vmap(lambda row: row + torch.randn(2), randomness="same")(x)
+
+    compiled = armature.compile(program, backend=lambda module, inputs: module.forward)
+    x = torch.zeros(3, 2)
+    for function in (program, compiled):
+        torch.manual_seed(0)
+        outcomes = [function(x), torch.rand(1), function(x)]
+        if function is program:
+            expected = outcomes
+    torch.testing.assert_close(outcomes, expected)
