@@ -2,6 +2,8 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -11,6 +13,9 @@ class ContextManagerReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* manager = llvm::cast<ContextManagerVariable>(tracker);
+    if (manager->model.isLeftOut()) {
+      throw UnsupportedReconstruction(describe(Value(tracker)));
+    }
     visit(manager->instance ? manager->instance : manager->classValue);
   }
   // Not by its constructor, which may set the mode.

@@ -47,9 +47,35 @@ Value makeRange(Translator& translator, const Value& callable, CallArguments& ar
       type, callable, model, 0, ValueVector{argument(0, "name"), argument(1, "args")});
 }
 
+// A profile is left out, as in TorchDynamo's traces: what it would show is not what the program
+// runs as plain Python.
+class ProfileModel : public ContextManagerModel {
+ public:
+  Value enter(Translator&, ContextManagerVariable& manager) const override { return &manager; }
+  void exit(Translator&, ContextManagerVariable&) const override {}
+  std::vector<std::pair<const char*, Value>> attributes(
+      const ContextManagerVariable&) const override {
+    return {};
+  }
+  bool isLeftOut() const override { return true; }
+};
+
+Value makeProfile(Translator& translator, const Value& callable, CallArguments&) {
+  static const ProfileModel model;
+  translator.warnings.insert(
+      "A profiler is entered by a function that armature captures. It is ignored, unless the "
+      "function uses what it shows: enter it around the call instead.");
+  auto* type = reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
+  return translator.make<ContextManagerVariable>(type, callable, model, 0);
+}
+
 }  // namespace
 
 void registerProfilerRanges() {
+  for (const char* module : {"torch.profiler.profiler", "torch.autograd.profiler"}) {
+    BorrowedRef<> profile = importedAttribute(module, "profile");
+    if (profile && PyType_Check(profile.get())) registerObjectHandler(profile.get(), makeProfile);
+  }
   BorrowedRef<> found = importedAttribute("torch.autograd.profiler", "record_function");
   if (found && PyType_Check(found.get())) registerObjectHandler(found.get(), makeRange);
 }
