@@ -307,6 +307,18 @@ void nameNode(const Translator& translator, const Value& value, const Ref<>& nam
   node->variableName = name;
 }
 
+// Of what is stored in a cell: where that is one of the frame's in which the trace began.
+void nameByCell(const Translator& translator, Frame& frame, const Value& cell) {
+  if (!trackerOf<TensorVariable>(frame.peek(1))) return;
+  Frame* root = &frame;
+  while (root->back) root = root->back;
+  for (int32_t i = 0; i < root->localCount; ++i) {
+    if (!root->slots[i].sameAs(cell)) continue;
+    nameNode(translator, frame.peek(1), root->code->locals[i].name);
+    return;
+  }
+}
+
 // Nearly half of all instructions only move values between the slots of their frame: they cannot
 // break, raise or call anything. False for all others.
 inline bool moveValue(Translator& translator, Frame& frame) {
@@ -463,7 +475,7 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = namespaceInstruction(frame, instruction);
         break;
       case Opcode::STORE_DEREF:
-        nameNode(*this, frame.peek(1), frame.code->locals[instruction.argument].name);
+        nameByCell(*this, frame, frame.locals()[instruction.argument]);
         [[fallthrough]];
       case Opcode::MAKE_CELL:
       case Opcode::LOAD_CLOSURE:

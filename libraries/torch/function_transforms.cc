@@ -229,6 +229,10 @@ Value setRequiresGrad(Translator& translator, const Value& callable, CallArgumen
   node->checked = true;
   assignTrailed(translator.trail, tensor->node->alteredBy, node);
   tensor->node->metadata = nullptr;
+  // Backends are told what each value is like.
+  if (translator.usesForeignBackend() && !torchLibrary().metadata(tensor->node, translator)) {
+    PyErr_Clear();
+  }
   return translator.make<TensorVariable>(torchLibrary().arrayType(), node, &torchLibrary());
 }
 

@@ -7,8 +7,13 @@ from typing import Any
 import torch
 
 
-def graph_of(compiler: Callable[..., Any], function: Callable[..., Any], *args: Any) -> str:
-    """The text of the one graph of a call, without annotations and comments."""
+def graph_of(
+    compiler: Callable[..., Any],
+    function: Callable[..., Any],
+    *args: Any,
+    keeps_annotations: bool = False,
+) -> str:
+    """The text of the one graph of a call, without comments, and as a rule without annotations."""
     texts = []
 
     def backend(module, inputs):
@@ -18,5 +23,5 @@ def graph_of(compiler: Callable[..., Any], function: Callable[..., Any], *args: 
     torch._dynamo.reset()
     compiler(function, backend=backend, fullgraph=True)(*args)
     (text,) = texts
-    lines = re.sub(r': "[^"]*"', "", text).splitlines()
+    lines = (text if keeps_annotations else re.sub(r': "[^"]*"', "", text)).splitlines()
     return "\n".join(line for line in lines if line.strip() and not line.strip().startswith("#"))
