@@ -165,6 +165,8 @@ def main(arguments):
 
     def report(request, answers):
         results.append((request, answers))
+        if options.json:  # of a run that is ended early, too
+            options.json.write_text(json.dumps(results, indent=1))
         if answers[OURS].get("failed") in UNRUNNABLE:
             error = answers[OURS]["error"].splitlines()[0]
             print(f"{request['suite']}:{request['name']}: does not run: {error}", flush=True)
@@ -175,8 +177,6 @@ def main(arguments):
 
     run_all(requests_of(options), engines, options.jobs, options.limit, options.verbose, report)
     summarize(results, engines)
-    if options.json:
-        options.json.write_text(json.dumps(results, indent=1))
     ours = [answers[OURS] for _, answers in results]
     # The time limit is the machine's matter.
     bad = [
