@@ -32,7 +32,6 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/regions.h"
-#include "libraries/torch/tensor_assertion.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/torch_constants.h"
 #include "libraries/torch/transform_levels.h"
@@ -260,7 +259,6 @@ bool registerTorchLibrary() {
   registerAutocast();
   registerProfilerRanges();
   registerCompilerQueries();
-  registerTensorAssertion();
   return true;
 }
 
