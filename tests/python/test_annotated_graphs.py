@@ -72,7 +72,7 @@ PROGRAMS: dict[str, Callable[[torch.Tensor], Any]] = {
     "operand of a function": lambda x: functional.linear(x, HOLDER.layer.weight),
     "unused parameter": unused_parameter,
     "parameter asked first": parameter_asked_first,
-    "hook": lambda x: HOOKED.layer(x) + 1,
+    "hook": lambda x: HOOKED.layer(x + 1) + 1,
     "hook before": lambda x: PREPARED.layer(x) + 1,
     "cells": stored_in_a_cell,
     "grad": lambda x: torch.func.grad(lambda y: y.sin().sum())(x),

@@ -52,6 +52,12 @@ DictVariable* threadDict(Translator& translator, const Value& object) {
   return trackerOf<DictVariable>(translator.realized(translator.wrap(source, real.get())));
 }
 
+// As reading or deleting what is not there does.
+static Value raiseNoAttribute(Translator& translator, PyTypeObject* type, PyObject* name) {
+  return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                          nameOf(translator, type), name);
+}
+
 Value threadAttribute(Translator& translator, const Value& object, DictVariable* dict,
                       PyObject* name) {
   if (PyObject_RichCompareBool(name, dictName(), Py_EQ) == 1) return translator.dictValue(dict);
@@ -60,18 +66,19 @@ Value threadAttribute(Translator& translator, const Value& object, DictVariable*
   Value value = isOfType(found) ? Value() : dict->get(translator, name);
   if (value || translator.exceptionPending()) return value;
   if (found) return bindTypeAttribute(translator, found, object, type, name);
-  return translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
-                          nameOf(translator, type), name);
+  return raiseNoAttribute(translator, type, name);
 }
 
 bool setThreadAttribute(Translator& translator, const Value& object, DictVariable* dict,
                         PyObject* name, const Value& value) {
-  bool isPlain = !isOfType(translator.heap.lookup(object.tracker()->type(), name)) &&
+  PyTypeObject* type = object.tracker()->type();
+  bool isPlain = !isOfType(translator.heap.lookup(type, name)) &&
                  PyObject_RichCompareBool(name, dictName(), Py_EQ) == 0;
   if (!isPlain) return unimplemented::setAttribute(translator, object, name, value);
   if (value) return dict->set(translator, Value::constant(name), value);
   if (dict->remove(translator, Value::constant(name))) return true;
-  if (!translator.exceptionPending()) translator.raise(PyExc_AttributeError, "%U", name);
+  if (translator.exceptionPending()) return false;
+  raiseNoAttribute(translator, type, name);
   return false;
 }
 
