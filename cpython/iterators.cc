@@ -186,15 +186,21 @@ Loaded itemOfRange(const RangeIterator& range, Py_ssize_t index) {
   return {PyLong_FromLong(value), true};
 }
 
-Place placeOf(BorrowedRef<> iterator, int64_t distance) {
+// Guards of loops ask of these each turn.
+bool isUsual(const PyTypeObject* type) {
+  return type == &PyRangeIter_Type || type == &PyListIter_Type || type == &PyTupleIter_Type;
+}
+
+Place placeInUsual(BorrowedRef<> iterator, int64_t distance) {
   PyTypeObject* type = Py_TYPE(iterator.get());
   if (type == &PyRangeIter_Type) return placeInRange(*as<RangeIterator>(iterator), distance);
-  auto placeOnward = [&](const SequenceIterator& walk) {
-    if (!walk.sequence) return distance == 0 ? kEnd : kUnknown;
-    return placeInSequence(walk.index, distance, lengthOf(walk.sequence));
-  };
-  if (type == &PyListIter_Type || type == &PyTupleIter_Type)
-    return placeOnward(*as<SequenceIterator>(iterator));
+  const SequenceIterator& walk = *as<SequenceIterator>(iterator);
+  if (!walk.sequence) return distance == 0 ? kEnd : kUnknown;
+  return placeInSequence(walk.index, distance, lengthOf(walk.sequence));
+}
+
+Place placeOf(BorrowedRef<> iterator, int64_t distance) {
+  PyTypeObject* type = Py_TYPE(iterator.get());
   if (walksOverDict(type))
     return placeInDict(*as<DictIterator>(iterator), distance, walksBackwards(type));
   if (type == &PySetIter_Type) return placeInSet(*as<SetIterator>(iterator), distance);
@@ -214,17 +220,16 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
   }
   const SequenceIterator& walk = *as<SequenceIterator>(iterator);
   bool isBackwards = type == &PyListRevIter_Type || type == &PyReversed_Type;
-  if (!isBackwards) return placeOnward(walk);
   if (!walk.sequence) return distance == 0 ? kEnd : kUnknown;
+  if (!isBackwards) return placeInSequence(walk.index, distance, lengthOf(walk.sequence));
   if (type == &PyReversed_Type && !isReversedByIndex(walk.sequence)) return kUnknown;
   return placeBackwards(walk.index, distance, lengthOf(walk.sequence));
 }
 
 }  // namespace
 
-// Guards of loops ask these each turn.
 bool canLookAhead(const PyTypeObject* type) {
-  if (isOneOf(type, {&PyRangeIter_Type, &PyListIter_Type, &PyTupleIter_Type})) return true;
+  if (isUsual(type)) return true;
   static const auto* const known = [] {
     const HiddenTypes& types = hiddenTypes();
     return new llvm::DenseSet<const PyTypeObject*>{
@@ -256,6 +261,9 @@ bool walksBackwards(const PyTypeObject* type) {
 }
 
 Step stepAhead(BorrowedRef<> iterator, int64_t distance) {
+  if (isUsual(Py_TYPE(iterator.get())) && distance >= 0) {
+    return placeInUsual(iterator, distance).step;
+  }
   if (Py_TYPE(iterator.get()) == hiddenTypes().islice && distance >= 0) {
     const Islice& islice = *as<Islice>(iterator);
     if (!islice.iterator) return Step::End;
@@ -267,6 +275,16 @@ Step stepAhead(BorrowedRef<> iterator, int64_t distance) {
 
 Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part) {
   PyTypeObject* type = Py_TYPE(iterator.get());
+  if (isUsual(type) && distance >= 0) {
+    Place place = placeInUsual(iterator, distance);
+    if (place.step != Step::Item || part == Part::Value) return {};
+    if (type != &PyRangeIter_Type) {
+      return itemOfSequence(as<SequenceIterator>(iterator)->sequence, place.index);
+    }
+    Loaded found = itemOfRange(*as<RangeIterator>(iterator), place.index);
+    if (!found.object) PyErr_Clear();  // no memory
+    return found;
+  }
   if (!canLookAhead(type) || distance < 0) return {};
   Place place = placeOf(iterator, distance);
   if (place.step != Step::Item) return {};
@@ -282,8 +300,6 @@ Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part) {
     Py_hash_t hash;
     auto* set = reinterpret_cast<PyObject*>(as<SetIterator>(iterator)->set);
     if (!_PySet_NextEntry(set, &place.index, &found.object, &hash)) return {};
-  } else if (type == &PyRangeIter_Type) {
-    found = itemOfRange(*as<RangeIterator>(iterator), place.index);
   } else if (type == hiddenTypes().count) {
     found = itemOfCount(*as<Count>(iterator), distance);
   } else if (type == hiddenTypes().repeat) {

@@ -240,7 +240,9 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
   if (state.pins.empty()) return passed;
   // On success they serve the captures until the next call; else they go at once, which may run
   // code, but nothing here is needed any more. The vectors keep their memory for the next call.
-  if (passed) {
+  if (passed && pins_.empty()) {
+    pins_.swap(state.pins);
+  } else if (passed) {
     std::move(state.pins.begin(), state.pins.end(), std::back_inserter(pins_));
     state.pins.clear();
   } else {

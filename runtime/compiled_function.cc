@@ -60,8 +60,9 @@ PyObject* callCompiledUnguarded(PyObject* self, PyObject* const* arguments, size
   if (!hasStackLeft()) return nullptr;
   if (runsPlain() || isWatched(*familyOf(object).settings()->engine)) return plain();
   followCode(object);
-  // The cache must outlive the call, even if the call resets it.
-  std::shared_ptr<CodeCache> cache = familyOf(object).root();
+  // The cache must outlive the call, even if the call gives the function other code.
+  Ref<> held = Ref<>::create(object->family);
+  CodeCache* cache = familyOf(object).root().get();
   auto rewritten = [&]() -> PyObject* {
     Ref<> function = Ref<>::create(object->function);
     TranslationFamily& family = familyOf(object);

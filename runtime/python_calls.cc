@@ -281,6 +281,11 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
 
 PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t flags,
                           PyObject* keywordNames) {
+  // Nothing of it is ever captured, and it is what breaks most.
+  if (PyVectorcall_NARGS(flags) > 0 && Py_IS_TYPE(arguments[0], &PyCFunction_Type)) {
+    return PyObject_Vectorcall(arguments[0], arguments + 1, PyVectorcall_NARGS(flags) - 1,
+                               keywordNames);
+  }
   return forPython([&]() -> PyObject* {
     Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (count < 1) return PyErr_Format(PyExc_TypeError, "a call needs a callable");

@@ -2,6 +2,7 @@
 
 #include <structmember.h>
 
+#include <array>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -73,9 +74,17 @@ PyObject* invertResumption(PyObject* self) {
 
 PyNumberMethods resumptionNumberMethods = {.nb_invert = invertResumption};
 
+// Memory of one that has ended, for the next with as many inputs: each turn of a loop makes one.
+std::array<PyObject*, 16> spares;
+
 void deallocateResumption(PyObject* self) {
   letGo(resumption(self));
-  PyObject_Free(self);
+  auto count = static_cast<size_t>(Py_SIZE(self));
+  if (count < spares.size() && !spares[count]) {
+    spares[count] = self;
+  } else {
+    PyObject_Free(self);
+  }
 }
 
 PyTypeObject ResumptionType = {
@@ -88,6 +97,14 @@ PyTypeObject ResumptionType = {
     .tp_doc = "Where a frame goes on after a graph break, and with which values.",
 };
 
+Resumption* newResumption(size_t count) {
+  auto size = static_cast<Py_ssize_t>(count);
+  PyObject* spare = count < spares.size() ? std::exchange(spares[count], nullptr) : nullptr;
+  if (!spare) return PyObject_NewVar(Resumption, &ResumptionType, size);
+  PyObject_INIT_VAR(resumption(spare), &ResumptionType, size);
+  return resumption(spare);
+}
+
 PyObject* callResumeFunction(PyObject* self, PyObject* const* arguments, size_t flags,
                              PyObject* keywordNames) {
   size_t count = PyVectorcall_NARGS(flags);
@@ -96,7 +113,7 @@ PyObject* callResumeFunction(PyObject* self, PyObject* const* arguments, size_t 
                         "this resume function takes exactly %zu positional arguments",
                         resumeFunction(self)->inputCount);
   }
-  auto* made = PyObject_NewVar(Resumption, &ResumptionType, static_cast<Py_ssize_t>(count));
+  Resumption* made = newResumption(count);
   if (!made) return nullptr;
   made->target = Py_NewRef(self);
   for (size_t i = 0; i < count; ++i) made->inputs[i] = Py_NewRef(arguments[i]);

@@ -189,6 +189,21 @@ void deleteThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableT
 }
 
 void replayAdvance(PyCodegen& codegen, const Effect& effect) {
+  PyTypeObject* type = effect.target->type();
+  // Those of which a step is all that there is to it (cpython::advance).
+  bool isUsual = type == &PyRangeIter_Type || type == &PyListIter_Type ||
+                 type == &PyTupleIter_Type || cpython::walksOverDict(type);
+  if (isUsual && effect.index == 1) {
+    // As the program's own loop does it.
+    Assembler& assembler = codegen.assembler();
+    Assembler::Label end = assembler.newLabel();
+    codegen.load(effect.target);
+    assembler.emitJump(Opcode::FOR_ITER, end);
+    assembler.emit(Opcode::POP_TOP);
+    assembler.emit(Opcode::POP_TOP);
+    assembler.bind(end);
+    return;
+  }
   codegen.prepareCall(advanceFunction());
   codegen.load(effect.target);
   codegen.load(Value::integer(effect.index));

@@ -198,16 +198,36 @@ class Readers {
             .deterministic_algorithms = deterministic_(context_),
             .deterministic_warn_only = warnOnly_(context_),
             .fp32_precision = fp32Precision(),
-            .fp16_reduced_precision =
-                fp16_ ? fp16_(context_)
-                      : askPython("_get_cublas_allow_fp16_reduced_precision_reduction"),
-            .bf16_reduced_precision =
-                bf16_ ? bf16_(context_)
-                      : askPython("_get_cublas_allow_bf16_reduced_precision_reduction"),
+            .fp16_reduced_precision = fp16Reduction(),
+            .bf16_reduced_precision = bf16Reduction(),
             .num_threads = numThreads_()};
   }
 
+  // options() == expected, one after the other: each call asks.
+  bool optionsAre(const Options& expected) const {
+    static_assert(sizeof(Options) == 11 * sizeof(int64_t));
+    return expected.autocast_cpu_dtype == autocastCpuDType_(cpu) &&
+           expected.autocast_cuda_dtype == autocastCudaDType_(cuda) &&
+           expected.autocast_cache == autocastCache_() &&
+           expected.default_dtype == (defaultDType_ ? defaultDType_() : askDefaultDType()) &&
+           expected.default_device == defaultDevice() &&
+           expected.deterministic_algorithms == deterministic_(context_) &&
+           expected.deterministic_warn_only == warnOnly_(context_) &&
+           expected.fp32_precision == fp32Precision() &&
+           expected.fp16_reduced_precision == fp16Reduction() &&
+           expected.bf16_reduced_precision == bf16Reduction() &&
+           expected.num_threads == numThreads_();
+  }
+
  private:
+  int64_t fp16Reduction() const {
+    return fp16_ ? fp16_(context_)
+                 : askPython("_get_cublas_allow_fp16_reduced_precision_reduction");
+  }
+  int64_t bf16Reduction() const {
+    return bf16_ ? bf16_(context_)
+                 : askPython("_get_cublas_allow_bf16_reduced_precision_reduction");
+  }
   int64_t fp32Precision() const {
     return precision_.found() ? static_cast<int64_t>(precision_.packed()) : askFloat32Precision();
   }
@@ -455,7 +475,7 @@ bool torchStateMatches(const std::string& state) {
   const Readers& read = readers();
   bool modesMatch =
       read.hasThreadWords() ? expected->words == threadWords() : expected->modes == read.modes();
-  return modesMatch && expected->options == read.options() &&
+  return modesMatch && read.optionsAre(expected->options) &&
          forEachAsked(expected->asked,
                       [&](size_t index, int64_t now) { return expected->answers[index] == now; });
 }
