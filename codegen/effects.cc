@@ -6,6 +6,7 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "graph/eager_code.h"
 #include "variables/containers/dict.h"
 
 namespace armature {
@@ -61,10 +62,12 @@ void PyCodegen::callGraph() {
   translator_.graph->liftNumbers();
   GraphUse use;
   if (translator_.usesForeignBackend()) {
-    use = {historyUseOf(outcome_.frames), translator_.failureIsHandled()};
+    use.history = historyUseOf(outcome_.frames);
+    use.handlesFailures = translator_.failureIsHandled();
   }
+  use.changesNothing = !effects.first && !effects.mode && !effects.random;
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first, use);
-  if (!compiled.callable) {
+  if (!compiled.callable && !compiled.isInlined) {
     // A backend that raises may have run half of the graph.
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -100,6 +103,10 @@ void PyCodegen::callGraph() {
     graphHandler_ = assembler_.newLabel();
     assembler_.beginRegion(graphHandler_, 0, false);
   }
+  if (compiled.isInlined) {
+    inlineGraph();
+    return assembler_.endRegion();
+  }
   assembler_.emit(Opcode::PUSH_NULL);
   assembler_.emitLoadConst(compiled.callable);
   std::vector<Node*> inputs = translator_.graph->placeholders();
@@ -122,6 +129,39 @@ void PyCodegen::callGraph() {
     outputs_[node] = local;
     assembler_.emit(Opcode::STORE_FAST, local);
   }
+}
+
+// The operations of a graph that changes nothing. What the code needs besides is in locals of its
+// own, as without them.
+void PyCodegen::inlineGraph() {
+  InlinedLocals locals;
+  for (Node* input : translator_.graph->placeholders()) {
+    size_t before = assembler_.size();
+    if (input->number) {
+      compute(*input->number);
+    } else {
+      loadSource(input->source);
+    }
+    if (assembler_.size() == before + 1 && assembler_.last().opcode == Opcode::LOAD_FAST) {
+      locals[input] = assembler_.last().argument;
+      assembler_.dropLast();
+    } else {
+      locals[input] = freshLocal("graph_in");
+      assembler_.emit(Opcode::STORE_FAST, locals[input]);
+    }
+  }
+  for (Node* node : plan_.outputs()) {
+    int32_t local = outputs_[node] = freshLocal("graph_out");
+    if (node->operation == NodeOperation::Placeholder) {
+      assembler_.emit(Opcode::LOAD_FAST, locals[node]);
+      assembler_.emit(Opcode::STORE_FAST, local);
+    } else {
+      locals[node] = local;
+    }
+  }
+  const Code& code = *translator_.entry().code;
+  armature::inlineGraph(*translator_.graph, assembler_, locals, code.filename);
+  assembler_.setPosition(startPosition());
 }
 
 // Where the graph raised: graphFailure() is returned for an exception of the program, if the call

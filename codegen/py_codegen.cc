@@ -74,6 +74,14 @@ void PyCodegen::emitInterruptHandlers() {
   emitInterruption(assembler_);
 }
 
+// An exception that the graph raises needs some line in its traceback.
+Position PyCodegen::startPosition() const {
+  const EntryPoint& entry = translator_.entry();
+  Position position = entry.code->positions[entry.start];
+  bool hasNone = entry.isFunctionStart() || position.line < 0;
+  return hasNone ? Position{entry.code->firstLine, entry.code->firstLine} : position;
+}
+
 GeneratedCode PyCodegen::generate() {
   GeneratedCode generated;
   try {
@@ -113,12 +121,7 @@ GeneratedCode PyCodegen::generate() {
     for (int32_t local : entry.locals) assembler_.addParameter(entry.code->locals[local].name);
     if (entry.movesInputs) inputHolder_ = addParameter("___inputs");
 
-    // An exception that the graph raises needs some line in its traceback.
-    Position position = entry.code->positions[entry.start];
-    if (entry.isFunctionStart() || position.line < 0) {
-      position = {entry.code->firstLine, entry.code->firstLine};
-    }
-    assembler_.setPosition(position);
+    assembler_.setPosition(startPosition());
     beginInterruptible();
     assembler_.emit(Opcode::RESUME, 0);
     callGraph();

@@ -25,12 +25,16 @@ struct CompiledGraph {
   Ref<> callable;
   // The callable is toFunction()'s.
   bool isEager = false;
+  // There is no callable, and no exception: the operations become part of the generated code.
+  bool isInlined = false;
 };
 
 // What the program does with a graph besides using its results.
 struct GraphUse {
   HistoryUse history = HistoryUse::None;  // of its results, behind it
   bool handlesFailures = false;           // of its operations
+  // It changes nothing, so that if it fails, nobody asks how far it came.
+  bool changesNothing = false;
 };
 
 // Two callables without arguments, for before and after what Python does because of a break. Null
@@ -112,6 +116,7 @@ class PyCodegen {
   }
 
  private:
+  Position startPosition() const;
   void beginInterruptible();
   void endInterruptible();
   bool isInsideInterruptRegion(const FrameState& frame) const;
@@ -122,6 +127,7 @@ class PyCodegen {
 
   // --- Effects (effects.cc).
   void callGraph();
+  void inlineGraph();
   void emitGraphHandler();
   void requireEffects();
   void replayEffects();

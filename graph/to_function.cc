@@ -5,6 +5,7 @@
 #include "bytecode/assembler.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "graph/eager_code.h"
 #include "graph/graph.h"
 
 namespace armature {
@@ -73,6 +74,17 @@ BorrowedRef<> attributeName(const Node& node) {
   return name && PyUnicode_CheckExact(name.get()) ? name : nullptr;
 }
 
+// The name of a local of other code that holds the values of nodes, one after the other: a str,
+// borrowed.
+BorrowedRef<> inlinedName(size_t number) {
+  static auto* names = new std::vector<PyObject*>;
+  while (names->size() <= number) {
+    std::string name = "___value" + std::to_string(names->size());
+    names->push_back(checked(PyUnicode_InternFromString(name.c_str())).release());
+  }
+  return (*names)[number];
+}
+
 class FunctionWriter {
  public:
   FunctionWriter(const Graph& graph, int32_t keepFrom, int32_t firstLine, Assembler& assembler)
@@ -83,6 +95,7 @@ class FunctionWriter {
         locals_(graph.size(), -1),
         uses_(graph.size()) {}
 
+  // A function. False for a graph without output.
   bool write() {
     const auto& nodes = graph_.nodes();
     for (const auto& node : nodes) {
@@ -103,25 +116,56 @@ class FunctionWriter {
         return true;
       }
       keeps_ = node.index >= keepFrom_;
-      writeCall(node);
-      dropOperands();
-      if (!graph_.keepsValue(node)) dropKept();
-      if (uses_[node.index] == 0) {
-        assembler_.emit(Opcode::POP_TOP);
-      } else if (node.users == 1 && node.index + 1 < keepFrom_ && !graph_.keepsValue(node) &&
-                 firstOperand(*nodes[i + 1]) == &node) {
-        onStack_ = &node;
-      } else {
-        addLocal(node);
-        assembler_.emit(Opcode::STORE_FAST, locals_[node.index]);
-      }
-      if (graph_.keepsValue(node)) kept_.push_back(&node);
+      writeNode(node, *nodes[i + 1]);
     }
-    return false;  // a graph without output
+    return false;
+  }
+
+  // Amid other code, which has the placeholders in locals and wants the outputs there.
+  void writeInto(const InlinedLocals& locals, BorrowedRef<> filename) {
+    isInlined_ = true;
+    const auto& nodes = graph_.nodes();
+    for (const auto& node : nodes) uses_[node->index] = node->users;
+    for (const auto& [node, local] : locals) locals_[node->index] = local;
+    for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+      const Node& node = *nodes[i];
+      if (node.operation == NodeOperation::Placeholder) continue;
+      const ProgramLocation& location = node.location;
+      bool isSameFile =
+          location.code && PyUnicode_Compare(location.code->co_filename, filename.get()) == 0;
+      if (isSameFile && location.line >= 0) {
+        assembler_.setPosition({location.line, location.line});
+      }
+      writeNode(node, *nodes[i + 1]);
+    }
   }
 
  private:
+  void writeNode(const Node& node, const Node& next) {
+    writeCall(node);
+    dropOperands();
+    bool isKept = !isInlined_ && graph_.keepsValue(node);
+    if (!isKept) dropKept();
+    if (uses_[node.index] == 0) {
+      assembler_.emit(Opcode::POP_TOP);
+    } else if (locals_[node.index] < 0 && node.users == 1 && node.index + 1 < keepFrom_ &&
+               !isKept && firstOperand(next) == &node) {
+      onStack_ = &node;
+    } else {
+      if (locals_[node.index] < 0) addLocal(node);
+      assembler_.emit(Opcode::STORE_FAST, locals_[node.index]);
+    }
+    if (isKept) kept_.push_back(&node);
+  }
+
   void addLocal(const Node& node) {
+    if (isInlined_) {
+      if (freeLocals_.empty()) {
+        freeLocals_.push_back(assembler_.addLocal(inlinedName(inlinedLocals_++)));
+      }
+      locals_[node.index] = freeLocals_.back();
+      return freeLocals_.pop_back();
+    }
     Ref<> name = Ref<>::create(valueName(node.index));
     bool isParameter = node.operation == NodeOperation::Placeholder;
     locals_[node.index] = isParameter ? assembler_.addParameter(name) : assembler_.addLocal(name);
@@ -146,6 +190,11 @@ class FunctionWriter {
     int32_t local = locals_[node->index];
     assembler_.emit(Opcode::LOAD_FAST, local);
     if (--uses_[node->index] > 0) return;
+    if (isInlined_) {
+      // What the other code has put there, it lets go of itself.
+      if (node->operation == NodeOperation::Placeholder) return;
+      freeLocals_.push_back(local);
+    }
     // From the last use on, only the stack holds the value, which then dies as early as it can; or
     // as soon as the call is done.
     if (keeps_) {
@@ -253,6 +302,10 @@ class FunctionWriter {
   std::vector<int32_t> uses_;      // how often each node is yet to be loaded
   // The node just computed whose value stays on the stack, for the next node alone.
   const Node* onStack_ = nullptr;
+  bool isInlined_ = false;
+  // Locals of other code whose values have been dropped, for the next ones.
+  std::vector<int32_t> freeLocals_;
+  size_t inlinedLocals_ = 0;
 };
 
 }  // namespace
@@ -293,6 +346,11 @@ Ref<> toFunction(const Graph& graph, int32_t keepFrom) {
     return nullptr;
   }
   return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
+}
+
+void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& locals,
+                 BorrowedRef<> filename) {
+  FunctionWriter(graph, kKeepNone, -1, assembler).writeInto(locals, filename);
 }
 
 }  // namespace armature

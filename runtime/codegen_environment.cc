@@ -82,6 +82,10 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
                     !(use.handlesFailures && mayLoseFailure(graph));
   bool isTorchs = isCompiled && onlyTorch(graph);
   result.isEager = !isTorchs;
+  // A function of its own would cost each call a frame and a tuple.
+  result.isInlined =
+      result.isEager && use.changesNothing && !(isCompiled && settings_->mixedBackend);
+  if (result.isInlined) return result;
   if (result.isEager) {
     result.callable = toFunction(graph, firstEffect ? firstEffect->index : kKeepNone);
   } else {

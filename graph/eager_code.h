@@ -1,0 +1,20 @@
+// How the eager backend writes the operations of a graph.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+
+#include "bytecode/assembler.h"
+#include "graph/graph.h"
+
+namespace armature {
+
+// The locals of the other code that hold the placeholders, and those that are to hold the outputs.
+using InlinedLocals = llvm::DenseMap<const Node*, int32_t>;
+
+// Writes the nodes of a finished graph in their order, as toFunction() does. Intermediate values
+// are dropped at their last use; placeholders stay. Each instruction has the line of its node, if
+// that is a line of the file, else the one before it. Throws PendingPythonException.
+void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& locals,
+                 BorrowedRef<> filename);
+
+}  // namespace armature

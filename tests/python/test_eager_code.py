@@ -1,0 +1,144 @@
+"""What the eager backend makes of graphs: operations amid the generated code, and calls of C."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import armature
+import pytest
+import torch
+import torch.nn.functional as F
+from armature import _C
+
+
+def bytecode(compiled: Any) -> str:
+    function, _, _ = armature._compile._functions(compiled)
+    return "\n".join(entry["bytecode"] for entry in _C.entries(function))
+
+
+def same(function: Callable[..., Any], *args: Any) -> None:
+    torch.manual_seed(0)
+    expected = function(*args)
+    compiled = armature.compile(function)
+    for _ in range(3):
+        torch.manual_seed(0)
+        torch.testing.assert_close(compiled(*args), expected, rtol=0, atol=0)
+
+
+# --- Operations amid the generated code.
+
+
+def test_a_graph_that_changes_nothing_is_no_function() -> None:
+    def plain(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x + 1) * x
+
+    def changes(x: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        return x * 2
+
+    compiled = armature.compile(plain)
+    torch.testing.assert_close(compiled(torch.ones(2)), plain(torch.ones(2)))
+    assert "function" not in bytecode(compiled).replace("builtin_function_or_method", "")
+    assert "BINARY_OP" in bytecode(compiled)
+    compiled = armature.compile(changes)
+    torch.testing.assert_close(compiled(torch.ones(2)), torch.full((2,), 4.0))
+    assert "UNPACK_SEQUENCE" in bytecode(compiled)
+
+
+def test_values_in_many_places() -> None:
+    def many(x: torch.Tensor, y: torch.Tensor) -> Any:
+        a = x + y
+        b = a * a
+        c, d = torch.split(torch.cat([a, b, x]), 3)[:2]
+        e = torch.where(a > 0, b, c)
+        return {"a": a, "again": a, "input": x, "rest": [b, (c, d), e[0]]}, -d
+
+    same(many, torch.arange(3.0), torch.ones(3))
+
+
+def test_inputs_and_constants_are_results() -> None:
+    def given(x: torch.Tensor) -> Any:
+        y = x + 0
+        return x, y, x, 3
+
+    compiled = armature.compile(given)
+    x = torch.ones(2)
+    for _ in range(2):
+        first, y, second, three = compiled(x)
+        assert first is x and second is x and y is not x and three == 3
+
+
+def test_numbers_that_vary() -> None:
+    compiled = armature.compile(lambda x, n: (x * n + n, n))
+    for n in (2, 3, 4, 5, 6):
+        result, number = compiled(torch.ones(2), n)
+        torch.testing.assert_close(result, torch.full((2,), 2.0 * n))
+        assert number == n
+
+
+def test_a_cell_and_a_closure() -> None:
+    scale = torch.tensor(2.0)
+
+    def outer(x: torch.Tensor) -> Any:
+        def inner() -> torch.Tensor:
+            return x * scale
+
+        x = x + 1
+        return inner() + x, inner
+
+    result, inner = armature.compile(outer)(torch.ones(2))
+    torch.testing.assert_close(result, torch.full((2,), 6.0))
+    torch.testing.assert_close(inner(), torch.full((2,), 4.0))
+
+
+def test_values_die_as_they_do_in_python() -> None:
+    class Counted(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+            return grad * 2
+
+    def chain(x: torch.Tensor) -> Any:
+        y = Counted.apply(x)
+        z = y.sum()
+        armature.graph_break()
+        return z * 2
+
+    x = torch.ones(3, requires_grad=True)
+    armature.compile(chain)(x).backward()
+    torch.testing.assert_close(x.grad, torch.full((3,), 4.0))
+
+
+def test_a_failing_operation_is_pythons() -> None:
+    def fails(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = x + 1
+        return z @ y
+
+    compiled = armature.compile(fails)
+    torch.testing.assert_close(compiled(torch.ones(2, 2), torch.ones(2)), torch.full((2,), 4.0))
+    for _ in range(2):
+        with pytest.raises(RuntimeError) as found:
+            compiled(torch.ones(2, 2), torch.ones(3))
+        with pytest.raises(RuntimeError) as expected:
+            fails(torch.ones(2, 2), torch.ones(3))
+        assert str(found.value) == str(expected.value)
+
+
+def test_warnings_have_the_programs_file_and_line() -> None:
+    def warns(x: torch.Tensor) -> torch.Tensor:
+        return F.softmax(x + 1)
+
+    def seen(function: Callable[..., Any]) -> Any:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function(torch.ones(2, 2))
+        return [(w.filename, w.lineno, str(w.message)) for w in caught]
+
+    compiled = armature.compile(warns)
+    seen(compiled)  # tracing may warn as well
+    assert seen(compiled) == seen(warns)
