@@ -281,23 +281,21 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         if (instruction.object && Py_TYPE(input) != as<PyTypeObject>(instruction.object))
           return static_cast<size_t>(at - begin);
         PyDictObject* dict = instanceDict(input, instruction.number);
-        uint64_t& known = registers[instruction.output].version;
-        if (dict && known == cpython::contentVersion(dict) && known) continue;
+        version = dict ? cpython::contentVersion(dict) : 0;
         goto enter;
       }
-      case Operation::EnterDict: {
+      case Operation::EnterDict:
         if (!PyDict_Check(input)) return static_cast<size_t>(at - begin);
-        uint64_t& known = registers[instruction.output].version;
-        if (known == sectionVersion(input, instruction) && known) continue;
+        version = sectionVersion(input, instruction);
         goto enter;
-      }
-      case Operation::EnterType: {
+      case Operation::EnterType:
         if (!PyType_Check(input)) return static_cast<size_t>(at - begin);
-        uint64_t& known = registers[instruction.output].version;
-        if (known == cpython::contentVersion(as<PyTypeObject>(input)) && known) continue;
+        version = cpython::contentVersion(as<PyTypeObject>(input));
         goto enter;
-      }
       enter:
+        if (version && registers[instruction.output].version == version) continue;
+        if (state.recall(instruction.output, input, version)) continue;
+        if (registers[instruction.output].version) remember(instruction, state);
         registers[instruction.output].version = 0;
         at = begin + instruction.target - 1;
         continue;
@@ -316,6 +314,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
 
       commit:
         registers[instruction.output].version = version;
+        state.record(instruction.output, input, version);
         at = begin + instruction.target;  // the Enter; on behind it
         continue;
 

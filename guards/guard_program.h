@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -81,9 +82,47 @@ struct GuardProgramState {
     PyObject* object;
     uint64_t version;
   };
+  // What a section has loaded for several objects that it meets by turns: code that many objects
+  // run (the layers of a model, behind a break in each) finds another dict each time. What was
+  // loaded for an object is right as long as its version is the one of then, since no two dicts,
+  // and no two types, ever have the same; what is of objects that are no more is never found.
+  class SectionMemory {
+   public:
+    // `count`: of the registers that the section loads.
+    explicit SectionMemory(size_t count) : count_(count) {}
+    bool recall(const PyObject* object, uint64_t version, Register* loaded) const;
+    void record(const PyObject* object, uint64_t version, const Register* loaded);
+
+   private:
+    struct Slot {
+      const PyObject* object = nullptr;
+      uint64_t version = 0;
+    };
+    size_t placeOf(const PyObject* object) const;
+    void put(const Slot& slot, const Register* loaded);
+
+    size_t count_;
+    std::vector<Slot> slots_;
+    std::vector<Register> loaded_;  // `count_` for each slot
+  };
+
+  // The section whose version is in register `section`, and what it loads in those behind it.
+  bool recall(uint32_t section, const PyObject* object, uint64_t version) {
+    if (memories.empty() || !memories[section]) return false;
+    if (!memories[section]->recall(object, version, &registers[section + 1])) return false;
+    registers[section].version = version;
+    return true;
+  }
+  void record(uint32_t section, const PyObject* object, uint64_t version) {
+    if (memories.empty() || !memories[section]) return;
+    memories[section]->record(object, version, &registers[section + 1]);
+  }
+
   std::vector<Register> registers;
   // What loads created, and what foreign code could otherwise destroy under our hands.
   std::vector<Ref<>> pins;
+  // By section; empty, or null, until one has met a second object.
+  std::vector<std::unique_ptr<SectionMemory>> memories;
 };
 
 class GuardProgram {
@@ -98,10 +137,10 @@ class GuardProgram {
   using Meeting = std::pair<const Source*, const Source*>;
 
   GuardProgramState freshState() const {
-    return {std::vector<GuardProgramState::Register>(registerCount), {}};
+    return {std::vector<GuardProgramState::Register>(registerCount), {}, {}};
   }
 
-  // The instruction that failed, or `passed`. Sets no exception. Allocates nothing and runs no
+  // The instruction that failed, or `passed`. Sets no exception. Makes no object and runs no
   // Python code, except that LoadDescriptor calls a C function which may do both, and that what
   // LoadComputed gives and the items of some iterators have to be made (numbers, strings).
   size_t run(const FrameLocalsMapping& locals, GuardProgramState& state) const;
@@ -114,6 +153,8 @@ class GuardProgram {
   std::string text() const;
   // Visits the objects held, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
+  // From now on the section that this instruction enters remembers what it loads.
+  void remember(const Instruction& enter, GuardProgramState& state) const;
 
   std::vector<Instruction> instructions;
   std::vector<Origin> origins;       // parallel to the instructions

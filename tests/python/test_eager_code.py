@@ -142,3 +142,52 @@ def test_warnings_have_the_programs_file_and_line() -> None:
     compiled = armature.compile(warns)
     seen(compiled)  # tracing may warn as well
     assert seen(compiled) == seen(warns)
+
+
+# --- Guards of code that many objects run.
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, scale: float) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.scale = scale
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.linear(x)
+        armature.graph_break()
+        return self.linear(x) * self.scale
+
+
+@pytest.mark.parametrize("count", [2, 7, 150])
+def test_layers_that_take_turns(count: int) -> None:
+    layers = [Layer(0.5) for _ in range(count)]
+    compiled = armature.compile(lambda x, layer: layer(x))
+    x = torch.ones(4)
+
+    def check() -> None:
+        for layer in layers:
+            torch.testing.assert_close(compiled(x, layer), layer(x))
+
+    for _ in range(3):
+        check()
+    layers[1].linear.weight = torch.nn.Parameter(torch.zeros(4, 4))
+    check()
+    layers[0].scale = 0.25
+    check()
+    layers[0].linear, layers[1].linear = layers[1].linear, layers[0].linear
+    check()
+    layers[1] = Layer(0.5)
+    for _ in range(2):
+        check()
+    layers[0].linear.forward = lambda x: x + 1
+    check()
+    del layers[0].linear.forward
+    check()
+    layers[1].linear.bias.data.fill_(7)
+    check()
+    del layers[0].scale
+    with pytest.raises(AttributeError):
+        compiled(x, layers[0])
+    layers[0].scale = 2.0
+    check()
