@@ -17,4 +17,9 @@ using InlinedLocals = llvm::DenseMap<const Node*, int32_t>;
 void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& locals,
                  BorrowedRef<> filename);
 
+// In the place of `target`, a function that does little but call another one, the eager backend
+// calls `eager`. It takes the target's arguments and does what the target does, whatever the
+// program has changed meanwhile. Both are kept for good.
+void registerEagerTarget(Ref<> target, Ref<> eager);
+
 }  // namespace armature

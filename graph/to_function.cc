@@ -85,6 +85,17 @@ BorrowedRef<> inlinedName(size_t number) {
   return (*names)[number];
 }
 
+llvm::DenseMap<PyObject*, PyObject*>& eagerTargets() {
+  static auto& instance = *new llvm::DenseMap<PyObject*, PyObject*>;
+  return instance;
+}
+
+BorrowedRef<> eagerTargetOf(const Node& node) {
+  if (node.eagerTarget) return node.eagerTarget;
+  PyObject* found = eagerTargets().lookup(node.target.get());
+  return found ? BorrowedRef<>(found) : BorrowedRef<>(node.target);
+}
+
 class FunctionWriter {
  public:
   FunctionWriter(const Graph& graph, int32_t keepFrom, int32_t firstLine, Assembler& assembler)
@@ -243,7 +254,7 @@ class FunctionWriter {
       if (!body) throw PendingPythonException();
       return assembler_.emitLoadConst(body);
     }
-    BorrowedRef<> target = node.eagerTarget ? node.eagerTarget : node.target;
+    BorrowedRef<> target = eagerTargetOf(node);
     if (node.operation == NodeOperation::CallMethod) {
       push(node.arguments[0]);
       assembler_.emitName(Opcode::LOAD_METHOD, node.target);
@@ -346,6 +357,13 @@ Ref<> toFunction(const Graph& graph, int32_t keepFrom) {
     return nullptr;
   }
   return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
+}
+
+void registerEagerTarget(Ref<> target, Ref<> eager) {
+  auto [place, isNew] = eagerTargets().try_emplace(target.get(), eager.get());
+  if (!isNew) return;
+  target.release();
+  eager.release();
 }
 
 void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& locals,

@@ -16,6 +16,7 @@
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/eager_functions.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
@@ -259,6 +260,7 @@ bool registerTorchLibrary() {
   registerAutocast();
   registerProfilerRanges();
   registerCompilerQueries();
+  registerEagerFunctions();
   return true;
 }
 

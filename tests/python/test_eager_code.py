@@ -144,6 +144,63 @@ def test_warnings_have_the_programs_file_and_line() -> None:
     assert seen(compiled) == seen(warns)
 
 
+# --- Functions that only call another one.
+
+
+def test_dropout_and_layer_norm() -> None:
+    x, weight = torch.randn(4, 8), torch.randn(8)
+    same(lambda x: F.dropout(x, 0.3, True), x)
+    same(lambda x: F.dropout(x, 0.3, False), x)
+    same(lambda x: F.dropout(x, p=0.9, training=True, inplace=False) + 1, x)
+    same(lambda x: F.dropout(x + 1, 0.3, True, True), x)
+    same(lambda x: F.layer_norm(x, (8,), weight, None, 1e-3), x)
+    same(lambda x: F.layer_norm(x, (8,)), x)
+    same(lambda x: torch.nn.LayerNorm(8)(x), x)
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.5, float("nan")])
+def test_dropout_says_what_is_wrong(p: float) -> None:
+    def drops(x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(x + 1, p, True)
+
+    found = []
+    for function in (drops, armature.compile(drops)):
+        try:
+            function(torch.ones(3))
+        except Exception as error:
+            found.append((type(error), str(error)))
+        else:
+            found.append(None)
+    assert found[0] == found[1]
+
+
+def test_what_the_function_calls_is_replaced() -> None:
+    def drops(x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(x, 0.5, False) + 1
+
+    def norms(x: torch.Tensor) -> torch.Tensor:
+        return F.layer_norm(x, (3,)) + 1
+
+    x = torch.arange(3.0)
+    dropped, normed = armature.compile(drops), armature.compile(norms)
+    for _ in range(3):
+        dropped(x), normed(x)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(F._VF, "dropout", lambda input, p, train: input * 100, raising=False)
+        torch.testing.assert_close(dropped(x), drops(x))
+        torch.testing.assert_close(dropped(x), x * 100 + 1)
+    torch.testing.assert_close(dropped(x), x + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "layer_norm", lambda input, *rest: input * 100)
+        torch.testing.assert_close(normed(x), x * 100 + 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(F, "has_torch_function_unary", lambda input: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            drops(x)
+        with pytest.raises(ZeroDivisionError):
+            dropped(x)
+
+
 # --- Guards of code that many objects run.
 
 
