@@ -72,7 +72,10 @@ PyObject* deleteItemOfHashFunction() {
 PyObject* setOfHashes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   Ref<> keys = Ref<>::steal(PyDict_New());
   for (Py_ssize_t i = 2; keys && i < count; ++i) {
-    Py_hash_t hash = PyLong_AsSsize_t(PyTuple_GET_ITEM(arguments[1], i - 2));
+    // Of the others, the hash is that of the real object.
+    PyObject* said = PyTuple_GET_ITEM(arguments[1], i - 2);
+    Py_hash_t hash = said == Py_None ? PyObject_Hash(arguments[i]) : PyLong_AsSsize_t(said);
+    if (hash == -1 && PyErr_Occurred()) return nullptr;
     if (!cpython::setItem(keys, arguments[i], Py_None, hash)) return nullptr;
   }
   if (!keys) return nullptr;
@@ -139,7 +142,8 @@ void buildSet(PyCodegen& codegen, PyTypeObject* type, llvm::ArrayRef<Value> keys
   }
   Ref<> hashes = checked(PyTuple_New(static_cast<Py_ssize_t>(keys.size())));
   for (size_t i = 0; i < keys.size(); ++i) {
-    PyTuple_SET_ITEM(hashes.get(), static_cast<Py_ssize_t>(i), hashOf(keys[i]).release());
+    Ref<> hash = isKeyByMethods(keys[i]) ? hashOf(keys[i]) : Ref<>::create(Py_None);
+    PyTuple_SET_ITEM(hashes.get(), static_cast<Py_ssize_t>(i), hash.release());
   }
   codegen.prepareCall(setOfHashesFunction());
   codegen.loadConstant(reinterpret_cast<PyObject*>(type));

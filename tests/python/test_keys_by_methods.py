@@ -211,6 +211,30 @@ def test_dicts_that_leave(kind):
     check(f, 1, more=((4,),), breaks=0)
 
 
+class ByIdentity:
+    pass
+
+
+def test_beside_keys_by_identity():
+    """Whose hashes are those of the real objects, which the trace does not know."""
+
+    def f(given):
+        new = ByIdentity()
+        items = {Key(1), given, new, len}
+        keys = {Key(1): 1, given: 2, new: 3}
+        pairs = {(Key(1), given): 1, (new, Key(2)): 2}
+        return items, frozenset(items), keys, pairs, new
+
+    compiled = armature.compile(f)
+    given = ByIdentity()
+    for _ in range(3):
+        items, frozen, keys, pairs, new = compiled(given)
+        for each in (Key(1), given, new):
+            assert each in items and each in frozen and each in keys
+        assert len in items and pairs[Key(1), given] == 1 and pairs[new, Key(2)] == 2
+        assert hash(frozen) == hash(frozenset([new, given, len, Key(1)]))
+
+
 def test_changed_to_be_equal():
     """Two keys of one hash are compared as they were when the second came in."""
 

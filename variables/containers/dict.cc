@@ -5,6 +5,7 @@
 #include "variables/containers/dict.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <stdexcept>
 #include <vector>
@@ -196,6 +197,17 @@ static bool askHashes(Translator& translator, const Value& key) {
   return true;
 }
 
+// Does the hash of the key, or of an item of a tuple, follow from which object it is? To the trace
+// that is another number than in the process.
+static bool goesByIdentity(const Value& key) {
+  if (key.isConstant()) return false;
+  if (auto* tuple = tupleIn(key)) {
+    return llvm::any_of(tuple->items(),
+                        [](const Value& item) { return goesByIdentity(realizedItem(item)); });
+  }
+  return !isKeyByMethods(key);
+}
+
 int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
                 Py_hash_t hash, bool* asksOthers) {
   bool asksForKey = isKeyByMethods(key);
@@ -227,6 +239,9 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
   // Arrays are keys by their identity.
   if (auto* tensor = trackerOf<TensorVariable>(realized)) requireOwnIdentity(translator, tensor);
   if (!askHashes(translator, realized)) return false;
+  if (isKeyByMethods(realized) && goesByIdentity(realized)) {
+    throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
+  }
   KeyHash hashed = hashKey(realized);
   switch (hashed.status) {
     case KeyHash::Status::Ok:
