@@ -44,7 +44,8 @@ struct Torch {
   PyObject* enabledProperty = nullptr;
 
   Torch() {
-    if (cudnn) enabledProperty = cpython::lookup(Py_TYPE(cudnn), staticName("enabled"));
+    static PyObject* const enabled = staticName("enabled");
+    if (cudnn) enabledProperty = cpython::lookup(Py_TYPE(cudnn), enabled);
     Py_XINCREF(enabledProperty);
     clearUnlessInterrupted();
   }
