@@ -276,6 +276,84 @@ class OfClass:
 cases.add(breaks=0)(lambda: (OfClass.name, OfClass().name, OfClass.own()))
 
 
+class Named(property):
+    """Over property, like constraints.dependent_property of torch.distributions."""
+
+    def __call__(self, text):
+        return text + "?"
+
+
+class Loud(property):
+    def __get__(self, instance, owner=None):
+        return "loud", super().__get__(instance, owner)
+
+
+class NamedStatic(staticmethod):
+    pass
+
+
+class NamedClass(classmethod):
+    pass
+
+
+class OfDerivedDescriptors:
+    def __init__(self):
+        self._size = 3
+
+    @Named
+    def size(self):
+        return self._size
+
+    @size.setter
+    def size(self, value):
+        self._size = value * 2
+
+    @size.deleter
+    def size(self):
+        self._size = None
+
+    constant = Named(lambda self: self._size + 1)
+    unreadable = Named()
+    loud = Loud(lambda self: self._size)
+
+    @NamedStatic
+    def static(x):
+        return x + 1
+
+    @NamedClass
+    def of_class(cls, x):
+        return cls.__name__, x
+
+
+class OverDerivedDescriptors(OfDerivedDescriptors):
+    @Named
+    def size(self):
+        return super().size + 10
+
+
+def use_derived_descriptors(kind):
+    one = kind()
+    found = [one.size, one.constant, one.loud, one.static(2), kind.static(3), one.of_class(4)]
+    found += [kind.of_class(5), kind.constant("what")]
+    for name in ("unreadable", "size", "constant"):
+        try:
+            found.append(getattr(one, name))
+            setattr(one, name, 5)
+            found.append(one._size)
+            delattr(one, name)
+            found.append(one._size)
+        except AttributeError as error:
+            found.append(str(error))
+        except TypeError as error:
+            found.append(str(error))
+    return found
+
+
+# property.__get__ by super(), and the call of a descriptor as an object, are Python's.
+cases.add(breaks=2)(lambda: use_derived_descriptors(OfDerivedDescriptors))
+cases.add()(lambda: use_derived_descriptors(OverDerivedDescriptors))
+
+
 class Meta(type):
     def describe(cls):
         return cls.__name__

@@ -42,10 +42,26 @@ bool isCMethod(PyObject* object) {
   return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type;
 }
 
-// A field of an instance of a builtin type (staticmethod.__func__, property.fget …), read by the
-// member descriptor of that type; None where it is unset.
-Value wrapMember(Translator& translator, const Source* base, PyObject* object, const char* name) {
-  PyObject* descriptor = cpython::ownAttribute(Py_TYPE(object), name);
+// The builtin kind of descriptor as which the object behaves where `special`, "__get__" or another
+// method of descriptors, is asked: of a class over property that overrides it not, property. Else
+// its type.
+PyTypeObject* descriptorKind(Translator& translator, PyObject* object, PyObject* special) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (cpython::isImmutable(type)) return type;
+  for (PyTypeObject* kind : {&PyProperty_Type, &PyStaticMethod_Type, &PyClassMethod_Type}) {
+    if (!PyType_IsSubtype(type, kind)) continue;
+    Found found = translator.heap.lookup(type, special);
+    PyObject* own = cpython::ownAttribute(kind, special);
+    if (found && own && found.object == own) return kind;
+  }
+  return type;
+}
+
+// A field of an instance of a builtin type `owner` (staticmethod.__func__, property.fget …), read
+// by the member descriptor of that type; None where it is unset.
+Value wrapMember(Translator& translator, PyTypeObject* owner, const Source* base, PyObject* object,
+                 const char* name) {
+  PyObject* descriptor = cpython::ownAttribute(owner, name);
   PyObject* member = cpython::memberValue(object, descriptor);
   if (!member) return Value::none();
   return translator.wrap(
@@ -173,8 +189,9 @@ Value boundClassMethod(Translator& translator, const Found& found, const Value& 
   if (found.source) {
     wrapped.source = translator.sources->item(SourceKind::Slot, found.source, descriptor);
   }
+  static PyObject* const get = interned("__get__");
   PyTypeObject* kind = Py_TYPE(wrapped.object);
-  if (kind == &PyProperty_Type) {
+  if (descriptorKind(translator, wrapped.object, get) == &PyProperty_Type) {
     return bindTypeAttribute(translator, wrapped, owner, typeOf(owner), name);
   }
   bool bindsAsMethod = isPythonFunction(wrapped.object) || findInstanceHandler(kind) ||
@@ -238,8 +255,9 @@ void tellAttribute(Translator& translator, const Value& object, PyObject* name) 
 
 Value bindTypeAttribute(Translator& translator, const Found& found, const Value& instance,
                         PyTypeObject* type, PyObject* name, bool tail) {
+  static PyObject* const get = interned("__get__");
   PyObject* object = found.object;
-  PyTypeObject* kind = Py_TYPE(object);
+  PyTypeObject* kind = descriptorKind(translator, object, get);
   auto owner = [&] {
     if (instance) return typeValue(translator, instance);
     return translator.knownClass(type);
@@ -250,7 +268,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     return translator.make<BoundMethodVariable>(&PyMethod_Type, function, instance);
   }
   if (kind == &PyStaticMethod_Type) {
-    return wrapMember(translator, found.source, object, "__func__");
+    return wrapMember(translator, kind, found.source, object, "__func__");
   }
   if (kind == &PyClassMethod_Type) {
     return boundClassMethod(translator, found, owner(), name);
@@ -275,7 +293,7 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
                                                 instance);
   }
   if (kind == &PyProperty_Type) {
-    Value getter = translator.realized(wrapMember(translator, found.source, object, "fget"));
+    Value getter = translator.realized(wrapMember(translator, kind, found.source, object, "fget"));
     if (getter.is(Py_None)) {
       return raiseNoAccessor(translator, object, type, "getter");
     }
@@ -300,7 +318,6 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   }
 
   // A descriptor class written in Python.
-  static PyObject* const get = interned("__get__");
   Found getter = translator.heap.lookup(kind, get);
   if (getter && isPythonFunction(getter.object) && hasPath(translator, found)) {
     Value descriptor = translator.wrap(found.source, object);
@@ -477,11 +494,13 @@ namespace {
 Value setByDescriptor(Translator& translator, const Found& found, const Value& object,
                       PyObject* name, const Value& value, bool tail) {
   auto done = [](bool ok) { return ok ? Value::none() : Value(); };
-  PyTypeObject* kind = Py_TYPE(found.object);
+  static PyObject* const set = interned("__set__");
+  static PyObject* const remove = interned("__delete__");
+  PyTypeObject* kind = descriptorKind(translator, found.object, value ? set : remove);
   if (kind == &PyProperty_Type) {
     const char* accessor = value ? "fset" : "fdel";
     Value setter =
-        translator.realized(wrapMember(translator, found.source, found.object, accessor));
+        translator.realized(wrapMember(translator, kind, found.source, found.object, accessor));
     if (setter.is(Py_None)) {
       return raiseNoAccessor(translator, found.object, typeOf(object),
                              value ? "setter" : "deleter");
@@ -499,8 +518,6 @@ Value setByDescriptor(Translator& translator, const Found& found, const Value& o
     return done(attribute->set(translator, object, value));
   }
   // slot_tp_descr_set
-  static PyObject* const set = interned("__set__");
-  static PyObject* const remove = interned("__delete__");
   PyObject* special = value ? set : remove;
   Found setter = translator.heap.lookup(kind, special);
   if (setter && isPythonFunction(setter.object) && hasPath(translator, found)) {
