@@ -128,14 +128,18 @@ bool TorchLibrary::isPure(const Node& node) const {
 
 NodeEffect TorchLibrary::effectOf(const Node& node) const {
   if (node.operation == NodeOperation::GetAttribute) {
-    bool changes = llvm::any_of(node.body->nodes(), [&](const auto& inner) {
-      bool isEnd = inner->operation == NodeOperation::Placeholder ||
-                   inner->operation == NodeOperation::Output;
-      // A body puts back the modes that it sets.
-      NodeEffect effect = isEnd ? NodeEffect::None : effectOf(*inner);
-      return effect != NodeEffect::None && effect != NodeEffect::Mode;
-    });
-    return changes ? NodeEffect::Other : NodeEffect::None;
+    NodeEffect all = NodeEffect::None;
+    for (const auto& inner : node.body->nodes()) {
+      if (inner->operation == NodeOperation::Placeholder ||
+          inner->operation == NodeOperation::Output) {
+        continue;
+      }
+      // A body puts back the modes that it sets, and nobody else has what it has made.
+      NodeEffect effect = effectOf(*inner);
+      if (effect == NodeEffect::Mode || effect == NodeEffect::Own) continue;
+      if (effect != NodeEffect::None && all != NodeEffect::Other) all = effect;
+    }
+    return all;
   }
   if (node.operation != NodeOperation::CallFunction &&
       node.operation != NodeOperation::CallMethod) {
