@@ -1,5 +1,6 @@
 // Generators: frames that are suspended between their items.
 #include "core/text.h"
+#include "interpreter/except_clauses.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
@@ -59,34 +60,15 @@ Value InstructionTranslator::makeGenerator(Frame& frame) {
 
 namespace {
 
-// Is the name in this frame a builtin exception that an `except` clause of GeneratorExit's passes
-// by?
-bool isOtherException(Translator& translator, const Frame& frame, PyObject* name) {
-  if (frame.globals->has(translator, Value::constant(name))) return false;
-  PyObject* object = PyDict_GetItemWithError(PyEval_GetBuiltins(), name);
-  return object && PyExceptionClass_Check(object) &&
-         !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit),
-                           reinterpret_cast<PyTypeObject*>(object));
-}
-
 // Would GeneratorExit, raised at `pc`, only pass through `except` clauses of other exceptions? Then
-// closing the generator does nothing else. Follows what the compiler makes of such clauses.
+// closing the generator does nothing else.
 bool passesHandlers(Translator& translator, const Frame& frame, int32_t pc) {
-  const std::vector<Instruction>& instructions = frame.code->instructions;
+  auto isCaught = [](PyObject* error) {
+    return PyErr_GivenExceptionMatches(PyExc_GeneratorExit, error) != 0;
+  };
   for (int32_t region; (region = frame.code->regionOf[pc]) >= 0;) {
     pc = frame.code->regions[region].target;
-    bool isClause = instructions[pc].opcode == Opcode::PUSH_EXC_INFO;
-    if (isClause) ++pc;
-    while (isClause && instructions[pc].opcode == Opcode::LOAD_GLOBAL &&
-           instructions[pc + 1].opcode == Opcode::CHECK_EXC_MATCH &&
-           instructions[pc + 2].opcode == Opcode::POP_JUMP_IF_FALSE) {
-      PyObject* name = frame.code->names[instructions[pc].argument].get();
-      if (!isOtherException(translator, frame, name)) return false;
-      pc = instructions[pc + 2].argument;
-    }
-    // The end of a clause that restores the exception that was handled before.
-    if (!isClause && instructions[pc].opcode == Opcode::COPY) pc += 2;
-    if (instructions[pc].opcode != Opcode::RERAISE) return false;
+    if (!passesClauses(translator, frame, pc, isCaught)) return false;
   }
   return true;
 }

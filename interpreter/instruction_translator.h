@@ -92,6 +92,7 @@ class InstructionTranslator : public Translator {
   void endGeneratorsBy(const Parts& parts) { parts_ = &parts; }
 
   const EntryPoint& entry() const { return entry_; }
+  const Frame* runningFrame() const { return frame_; }
   // The code of a generator of the trace, none of those that are kept, that stands at a yield
   // inside try or with that GeneratorExit does not just pass through, if there is one.
   // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is

@@ -1,6 +1,9 @@
 // From the instruction that raised to the handler, past the frames that have none.
+#include "interpreter/except_clauses.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/data_errors.h"
+#include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/traceback.h"
@@ -14,25 +17,51 @@ const ExceptionRegion* InstructionTranslator::handlerOf(const Frame& frame) cons
   return region < 0 ? nullptr : &frame.code->regions[region];
 }
 
-// The clean-up after a handler is the compiler's own, and raises again what it was given. A `with`
-// block hands the error to the __exit__ below its region's stack, which lets it pass if the manager
-// is one that we model. From both, it goes to the handler around.
-bool InstructionTranslator::errorsAreObserved() const {
-  for (const Frame* frame = frame_; frame; frame = frame->back) {
+namespace {
+
+// The first exception handler of the program's, from the inside, that may keep an error from going
+// on as it is, by `mayCatch(frame, handler)`. The clean-up after a handler is the compiler's own,
+// and raises again what it was given. A `with` block hands the error to the __exit__ below its
+// region's stack, which lets it pass if the manager is one that we model. From both, it goes to the
+// handler around.
+bool anyObserver(const Frame* innermost,
+                 llvm::function_ref<bool(const Frame&, int32_t handler)> mayCatch) {
+  for (const Frame* frame = innermost; frame; frame = frame->back) {
     const Code& code = *frame->code;
-    for (const ExceptionRegion* region = handlerOf(*frame); region;) {
-      bool isHandler = code.instructions[region->target].opcode == Opcode::PUSH_EXC_INFO;
+    for (int32_t next = code.regionOf[frame->pc]; next >= 0;) {
+      const ExceptionRegion& region = code.regions[next];
+      bool isHandler = code.instructions[region.target].opcode == Opcode::PUSH_EXC_INFO;
       bool isWith =
-          isHandler && code.instructions[region->target + 1].opcode == Opcode::WITH_EXCEPT_START;
-      size_t exit = frame->localCount + region->depth - 1;
+          isHandler && code.instructions[region.target + 1].opcode == Opcode::WITH_EXCEPT_START;
+      size_t exit = frame->localCount + region.depth - 1;
       bool isModelled = isWith && trackerOf<ContextExitVariable>(frame->slots[exit]);
-      if (isHandler && !isModelled) return true;
-      int32_t outer = code.regionOf[region->target];
-      region = outer < 0 ? nullptr : &code.regions[outer];
+      if (isHandler && !isModelled && mayCatch(*frame, region.target)) return true;
+      next = code.regionOf[region.target];
     }
   }
   return false;
 }
+
+}  // namespace
+
+bool InstructionTranslator::errorsAreObserved() const {
+  return anyObserver(frame_, [](const Frame&, int32_t) { return true; });
+}
+
+namespace {
+
+bool areObservedOnData(Translator& translator, const Node& node) {
+  const Frame* innermost = static_cast<InstructionTranslator&>(translator).runningFrame();
+  return anyObserver(innermost, [&](const Frame& frame, int32_t handler) {
+    return !passesClauses(translator, frame, handler,
+                          [&](PyObject* error) { return mayRaiseOnData(node, error); });
+  });
+}
+
+void registerObserver() { registerDataErrorsAreObserved(areObservedOnData); }
+ARMATURE_REGISTER_HANDLERS(registerObserver);
+
+}  // namespace
 
 bool InstructionTranslator::anyHandler(const Frame* raisedIn) {
   for (const Frame* frame = raisedIn; frame; frame = frame->back) {

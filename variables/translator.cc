@@ -8,6 +8,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
+#include "variables/data_errors.h"
 #include "variables/lazy.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/made_class.h"
@@ -693,8 +694,9 @@ const Node* Translator::firstChange() {
 // and Python runs all of it again; or, if it has changed something by then that it has not made
 // itself, and that cannot be put back, goes on with what the graph has computed.
 void Translator::checkFailure(const Library& library, Node* node) {
-  bool isHandled = errorsAreObserved();
-  if (library.mayFailOnData(*node, *this)) {
+  bool isHandled = errorsAreObserved() && dataErrorsAreObserved(*this, *node);
+  bool isPythons = isHandled || (!failureCanGoOn() && !effects.empty() && firstChange());
+  if (isPythons && library.mayFailOnData(*node, *this)) {
     auto refuse = [&](const std::string& detail) {
       GraphBreakKind kind =
           isHandled ? GraphBreakKind::OperationInHandler : GraphBreakKind::OperationBehindEffects;

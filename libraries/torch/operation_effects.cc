@@ -14,6 +14,8 @@
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/torch_library.h"
+#include "variables/data_errors.h"
+#include "variables/functions/builtin_handlers.h"
 
 namespace armature {
 
@@ -72,6 +74,28 @@ bool drawsFromDefaultGenerator(const Node& node) {
   }
   return !changesArgument(node);
 }
+
+}  // namespace
+
+namespace {
+
+// See registerMayRaiseOnData().
+bool operatorMayRaise(const Node& node, PyObject* error) {
+  // Operators of C++ raise one of these; those of the program's may raise what they like.
+  bool isOwn = PyCFunction_Check(node.target.get()) || PyUnicode_Check(node.target.get()) ||
+               callableNames().of(node.target).module == "operator";
+  PyObject* const raised[] = {PyExc_IndexError,      PyExc_RuntimeError, PyExc_ValueError,
+                              PyExc_TypeError,       PyExc_MemoryError,  PyExc_OverflowError,
+                              PyExc_ArithmeticError, PyExc_Warning};
+  auto* type = reinterpret_cast<PyTypeObject*>(error);
+  bool isWarning = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_Warning));
+  return !isOwn || isWarning || llvm::any_of(raised, [&](PyObject* each) {
+    return PyErr_GivenExceptionMatches(each, error);
+  });
+}
+
+void registerErrors() { registerMayRaiseOnData(ArrayLibraryKind::Torch, operatorMayRaise); }
+ARMATURE_REGISTER_HANDLERS(registerErrors);
 
 }  // namespace
 

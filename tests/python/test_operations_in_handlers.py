@@ -475,3 +475,128 @@ def test_backends_have_graphs_of_handlers() -> None:
     compiled = armature.compile(function, backend=counted)
     compiled(torch.ones(3), torch.tensor([1]))
     assert len(graphs) == 1
+
+
+# --- Handlers that let pass what operations raise because of data.
+
+
+def written(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> None:
+    x.add_(1)
+    log.append("added")
+    x.index_copy_(0, index, torch.ones(1, 3))
+
+
+def other_error(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        written(x, index, log)
+    except NotImplementedError:
+        log.append("caught")
+    return x * 2
+
+
+def several_others(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        try:
+            written(x, index, log)
+        except (KeyError, AttributeError) as error:
+            log.append(error)
+        except ImportError:
+            log.append("caught")
+    except StopIteration:
+        return None
+    return x * 2
+
+
+def its_error(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        written(x, index, log)
+    except (NotImplementedError, IndexError):
+        log.append("caught")
+    return x * 2
+
+
+def its_base(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        try:
+            written(x, index, log)
+        except KeyError:
+            log.append("caught")
+    except LookupError:
+        log.append("caught outside")
+    return x * 2
+
+
+def at_last(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        written(x, index, log)
+    except KeyError:
+        log.append("caught")
+    finally:
+        log.append("at last")
+    return x * 2
+
+
+PASSING = [other_error, several_others]
+CATCHING = [its_error, its_base, at_last]
+
+
+def compare_writes(function: Callable[..., Any], compiled: Callable[..., Any]) -> None:
+    for number in (1, 0, 5, 1, 7):
+        outcomes = []
+        for run in (function, compiled):
+            x, log = torch.arange(6.0).reshape(2, 3), list[Any]()
+            try:
+                result: Any = run(x, torch.tensor([number]), log)
+            except Exception as error:
+                result = repr(error)
+            outcomes.append(repr((result, x, log)))
+        assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("function", PASSING)
+def test_clauses_of_other_errors_break_nothing(function: Callable[..., Any]) -> None:
+    compiled = armature.compile(function)
+    compiled(torch.ones(2, 3), torch.tensor([1]), [])
+    assert break_reasons(compiled) == []
+    compare_writes(function, compiled)
+
+
+@pytest.mark.parametrize("function", CATCHING)
+def test_clauses_that_may_catch_break(function: Callable[..., Any]) -> None:
+    compiled = armature.compile(function)
+    compiled(torch.ones(2, 3), torch.tensor([1]), [])
+    assert break_reasons(compiled)
+    compare_writes(function, compiled)
+
+
+def test_what_the_name_of_an_error_means(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = armature.compile(other_error)
+    compare_writes(other_error, compiled)
+    monkeypatch.setitem(globals(), "NotImplementedError", IndexError)
+    compare_writes(other_error, compiled)
+
+
+@torch.library.custom_op("handlers::raises_for_data", mutates_args=())
+def raises_for_data(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    if int(index) > 1:
+        raise KeyError("too large")
+    return x * 2
+
+
+@raises_for_data.register_fake
+def _(x, index):
+    return x * 2
+
+
+def of_the_program(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
+    try:
+        x.add_(1)
+        log.append("added")
+        return raises_for_data(x, index)
+    except KeyError:
+        log.append("caught")
+    return x * 2
+
+
+def test_operators_of_the_program_raise_what_they_like() -> None:
+    compare_writes(of_the_program, armature.compile(of_the_program))
