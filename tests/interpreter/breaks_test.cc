@@ -142,7 +142,8 @@ def f(items, n):
     n += 1
     items.sort()
     return n
-arguments = ([Item(), Item()], 1)
+# More than a sort compares in frames of their own.
+arguments = ([Item() for _ in range(40)], 1)
 )");
   ASSERT_EQ(trace.outcome().kind, kBreak);
   ASSERT_EQ(trace.outcome().frames.size(), 1u);
