@@ -2,7 +2,6 @@
 
 #include "core/checked.h"
 #include "cpython/integers.h"
-#include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/containers/sorting.h"
@@ -29,11 +28,8 @@ bool refill(Translator& translator, const Value& target, ValueVector items) {
   return wasEmpty;
 }
 
-// The operands of OnReturn::NextKey, and the one more of NextOrder.
-enum KeyOperand { kItems, kKeys, kKeyFunction, kReverse, kTarget, kOutcomes };
-
-// To begin a sort anew for each comparison takes time: comparisons in longer ones push no frames.
-constexpr size_t kMostResumed = 32;
+// The operands of OnReturn::NextKey.
+enum KeyOperand { kItems, kKeys, kKeyFunction, kReverse, kTarget };
 
 // The operands of OnReturn::NextExtreme.
 enum ExtremeOperand { kIterator, kExtremeKey, kOperator, kFallback, kBest, kItem };
@@ -44,8 +40,7 @@ enum ExtremeOperand { kIterator, kExtremeKey, kOperator, kFallback, kBest, kItem
 
 Value sortByKeys(Translator& translator, ValueVector items, const Value& key, bool reverse,
                  const Value& target, bool tail) {
-  bool areItems = translator.realized(key).is(Py_None);
-  auto* keys = translator.make<ListVariable>(areItems ? items : ValueVector());
+  auto* keys = translator.make<ListVariable>(ValueVector());
   auto* list = translator.make<ListVariable>(std::move(items));
   Value operands[] = {list, keys, key, Value::boolean(reverse), target};
   return goOnWithKeys(translator, operands, Value(), tail);
@@ -54,48 +49,6 @@ Value sortByKeys(Translator& translator, ValueVector items, const Value& key, bo
 void giveUpKeys(Translator& translator, llvm::ArrayRef<Value> operands) {
   if (operands[kTarget].is(Py_None)) return;
   refill(translator, operands[kTarget], requireKind<ListVariable>(operands[kItems])->items());
-}
-
-namespace {
-
-// The sort, when all keys are known.
-Value sortItems(Translator& translator, llvm::ArrayRef<Value> operands, bool raised, bool tail) {
-  auto* items = requireKind<ListVariable>(operands[kItems]);
-  auto* keys = requireKind<ListVariable>(operands[kKeys]);
-  bool resumes = (tail && items->items().size() <= kMostResumed) || operands.size() > kOutcomes;
-  ListVariable* outcomes = nullptr;
-  if (operands.size() > kOutcomes) {
-    outcomes = requireKind<ListVariable>(operands[kOutcomes]);
-  } else if (resumes) {
-    outcomes = translator.make<ListVariable>(ValueVector());
-  }
-  ValueVector sorted = items->items();
-  bool reverse = operands[kReverse].is(Py_True);
-  SortResult result =
-      sortValues(translator, sorted, keys->items(), reverse, {outcomes, raised, tail});
-  if (result == SortResult::FramePushed) {
-    Continuation continuation{OnReturn::NextOrder,
-                              {operands.begin(), operands.begin() + kOutcomes}};
-    continuation.operands.push_back(outcomes);
-    translator.onReturn(std::move(continuation));
-    return Value::framePushed();
-  }
-  bool ok = result == SortResult::Sorted;
-  if (operands[kTarget].is(Py_None)) {
-    return ok ? Value(translator.make<ListVariable>(std::move(sorted))) : Value();
-  }
-  bool untouched = refill(translator, operands[kTarget], std::move(sorted));
-  if (!ok || untouched) return ok ? Value::none() : Value();
-  return translator.raise(PyExc_ValueError, "list modified during sort");
-}
-
-}  // namespace
-
-Value goOnWithOrder(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
-                    bool tail) {
-  bool raised = !result;
-  if (!raised) requireKind<ListVariable>(operands[kOutcomes])->append(translator, result);
-  return sortItems(translator, operands, raised, tail);
 }
 
 Value goOnWithKeys(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
@@ -116,7 +69,14 @@ Value goOnWithKeys(Translator& translator, llvm::ArrayRef<Value> operands, Value
     }
     keys->append(translator, std::move(key));
   }
-  return sortItems(translator, operands, false, tail);
+  ValueVector sorted = items->items();
+  bool ok = sortValues(translator, sorted, keys->items(), operands[kReverse].is(Py_True));
+  if (operands[kTarget].is(Py_None)) {
+    return ok ? Value(translator.make<ListVariable>(std::move(sorted))) : Value();
+  }
+  bool untouched = refill(translator, operands[kTarget], std::move(sorted));
+  if (!ok || untouched) return ok ? Value::none() : Value();
+  return translator.raise(PyExc_ValueError, "list modified during sort");
 }
 
 // --- min and max.
@@ -323,57 +283,6 @@ void refuseHuge(ListVariable* list, const Value& iterator) {
   throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterator));
 }
 
-bool raiseLength(Translator& translator, const char* format, size_t expected, size_t got) {
-  translator.raise(PyExc_ValueError, format, expected, got);
-  return false;
-}
-
-// PyDict_MergeFromSeq2, of one pair.
-bool addPair(Translator& translator, DictVariable* dict, Value pair, int64_t before) {
-  translator.realize(pair);
-  ValueVector items;
-  if (!iterateInto(translator, pair, items)) {
-    PyTypeObject* type = typeOf(translator.realized(translator.exception()));
-    if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-      translator.takeException();
-      translator.raise(PyExc_TypeError,
-                       "cannot convert dictionary update sequence element #%zd to a sequence",
-                       static_cast<Py_ssize_t>(before));
-    }
-    return false;
-  }
-  if (items.size() != 2) {
-    translator.raise(PyExc_ValueError,
-                     "dictionary update sequence element #%zd has length %zd; 2 is required",
-                     static_cast<Py_ssize_t>(before), static_cast<Py_ssize_t>(items.size()));
-    return false;
-  }
-  return dict->set(translator, items[0], items[1]);
-}
-
-// The values that UNPACK_SEQUENCE and UNPACK_EX leave, as a tuple.
-Value unpacked(Translator& translator, llvm::ArrayRef<Value> operands) {
-  const ValueVector& items = requireKind<ListVariable>(operands[kSoFar])->items();
-  auto count = static_cast<size_t>(PyLong_AsLong(operands[kArgument].object()));
-  if (static_cast<ItemStep>(PyLong_AsLong(operands[kStep].object())) == ItemStep::Unpack) {
-    if (items.size() == count) return makeTuple(translator, items);
-    raiseLength(translator, "not enough values to unpack (expected %zu, got %zu)", count,
-                items.size());
-    return Value();
-  }
-  size_t before = count & 0xff, after = count >> 8;
-  if (items.size() < before + after) {
-    raiseLength(translator, "not enough values to unpack (expected at least %zu, got %zu)",
-                before + after, items.size());
-    return Value();
-  }
-  ValueVector values(items.begin(), items.begin() + before);
-  ValueVector middle(items.begin() + before, items.end() - after);
-  values.push_back(translator.make<ListVariable>(std::move(middle)));
-  values.append(items.end() - after, items.end());
-  return makeTuple(translator, std::move(values));
-}
-
 // What the loop gives, if this item decides it. False with the exception pending.
 bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Value item,
               Value& decided) {
@@ -407,25 +316,6 @@ bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Val
       truth = areEqual(translator, std::move(item), operands[kArgument]);
       if (truth > 0) decided = Value::boolean(true);
       return truth >= 0;
-    case ItemStep::Unpack: {
-      auto* list = requireKind<ListVariable>(operands[kSoFar]);
-      auto count = static_cast<size_t>(PyLong_AsLong(operands[kArgument].object()));
-      if (list->items().size() == count) {
-        return raiseLength(translator, "too many values to unpack (expected %zu)", count, 0);
-      }
-      list->append(translator, std::move(item));
-      return true;
-    }
-    case ItemStep::UnpackExtended:
-      refuseHuge(requireKind<ListVariable>(operands[kSoFar]), operands[kWalked]);
-      requireKind<ListVariable>(operands[kSoFar])->append(translator, std::move(item));
-      return true;
-    case ItemStep::Pairs: {
-      int64_t before = PyLong_AsLongLong(operands[kArgument].object());
-      operands[kArgument] = Value::integer(before + 1);
-      return addPair(translator, requireKind<DictVariable>(operands[kSoFar]), std::move(item),
-                     before);
-    }
   }
   return false;  // not reached: the switch is complete
 }
@@ -452,11 +342,7 @@ Value endOfItems(Translator& translator, llvm::MutableArrayRef<Value> operands, 
     case ItemStep::Extend:
       return Value::none();
     case ItemStep::Add:
-    case ItemStep::Pairs:
       return operands[kSoFar];
-    case ItemStep::Unpack:
-    case ItemStep::UnpackExtended:
-      return unpacked(translator, operands);
     case ItemStep::Sum: {
       auto* waiting = requireKind<ListVariable>(operands[kArgument]);
       return addWaiting(translator, operands[kSoFar], waiting) ? operands[kSoFar] : Value();
@@ -503,32 +389,9 @@ Value goOnWithItems(Translator& translator, llvm::ArrayRef<Value> operands, Valu
 }
 
 bool stepsInPython(const Value& iterator) {
-  if (isComposed(iterator)) return composedInPython(iterator);
   UnaryFunction next = slotsOf(iterator).tp_iternext;
-  return next && (next == kUserObjectSlots.tp_iternext || next == kGeneratorSlots.tp_iternext);
-}
-
-Value callStarred(Translator& translator, llvm::ArrayRef<Value> operands, const Value& list,
-                  bool tail) {
-  CallArguments arguments;
-  ValueVector storage;
-  llvm::ArrayRef<Value> items = itemsOfTuple(list, storage);
-  arguments.values.append(items.begin(), items.end());
-  Ref<> names;
-  if (auto* dict = trackerOf<DictVariable>(operands[1])) {
-    Ref<> keys = checked(PyList_New(0));
-    dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
-      if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
-        throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
-      }
-      checked(PyList_Append(keys.get(), entry.key.object()));
-      arguments.values.push_back(entry.value);
-    });
-    names = checked(PyList_AsTuple(keys.get()));
-    arguments.keywordNames = names.get();
-  }
-  arguments.tail = tail;
-  return call(translator, operands[0], arguments);
+  return next && (next == kUserObjectSlots.tp_iternext || next == kMapSlots.tp_iternext ||
+                  next == kGeneratorSlots.tp_iternext);
 }
 
 namespace {

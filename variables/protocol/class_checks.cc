@@ -8,7 +8,6 @@
 #include "variables/constants/constant.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
-#include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -209,73 +208,6 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
     return -1;
   }
   return translator.heap.isSubtype(type, base);
-}
-
-namespace {
-
-// The members in the order in which they are asked, past tuples in tuples.
-bool flatten(Translator& translator, Value classInfo, ValueVector& members) {
-  translator.realize(classInfo);
-  ValueVector own;
-  RecursionGuard guard(translator);
-  if (!alternatives(translator, classInfo, own)) {
-    if (translator.exceptionPending()) return false;
-    members.push_back(std::move(classInfo));
-    return true;
-  }
-  return llvm::all_of(own,
-                      [&](const Value& member) { return flatten(translator, member, members); });
-}
-
-// The Python method that one class answers by; null for none, or with the exception pending.
-Value checkOfOwn(Translator& translator, const Value& asked, const Value& member,
-                 bool asksForSubclass) {
-  const char* name = asksForSubclass ? "__subclasscheck__" : "__instancecheck__";
-  PyTypeObject* type = asClass(member);
-  if (!type || Py_TYPE(type) == &PyType_Type) return Value();
-  if (!asksForSubclass && typeOf(asked) == type) return Value();
-  return ownCheck(translator, type, member, name);
-}
-
-}  // namespace
-
-Value askClasses(Translator& translator, const Value& asked, const Value& classInfo,
-                 bool asksForSubclass, bool tail) {
-  auto askOne = [&](const Value& member) {
-    return asksForSubclass ? isSubclass(translator, asked, member)
-                           : isInstance(translator, asked, member);
-  };
-  // Most classes have no method that answers.
-  PyTypeObject* only = asClass(translator.realized(classInfo));
-  bool isOrdinary = only && Py_TYPE(only) == &PyType_Type;
-  if (!tail || isOrdinary) return asBoolean(askOne(classInfo));
-  Value object = asked;
-  if (asksForSubclass) {
-    translator.realize(object);
-  } else {
-    realizeType(translator, object);
-  }
-  ValueVector members;
-  if (!flatten(translator, classInfo, members)) return Value();
-  for (size_t i = 0; i < members.size(); ++i) {
-    Value check = checkOfOwn(translator, object, members[i], asksForSubclass);
-    if (!check) {
-      int answer = translator.exceptionPending() ? -1 : askOne(members[i]);
-      if (answer != 0) return asBoolean(answer);
-      continue;
-    }
-    Value answer = call(translator, check, {object}, true);
-    answer = then(translator, std::move(answer), {OnReturn::Truth, {}}, true);
-    if (answer.isFramePushed()) {
-      ValueVector rest(members.begin() + i + 1, members.end());
-      translator.onReturn(
-          {OnReturn::NextClass,
-           {asked, makeTuple(translator, std::move(rest)), Value::boolean(asksForSubclass)}});
-      return answer;
-    }
-    if (!answer || answer.is(Py_True)) return answer;
-  }
-  return Value::boolean(false);
 }
 
 int isInstance(Translator& translator, Value object, Value classInfo) {
