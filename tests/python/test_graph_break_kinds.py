@@ -465,7 +465,7 @@ class ComparedByProgram:
         return 1
 
 
-example("UnknownHash")(lambda: len(collections.OrderedDict({ComparedByProgram(): 1})))
+example("UnknownHash")(lambda: len({ComparedByProgram(): 1}))
 example("FromkeysOfSubclass")(lambda: dict.__dict__["fromkeys"](int, [1]))
 
 

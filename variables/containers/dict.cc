@@ -5,7 +5,6 @@
 #include "variables/containers/dict.h"
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/STLExtras.h>
 
 #include <stdexcept>
 #include <vector>
@@ -13,7 +12,6 @@
 #include "core/builtin_part.h"
 #include "core/checked.h"
 #include "core/constant.h"
-#include "cpython/dict_layout.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/type_lookup.h"
 #include "guards/object_access.h"
@@ -97,46 +95,14 @@ struct RealItem {
   PyObject* key;  // Borrowed, both.
   PyObject* value;
   int64_t index;  // Where keys() has the key.
-  Py_hash_t hash;
 };
-
-// Fields of dicts, as guards and generated code read them. All values, in order, which is how that
-// of a key is found without asking the key.
-PyObject* valuesField() {
-  static PyGetSetDef definition = {"all values",
-                                   [](PyObject* dict, void*) -> PyObject* {
-                                     Ref<> values = Ref<>::steal(PyDict_Values(dict));
-                                     return values ? PyList_AsTuple(values.get()) : nullptr;
-                                   },
-                                   nullptr, nullptr, nullptr};
-  static PyObject* const field = checked(PyDescr_NewGetSet(&PyDict_Type, &definition)).release();
-  return field;
-}
-
-// The hashes of the keys, in order: of a key that hashes by methods of the program's, what these
-// said when the key came in.
-PyObject* hashesField() {
-  static PyGetSetDef definition = {"hashes of the keys",
-                                   [](PyObject* dict, void*) -> PyObject* {
-                                     Ref<> hashes = Ref<>::steal(PyList_New(0));
-                                     cpython::DictEntry entry;
-                                     while (hashes && cpython::nextEntry(dict, entry)) {
-                                       Ref<> hash = Ref<>::steal(PyLong_FromSsize_t(entry.hash));
-                                       bool ok =
-                                           hash && PyList_Append(hashes.get(), hash.get()) == 0;
-                                       if (!ok) return nullptr;
-                                     }
-                                     return hashes ? PyList_AsTuple(hashes.get()) : nullptr;
-                                   },
-                                   nullptr, nullptr, nullptr};
-  static PyObject* const field = checked(PyDescr_NewGetSet(&PyDict_Type, &definition)).release();
-  return field;
-}
 
 std::vector<RealItem> dictItems(PyObject* dict) {
   std::vector<RealItem> items;
-  for (cpython::DictEntry entry; cpython::nextEntry(dict, entry);) {
-    items.push_back({entry.key, entry.value, static_cast<int64_t>(items.size()), entry.hash});
+  RealItem item;
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &item.key, &item.value);) {
+    item.index = static_cast<int64_t>(items.size());
+    items.push_back(item);
   }
   return items;
 }
@@ -168,64 +134,9 @@ int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Valu
   return translator.effects.append({kind, this, std::move(key), {}});
 }
 
-// What makes a key of each of its objects that hash by methods of the program's: their hashes, as
-// the methods give them now. Where one had another hash as a key before, what holds it no longer
-// finds it: that is Python's.
-static bool askHashes(Translator& translator, const Value& key) {
-  if (auto* tuple = tupleIn(key)) {
-    RecursionGuard guard(translator);
-    for (const Value& item : tuple->items()) {
-      if (!askHashes(translator, realizedItem(item))) return false;
-    }
-    return true;
-  }
-  auto* object = trackerOf<UserObjectVariable>(key);
-  if (!object || isKeyByIdentity(object->type())) return true;
-  Py_hash_t hash;
-  {
-    // The replay does not ask again, nor does what Python would do with the stored hash.
-    SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
-    if (!hashValue(translator, key, hash)) return false;
-  }
-  if (object->isHashed && object->keyHash != hash) {
-    throw GraphBreak(GraphBreakKind::UnknownHash, describe(key));
-  }
-  if (!object->isHashed) {
-    assignTrailed(translator.trail, object->isHashed, true);
-    assignTrailed(translator.trail, object->keyHash, hash);
-  }
-  return true;
-}
-
-// Does the hash of the key, or of an item of a tuple, follow from which object it is? To the trace
-// that is another number than in the process.
-static bool goesByIdentity(const Value& key) {
-  if (key.isConstant()) return false;
-  if (auto* tuple = tupleIn(key)) {
-    return llvm::any_of(tuple->items(),
-                        [](const Value& item) { return goesByIdentity(realizedItem(item)); });
-  }
-  return !isKeyByMethods(key);
-}
-
-int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
-                Py_hash_t hash, bool* asksOthers) {
-  bool asksForKey = isKeyByMethods(key);
-  return map.find(hash, [&](const Value& stored) {
-    if (translator.exceptionPending()) return false;
-    if (stored.sameAs(key)) return true;
-    if (!asksForKey && !isKeyByMethods(stored)) return equalKeys(stored, key);
-    if (isSame(translator, stored, key)) return true;
-    SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
-    int equal = areEqual(translator, stored, key);
-    if (equal == 0 && asksOthers) *asksOthers = true;
-    return equal > 0;
-  });
-}
-
 Value DictVariable::written(const Value& key) const {
   KeyHash hash = hashKey(key);
-  int32_t index = map_.find(hash.hash, [&](const Value& stored) { return equalKeys(stored, key); });
+  int32_t index = map_.find(key, hash.hash);
   return index == OrderedValueMap::kAbsent ? Value() : map_[index].value;
 }
 
@@ -238,10 +149,6 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
   realized = realizeDeeply(translator, key);
   // Arrays are keys by their identity.
   if (auto* tensor = trackerOf<TensorVariable>(realized)) requireOwnIdentity(translator, tensor);
-  if (!askHashes(translator, realized)) return false;
-  if (isKeyByMethods(realized) && goesByIdentity(realized)) {
-    throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
-  }
   KeyHash hashed = hashKey(realized);
   switch (hashed.status) {
     case KeyHash::Status::Ok:
@@ -295,12 +202,9 @@ void DictVariable::requireSource() const {
 // Index of the key's entry, or kAbsent. Asks the existing dict, and guards its answer, where the
 // trace has not seen the key yet. The entry of a key that is not there, deleted or never there, has
 // no value; one that was never there is neither `existed` nor `changed`.
-int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash,
-                           bool* asksOthers) {
-  // Its methods are asked of all keys that the dict has.
-  if (isKeyByMethods(key)) complete(translator);
-  int32_t index = findKey(translator, map_, key, hash, asksOthers);
-  if (index != OrderedValueMap::kAbsent || complete_ || translator.exceptionPending()) return index;
+int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash) {
+  int32_t index = map_.find(key, hash);
+  if (index != OrderedValueMap::kAbsent || complete_) return index;
   requireSource();
   Ref<> object = realKey(key);
   if (!object) return OrderedValueMap::kAbsent;
@@ -355,18 +259,11 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
   Py_hash_t hash;
   Value known = keyForLookup(translator, key);
   if (!realizeKey(translator, known, realized, hash)) return false;
-  bool asksOthers = false;
-  int32_t index = find(translator, realized, hash, &asksOthers);
+  int32_t index = find(translator, realized, hash);
   if (translator.exceptionPending()) return false;
   bool isNew = index == OrderedValueMap::kAbsent || !map_[index].live();
   if (isNew && known.isConstant() && !translator.realized(key).isConstant()) {
-    realized = translator.realized(key);
-    if (!askHashes(translator, realized)) return false;
-  }
-  // Generated code puts such keys where their hashes say, which the table of OrderedDict would ask.
-  bool isPlaced = !asksOthers && (!isKeyByMethods(realized) || !(isOrdered() || owner_));
-  if (isNew && !isPlaced) {
-    throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
+    throw GraphBreak(GraphBreakKind::UnknownHash, describe(translator.realized(key)));
   }
   if (index != OrderedValueMap::kAbsent && map_[index].live()) {
     // By index: entries move in memory.
@@ -491,7 +388,6 @@ void DictVariable::complete(Translator& translator) {
   }
   translator.addGuard(source(), GuardType::DICT_KEYS_MATCH, keys);
 
-  bool anyByMethods = false;
   OrderedValueMap ordered;
   int64_t live = 0;
   std::vector<bool> placed(map_.entryCount(), false);
@@ -524,19 +420,12 @@ void DictVariable::complete(Translator& translator) {
     } else if (PyFrozenSet_CheckExact(object)) {
       translator.rememberConstant(object, keySource(i));
     }
-    bool byMethods = !hashWithoutCode(object);
-    bool isHashed = realizeKey(translator, key, entry.key, entry.hash);
-    // One that has another hash by now is found by nobody.
-    bool isSteady =
-        !byMethods || (isKeyByMethods(entry.key) && entry.hash == items[i].hash && !isOrdered());
-    if (!isHashed || !isSteady) {
+    if (!hashWithoutCode(object)) {
       throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));
     }
-    bool asksOthers = ordered.find(entry.hash, [&](const Value& other) {
-      return byMethods || isKeyByMethods(other);
-    }) != OrderedValueMap::kAbsent;
-    if (asksOthers) throw GraphBreak(GraphBreakKind::UnknownHash, describe(entry.key));
-    anyByMethods = anyByMethods || byMethods;
+    if (!realizeKey(translator, key, entry.key, entry.hash)) {
+      throw GraphBreak(GraphBreakKind::UnknownHash, describe(entry.key));
+    }
     int32_t known = map_.find(entry.key, entry.hash);
     // Found, but not as it existed: it was deleted and put back, and the old entry is unlinked.
     for (int32_t index = 0; known != OrderedValueMap::kAbsent && !map_[known].existed; ++index) {
@@ -548,24 +437,14 @@ void DictVariable::complete(Translator& translator) {
       place(known, entry.key);
       continue;
     }
-    SourceTable& sources = *translator.sources;
-    const Source* path =
-        byMethods ? sources.item(SourceKind::TupleItem,
-                                 sources.item(SourceKind::Descriptor, source(), valuesField()),
-                                 items[i].index)
-                  : sources.item(SourceKind::DictItem, source(), object);
-    entry.value = translator.wrap(path, items[i].value);
+    entry.value = translator.wrap(translator.sources->item(SourceKind::DictItem, source(), object),
+                                  items[i].value);
     entry.existed = true;
     ordered.append(std::move(entry));
     ++live;
   }
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
     if (!placed[index]) place(index, map_[index].key);
-  }
-  if (anyByMethods) {
-    Ref<> hashes = checked(PyObject_CallMethod(hashesField(), "__get__", "O", existing()));
-    translator.addGuard(translator.sources->item(SourceKind::Descriptor, source(), hashesField()),
-                        GuardType::EQUALS_MATCH, hashes);
   }
   recordUndo(translator.trail, [this, old = std::move(map_)]() mutable { map_ = std::move(old); });
   map_ = std::move(ordered);

@@ -71,8 +71,7 @@ class DictVariable : public VariableTracker {
   const OrderedValueMap& entries() const { return map_; }
 
  private:
-  int32_t find(Translator& translator, const Value& key, Py_hash_t hash,
-               bool* asksOthers = nullptr);
+  int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
   void complete(Translator& translator);
   void requireSource() const;
   // May any key be the address of data? Those that the trace makes are refused as keys.
@@ -156,11 +155,6 @@ class SetVariable : public VariableTracker {
 // A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;
 // breaks for a key whose hash is not modelled.
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash);
-// Index of the entry of a realized key, or kAbsent, also with an exception of the program's methods
-// pending. `asksOthers`: did methods say of another key with the same hash that it is not equal?
-// One cannot be put beside it without asking again, which generated code must not.
-int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
-                Py_hash_t hash, bool* asksOthers = nullptr);
 // What stands for a key where one that is equal to it is looked for: of an instance of a subclass
 // of int, str and their like that hashes and compares as those do, the value.
 Value keyForLookup(Translator& translator, const Value& key);

@@ -1,7 +1,5 @@
 #include "variables/containers/ordered_value_map.h"
 
-#include <llvm/ADT/STLExtras.h>
-
 #include <bit>
 
 #include "core/tuple_hash.h"
@@ -12,7 +10,6 @@
 #include "variables/containers/sequence.h"
 #include "variables/lazy.h"
 #include "variables/objects/address.h"
-#include "variables/objects/user_defined.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -67,15 +64,6 @@ Value realizedItem(const Value& item) {
   return number ? number->specialized : realized;
 }
 
-bool isKeyByMethods(const Value& key) {
-  if (const ValueVector* items = tupleItems(key)) {
-    return llvm::any_of(*items,
-                        [](const Value& item) { return isKeyByMethods(realizedItem(item)); });
-  }
-  auto* object = trackerOf<UserObjectVariable>(key);
-  return object && !isKeyByIdentity(object->type());
-}
-
 KeyHash hashKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) {
     // Of the C functions, types and descriptors that a trace holds, no hash is the program's.
@@ -104,10 +92,6 @@ KeyHash hashKey(const Value& key) {
   if (hashesByIdentity(tracker)) {
     return {KeyHash::Status::Ok, static_cast<Py_hash_t>(key.word() >> 4)};
   }
-  if (const auto* object = llvm::dyn_cast<UserObjectVariable>(tracker);
-      object && object->isHashed) {
-    return {KeyHash::Status::Ok, object->keyHash};
-  }
   // A class of the program may be given a __hash__.
   bool unhashable = cpython::isImmutable(tracker->type()) &&
                     !cpython::fillsSlot(tracker->type(), cpython::SpecialSlot::Hash);
@@ -132,10 +116,9 @@ bool equalKeys(const Value& left, const Value& right) {
   return true;
 }
 
-int32_t OrderedValueMap::find(Py_hash_t hash,
-                              llvm::function_ref<bool(const Value& stored)> isEqual) const {
+int32_t OrderedValueMap::find(const Value& key, Py_hash_t hash) const {
   auto isIt = [&](const Entry& entry) {
-    return entry.linked && entry.hash == hash && isEqual(entry.key);
+    return entry.linked && entry.hash == hash && equalKeys(entry.key, key);
   };
   if (table_.empty()) {
     for (int32_t index = 0; index < entryCount(); ++index) {

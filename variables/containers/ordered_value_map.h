@@ -1,13 +1,10 @@
 // An insertion-ordered map from Values to Values, with CPython's dict order.
 //
 // Keys are constants (hashed and compared by CPython), trackers (by identity), and tuples of both
-// (element by element), as guards/key.h has it for real ones; and objects that hash and compare by
-// methods of the program's, which whoever looks for a key asks. Deleted entries stay as tombstones,
+// (element by element), as guards/key.h has it for real ones. Deleted entries stay as tombstones,
 // so that indexes are stable and a change is undone by restoring one entry or dropping the last
 // one.
 #pragma once
-
-#include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <cstdint>
 #include <vector>
@@ -22,14 +19,11 @@ struct KeyHash {
   Status status = Status::Ok;
   Py_hash_t hash = 0;
 };
-// `key` must be realized; the items of tuples in it must have been looked at. What is a key by
-// methods of the program's has the hash that those have given (UserObjectVariable::keyHash).
+// `key` must be realized; the items of tuples in it must have been looked at.
 KeyHash hashKey(const Value& key);
-// Does the program hash the key, or compare it, an item of a tuple included?
-bool isKeyByMethods(const Value& key);
 // What an item of such a tuple was realized to.
 Value realizedItem(const Value& item);
-// Equality of keys of which both hashed Ok, and no method of the program's is to be asked.
+// Equality of keys of which both hashed Ok.
 bool equalKeys(const Value& left, const Value& right);
 
 class OrderedValueMap {
@@ -48,11 +42,7 @@ class OrderedValueMap {
   static constexpr int32_t kAbsent = -1;
 
   // Index of the entry of the key (which may be deleted), or kAbsent.
-  int32_t find(const Value& key, Py_hash_t hash) const {
-    return find(hash, [&](const Value& stored) { return equalKeys(stored, key); });
-  }
-  // Of the first key of that hash of which `isEqual` is true.
-  int32_t find(Py_hash_t hash, llvm::function_ref<bool(const Value& stored)> isEqual) const;
+  int32_t find(const Value& key, Py_hash_t hash) const;
   // The key must be absent. Returns the new entry's index, which is the last.
   int32_t append(Entry entry);
   // Drops the last entry.
