@@ -75,10 +75,6 @@ bool drawsFromDefaultGenerator(const Node& node) {
   return !changesArgument(node);
 }
 
-}  // namespace
-
-namespace {
-
 // See registerMayRaiseOnData().
 bool operatorMayRaise(const Node& node, PyObject* error) {
   // Operators of C++ raise one of these; those of the program's may raise what they like.
