@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "codegen/iterator_steps.h"
 #include "codegen/loops.h"
 #include "core/checked.h"
 #include "cpython/generator_frames.h"
@@ -281,6 +282,21 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
                            caller);
     case OnReturn::NextKey:
       return goOnWithKeys(std::move(result), operands, caller);
+    case OnReturn::NextOrder:
+      return goOnWithOrder(std::move(result), operands, caller);
+    case OnReturn::NextStep:
+      return goOnWithStep(std::move(result), operands, caller);
+    case OnReturn::StopAtEnd:
+      if (result.get() != endOfIteration()) return result;
+      if (!operands.empty()) return Ref<>::create(operands[0]);
+      PyErr_SetNone(PyExc_StopIteration);
+      return nullptr;
+    case OnReturn::NextEqual:
+      return goOnSearching(std::move(result), operands, caller);
+    case OnReturn::NextClass:
+      return goOnWithClasses(std::move(result), operands);
+    case OnReturn::CallStarred:
+      return callStarred(result.get(), operands, caller);
     case OnReturn::NextExtreme:
       return goOnWithExtreme(std::move(result), operands, caller);
     case OnReturn::NextReduction:
@@ -304,11 +320,29 @@ Ref<> continueReturned(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> op
 
 }  // namespace
 
+Ref<> compareBy(BorrowedRef<> caller, PyObject* left, PyObject* right, int op) {
+  if (!hasSpecialMethods(left) && !hasSpecialMethods(right)) {
+    return Ref<>::steal(PyObject_RichCompare(left, right, op));
+  }
+  if (Py_EnterRecursiveCall(" in comparison")) return nullptr;
+  int first = static_cast<int>(ComparisonStep::RightFirst);
+  Ref<> result = askComparison(left, right, op, first, caller);
+  Py_LeaveRecursiveCall();
+  return result;
+}
+
 Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
                    BorrowedRef<> caller) {
   if (result) return continueReturned(kind, std::move(result), operands, caller);
   if (kind == OnReturn::LeaveGenerator) return cpython::leaveGenerator(operands[0], nullptr);
   if (kind == OnReturn::NextKey) return goOnWithKeys(nullptr, operands, caller);
+  if (kind == OnReturn::NextOrder) return goOnWithOrder(nullptr, operands, caller);
+  if (kind == OnReturn::NextStep) return goOnWithStep(nullptr, operands, caller);
+  if (kind == OnReturn::StopAtEnd && !operands.empty() &&
+      PyErr_ExceptionMatches(PyExc_StopIteration)) {
+    PyErr_Clear();
+    return Ref<>::create(operands[0]);
+  }
   if (kind == OnReturn::EndDelegation) return endDelegation(nullptr);
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
     PyErr_Clear();

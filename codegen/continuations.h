@@ -20,6 +20,9 @@ struct RealContinuation {
 Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operands,
                    BorrowedRef<> caller);
 
+// PyObject_RichCompare, in which Python methods are called by `caller`.
+Ref<> compareBy(BorrowedRef<> caller, PyObject* left, PyObject* right, int op);
+
 // An object that no program has.
 BorrowedRef<> endOfIteration();
 

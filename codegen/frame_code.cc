@@ -520,6 +520,13 @@ void FrameCode::completeCall() {
       assembler_.bind(jump);
       finish(withoutOperands(2), instruction().argument, 1, 0);
       return;
+    case Opcode::UNPACK_SEQUENCE:
+    case Opcode::UNPACK_EX: {
+      int32_t count = operandsOf(instruction()).left;
+      assembler_.emit(Opcode::UNPACK_SEQUENCE, count);
+      finish(withoutOperands(1), nextPc, count, 0);
+      return;
+    }
     case Opcode::BEFORE_WITH:
       finish(stored_, nextPc, 1, 0);
       return;

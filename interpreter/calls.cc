@@ -7,6 +7,8 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/continuation.h"
+#include "variables/loops.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
 
@@ -284,6 +286,20 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
   if (!heap.hasSpecial(type, cpython::SpecialSlot::Iter) &&
       !heap.hasSpecial(type, cpython::SpecialSlot::Item)) {
     throw GraphBreak(GraphBreakKind::UnpackedNotIterable, describe(positional));
+  }
+  if (stepsInPython(positional)) {
+    Value keywords = Value::none();
+    if (hasKeywords) {
+      realizeOperand(frame, 1);
+      keywords = frame.peek(1);
+      if (!trackerOf<DictVariable>(keywords)) {
+        throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(keywords));
+      }
+    }
+    Value result = gatherItems(*this, positional, true);
+    result = then(*this, std::move(result),
+                  {OnReturn::CallStarred, {callable, std::move(keywords)}}, true);
+    return finishCall(frame, std::move(result), hasKeywords ? 4 : 3, 0, pushed);
   }
   if (!collectInto(*this, positional, arguments.values)) return false;
   Ref<> names;

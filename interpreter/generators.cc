@@ -2,6 +2,7 @@
 #include "core/text.h"
 #include "interpreter/except_clauses.h"
 #include "interpreter/instruction_translator.h"
+#include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
 #include "variables/objects/exception.h"
@@ -415,8 +416,8 @@ Value InstructionTranslator::send(const Value& receiver, const Value& sent) {
     item = callMethod(*this, receiver, "send", {sent}, true);
   } else if (trackerOf<UserObjectVariable>(receiver) || trackerOf<ExceptionVariable>(receiver)) {
     item = objectNext(*this, receiver, true);
-  } else if (trackerOf<MapVariable>(receiver)) {
-    item = mapNext(*this, receiver, true);
+  } else if (isComposed(receiver)) {
+    item = composedNext(*this, receiver, true);
   } else {
     item = iteratorNext(*this, receiver);
   }

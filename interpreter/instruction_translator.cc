@@ -532,10 +532,16 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::LIST_TO_TUPLE:
         ok = buildContainer(frame, instruction);
         break;
-      case Opcode::LIST_APPEND:
       case Opcode::LIST_EXTEND:
-      case Opcode::SET_ADD:
       case Opcode::SET_UPDATE:
+        if (takesItemsOfPython(frame)) {
+          if (complete(takeItems(frame, instruction))) continue;
+          ok = false;
+          break;
+        }
+        [[fallthrough]];
+      case Opcode::LIST_APPEND:
+      case Opcode::SET_ADD:
       case Opcode::MAP_ADD:
       case Opcode::DICT_UPDATE:
       case Opcode::DICT_MERGE:
@@ -545,10 +551,14 @@ Value InstructionTranslator::run(Frame* entry) {
         ok = buildString(frame, instruction);
         break;
       case Opcode::UNPACK_SEQUENCE:
-        ok = unpack(frame, instruction);
-        break;
       case Opcode::UNPACK_EX:
-        ok = unpackExtended(frame, instruction);
+        if (takesItemsOfPython(frame)) {
+          if (complete(takeItems(frame, instruction))) continue;
+          ok = false;
+          break;
+        }
+        ok = instruction.opcode == Opcode::UNPACK_EX ? unpackExtended(frame, instruction)
+                                                     : unpack(frame, instruction);
         break;
       case Opcode::JUMP:
         frame.pc = instruction.argument;

@@ -220,6 +220,9 @@ class InstructionTranslator : public Translator {
   bool buildString(Frame& frame, const Instruction& instruction);
   bool unpack(Frame& frame, const Instruction& instruction);
   bool unpackExtended(Frame& frame, const Instruction& instruction);
+  // Where the iterable on top gives its items by Python functions, whose frames are pushed.
+  bool takesItemsOfPython(Frame& frame);
+  Value takeItems(Frame& frame, const Instruction& instruction);
   // Calls set `pushed` if a frame was pushed instead of a result.
   bool callInstruction(Frame& frame, const Instruction& instruction, bool& pushed);
   bool callFunctionEx(Frame& frame, const Instruction& instruction, bool& pushed);

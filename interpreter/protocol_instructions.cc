@@ -51,6 +51,15 @@ bool InstructionTranslator::complete(Value result) {
       frame.pc = instruction.argument;
       return true;
     }
+    case Opcode::UNPACK_SEQUENCE:
+    case Opcode::UNPACK_EX: {
+      ValueVector storage;
+      llvm::ArrayRef<Value> values;
+      itemsOf(result, storage, values);
+      frame.drop(1);
+      for (const Value& value : llvm::reverse(values)) frame.push(Value(value));
+      break;
+    }
     case Opcode::BEFORE_WITH:
       frame.push(std::move(result));
       break;
@@ -62,6 +71,8 @@ bool InstructionTranslator::complete(Value result) {
     case Opcode::DELETE_ATTR:
     case Opcode::STORE_SUBSCR:
     case Opcode::DELETE_SUBSCR:
+    case Opcode::LIST_EXTEND:
+    case Opcode::SET_UPDATE:
       frame.drop(operandsOf(instruction).taken);
       break;
     case Opcode::BINARY_OP:

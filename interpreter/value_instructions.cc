@@ -6,6 +6,7 @@
 #include "variables/containers/dict_methods.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/set_operations.h"
+#include "variables/loops.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -250,6 +251,43 @@ bool InstructionTranslator::unpack(Frame& frame, const Instruction& instruction)
   frame.drop(1);
   for (size_t i = count; i > 0; --i) frame.push(std::move(items[i - 1]));
   return true;
+}
+
+bool InstructionTranslator::takesItemsOfPython(Frame& frame) {
+  realizeOperand(frame, 1);
+  // A set takes another one as a whole.
+  return stepsInPython(frame.peek(1)) && !isAnySet(frame.peek(1));
+}
+
+Value InstructionTranslator::takeItems(Frame& frame, const Instruction& instruction) {
+  const Value iterable = frame.peek(1);
+  bool unpacks =
+      instruction.opcode == Opcode::UNPACK_SEQUENCE || instruction.opcode == Opcode::UNPACK_EX;
+  Value iterator = getIterator(*this, iterable);
+  if (!iterator) {
+    // CPython names the construct where the iterable has no __iter__ at all.
+    if (instruction.opcode != Opcode::SET_UPDATE && raisedBecauseNotIterable(iterable)) {
+      raise(PyExc_TypeError,
+            unpacks ? "cannot unpack non-iterable %.200s object"
+                    : "Value after * must be an iterable, not %.200s",
+            nameOf(*this, typeOf(iterable)));
+    }
+    return iterator;
+  }
+  Value argument = Value::integer(instruction.argument);
+  if (unpacks) {
+    bool extended = instruction.opcode == Opcode::UNPACK_EX;
+    return walkItems(*this, iterator, extended ? ItemStep::UnpackExtended : ItemStep::Unpack,
+                     make<ListVariable>(ValueVector()), argument, true);
+  }
+  int32_t n = instruction.argument + 1;
+  if (instruction.opcode == Opcode::SET_UPDATE) {
+    auto* set = containerAt<SetVariable>(*this, frame, n);
+    return walkItems(*this, iterator, ItemStep::Add, set, Value::none(), true);
+  }
+  auto* list = containerAt<ListVariable>(*this, frame, n);
+  if (!askLengthHint(*this, iterable)) return Value();
+  return walkItems(*this, iterator, ItemStep::Extend, list, Value::none(), true);
 }
 
 bool InstructionTranslator::unpackExtended(Frame& frame, const Instruction& instruction) {

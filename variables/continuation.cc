@@ -1,5 +1,6 @@
 #include "variables/continuation.h"
 
+#include "variables/containers/composed_iterators.h"
 #include "variables/functions/functions.h"
 #include "variables/loops.h"
 #include "variables/objects/user_defined.h"
@@ -85,6 +86,17 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
                            static_cast<ComparisonStep>(numberOf(operands[3])), tail);
     case OnReturn::NextKey:
       return goOnWithKeys(translator, operands, std::move(result), tail);
+    case OnReturn::NextOrder:
+      return goOnWithOrder(translator, operands, std::move(result), tail);
+    case OnReturn::NextStep:
+      return goOnWithStep(translator, operands, std::move(result), tail);
+    case OnReturn::NextEqual:
+      return goOnSearching(translator, operands, std::move(result), tail);
+    case OnReturn::NextClass:
+      if (result.is(Py_True)) return result;
+      return askClasses(translator, operands[0], operands[1], operands[2].is(Py_True), tail);
+    case OnReturn::CallStarred:
+      return callStarred(translator, operands, result, tail);
     case OnReturn::NextExtreme:
       return goOnWithExtreme(translator, operands, std::move(result), tail);
     case OnReturn::NextReduction:
@@ -98,6 +110,7 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
     case OnReturn::EndDelegation:
       return endDelegation(translator, std::move(result));
     case OnReturn::Instead:
+    case OnReturn::StopAtEnd:
     case OnReturn::EndIteration:
     case OnReturn::AskGetattr:
     case OnReturn::TellAttribute:
@@ -117,6 +130,10 @@ bool catches(Translator& translator, const Continuation& continuation) {
       return raised(translator, PyExc_AttributeError);
     case OnReturn::Instead:
       return raised(translator, continuation.operands[0].object());
+    case OnReturn::StopAtEnd:
+      return !continuation.operands.empty() && raised(translator, PyExc_StopIteration);
+    case OnReturn::NextStep:
+      return endsByStop(continuation.operands) && raised(translator, PyExc_StopIteration);
     default:
       return false;
   }
@@ -131,6 +148,13 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     }
   } else if (continuation.kind == OnReturn::NextKey) {
     giveUpKeys(translator, continuation.operands);
+  } else if (continuation.kind == OnReturn::NextOrder) {
+    return goOnWithOrder(translator, continuation.operands, Value(), tail);
+  } else if (continuation.kind == OnReturn::NextStep && !translator.exceptionPending()) {
+    return goOnWithStep(translator, continuation.operands, Value(), tail);
+  } else if (continuation.kind == OnReturn::StopAtEnd && !translator.exceptionPending()) {
+    const auto& operands = continuation.operands;
+    return operands.empty() ? translator.raiseWithArguments(PyExc_StopIteration, {}) : operands[0];
   } else if (continuation.kind == OnReturn::LeaveGenerator) {
     return leaveGenerator(translator, continuation.operands[0], Value());
   } else if (continuation.kind == OnReturn::EndDelegation) {
@@ -147,6 +171,10 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     }
     translator.takeException();
     if (continuation.kind == OnReturn::Instead) return continuation.operands[1];
+    if (continuation.kind == OnReturn::StopAtEnd) return continuation.operands[0];
+    if (continuation.kind == OnReturn::NextStep) {
+      return endStep(translator, continuation.operands);
+    }
   }
   return Value();
 }

@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "cpython/integers.h"
+#include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/containers/sorting.h"
@@ -28,8 +29,11 @@ bool refill(Translator& translator, const Value& target, ValueVector items) {
   return wasEmpty;
 }
 
-// The operands of OnReturn::NextKey.
-enum KeyOperand { kItems, kKeys, kKeyFunction, kReverse, kTarget };
+// The operands of OnReturn::NextKey, and the one more of NextOrder.
+enum KeyOperand { kItems, kKeys, kKeyFunction, kReverse, kTarget, kOutcomes };
+
+// To begin a sort anew for each comparison takes time: comparisons in longer ones push no frames.
+constexpr size_t kMostResumed = 32;
 
 // The operands of OnReturn::NextExtreme.
 enum ExtremeOperand { kIterator, kExtremeKey, kOperator, kFallback, kBest, kItem };
@@ -40,7 +44,8 @@ enum ExtremeOperand { kIterator, kExtremeKey, kOperator, kFallback, kBest, kItem
 
 Value sortByKeys(Translator& translator, ValueVector items, const Value& key, bool reverse,
                  const Value& target, bool tail) {
-  auto* keys = translator.make<ListVariable>(ValueVector());
+  bool areItems = translator.realized(key).is(Py_None);
+  auto* keys = translator.make<ListVariable>(areItems ? items : ValueVector());
   auto* list = translator.make<ListVariable>(std::move(items));
   Value operands[] = {list, keys, key, Value::boolean(reverse), target};
   return goOnWithKeys(translator, operands, Value(), tail);
@@ -49,6 +54,48 @@ Value sortByKeys(Translator& translator, ValueVector items, const Value& key, bo
 void giveUpKeys(Translator& translator, llvm::ArrayRef<Value> operands) {
   if (operands[kTarget].is(Py_None)) return;
   refill(translator, operands[kTarget], requireKind<ListVariable>(operands[kItems])->items());
+}
+
+namespace {
+
+// The sort, when all keys are known.
+Value sortItems(Translator& translator, llvm::ArrayRef<Value> operands, bool raised, bool tail) {
+  auto* items = requireKind<ListVariable>(operands[kItems]);
+  auto* keys = requireKind<ListVariable>(operands[kKeys]);
+  bool resumes = (tail && items->items().size() <= kMostResumed) || operands.size() > kOutcomes;
+  ListVariable* outcomes = nullptr;
+  if (operands.size() > kOutcomes) {
+    outcomes = requireKind<ListVariable>(operands[kOutcomes]);
+  } else if (resumes) {
+    outcomes = translator.make<ListVariable>(ValueVector());
+  }
+  ValueVector sorted = items->items();
+  bool reverse = operands[kReverse].is(Py_True);
+  SortResult result =
+      sortValues(translator, sorted, keys->items(), reverse, {outcomes, raised, tail});
+  if (result == SortResult::FramePushed) {
+    Continuation continuation{OnReturn::NextOrder,
+                              {operands.begin(), operands.begin() + kOutcomes}};
+    continuation.operands.push_back(outcomes);
+    translator.onReturn(std::move(continuation));
+    return Value::framePushed();
+  }
+  bool ok = result == SortResult::Sorted;
+  if (operands[kTarget].is(Py_None)) {
+    return ok ? Value(translator.make<ListVariable>(std::move(sorted))) : Value();
+  }
+  bool untouched = refill(translator, operands[kTarget], std::move(sorted));
+  if (!ok || untouched) return ok ? Value::none() : Value();
+  return translator.raise(PyExc_ValueError, "list modified during sort");
+}
+
+}  // namespace
+
+Value goOnWithOrder(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
+                    bool tail) {
+  bool raised = !result;
+  if (!raised) requireKind<ListVariable>(operands[kOutcomes])->append(translator, result);
+  return sortItems(translator, operands, raised, tail);
 }
 
 Value goOnWithKeys(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
@@ -69,14 +116,7 @@ Value goOnWithKeys(Translator& translator, llvm::ArrayRef<Value> operands, Value
     }
     keys->append(translator, std::move(key));
   }
-  ValueVector sorted = items->items();
-  bool ok = sortValues(translator, sorted, keys->items(), operands[kReverse].is(Py_True));
-  if (operands[kTarget].is(Py_None)) {
-    return ok ? Value(translator.make<ListVariable>(std::move(sorted))) : Value();
-  }
-  bool untouched = refill(translator, operands[kTarget], std::move(sorted));
-  if (!ok || untouched) return ok ? Value::none() : Value();
-  return translator.raise(PyExc_ValueError, "list modified during sort");
+  return sortItems(translator, operands, false, tail);
 }
 
 // --- min and max.
@@ -283,6 +323,69 @@ void refuseHuge(ListVariable* list, const Value& iterator) {
   throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterator));
 }
 
+bool raiseLength(Translator& translator, const char* format, size_t expected, size_t got) {
+  translator.raise(PyExc_ValueError, format, expected, got);
+  return false;
+}
+
+// PyDict_MergeFromSeq2, of one pair.
+bool addPair(Translator& translator, DictVariable* dict, Value pair, int64_t before) {
+  translator.realize(pair);
+  ValueVector items;
+  if (!iterateInto(translator, pair, items)) {
+    PyTypeObject* type = typeOf(translator.realized(translator.exception()));
+    if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+      translator.takeException();
+      translator.raise(PyExc_TypeError,
+                       "cannot convert dictionary update sequence element #%zd to a sequence",
+                       static_cast<Py_ssize_t>(before));
+    }
+    return false;
+  }
+  if (items.size() != 2) {
+    translator.raise(PyExc_ValueError,
+                     "dictionary update sequence element #%zd has length %zd; 2 is required",
+                     static_cast<Py_ssize_t>(before), static_cast<Py_ssize_t>(items.size()));
+    return false;
+  }
+  return dict->set(translator, items[0], items[1]);
+}
+
+size_t itemsBeforeStar(const Value& argument) {
+  return static_cast<size_t>(PyLong_AsLong(argument.object())) & 0xff;
+}
+
+// The values that UNPACK_SEQUENCE and UNPACK_EX leave, as a tuple.
+Value unpacked(Translator& translator, llvm::ArrayRef<Value> operands) {
+  const ValueVector& items = requireKind<ListVariable>(operands[kSoFar])->items();
+  auto count = static_cast<size_t>(PyLong_AsLong(operands[kArgument].object()));
+  if (static_cast<ItemStep>(PyLong_AsLong(operands[kStep].object())) == ItemStep::Unpack) {
+    if (items.size() == count) return makeTuple(translator, items);
+    raiseLength(translator, "not enough values to unpack (expected %zu, got %zu)", count,
+                items.size());
+    return Value();
+  }
+  size_t before = itemsBeforeStar(operands[kArgument]), after = count >> 8;
+  if (items.size() < before + after) {
+    raiseLength(translator, "not enough values to unpack (expected at least %zu, got %zu)",
+                before + after, items.size());
+    return Value();
+  }
+  ValueVector values(items.begin(), items.begin() + before);
+  ValueVector middle(items.begin() + before, items.end() - after);
+  values.push_back(translator.make<ListVariable>(std::move(middle)));
+  values.append(items.end() - after, items.end());
+  return makeTuple(translator, std::move(values));
+}
+
+// The rest of what UNPACK_EX takes is list() of the iterator. False with the exception pending.
+bool beginRest(Translator& translator, llvm::MutableArrayRef<Value> operands) {
+  Value iterator = getIterator(translator, operands[kWalked]);
+  if (!iterator || !askLengthHint(translator, operands[kWalked])) return false;
+  operands[kWalked] = std::move(iterator);
+  return true;
+}
+
 // What the loop gives, if this item decides it. False with the exception pending.
 bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Value item,
               Value& decided) {
@@ -316,6 +419,28 @@ bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Val
       truth = areEqual(translator, std::move(item), operands[kArgument]);
       if (truth > 0) decided = Value::boolean(true);
       return truth >= 0;
+    case ItemStep::Unpack: {
+      auto* list = requireKind<ListVariable>(operands[kSoFar]);
+      auto count = static_cast<size_t>(PyLong_AsLong(operands[kArgument].object()));
+      if (list->items().size() == count) {
+        return raiseLength(translator, "too many values to unpack (expected %zu)", count, 0);
+      }
+      list->append(translator, std::move(item));
+      return true;
+    }
+    case ItemStep::UnpackExtended: {
+      auto* list = requireKind<ListVariable>(operands[kSoFar]);
+      refuseHuge(list, operands[kWalked]);
+      list->append(translator, std::move(item));
+      bool isRest = list->items().size() != itemsBeforeStar(operands[kArgument]);
+      return isRest || beginRest(translator, operands);
+    }
+    case ItemStep::Pairs: {
+      int64_t before = PyLong_AsLongLong(operands[kArgument].object());
+      operands[kArgument] = Value::integer(before + 1);
+      return addPair(translator, requireKind<DictVariable>(operands[kSoFar]), std::move(item),
+                     before);
+    }
   }
   return false;  // not reached: the switch is complete
 }
@@ -342,7 +467,11 @@ Value endOfItems(Translator& translator, llvm::MutableArrayRef<Value> operands, 
     case ItemStep::Extend:
       return Value::none();
     case ItemStep::Add:
+    case ItemStep::Pairs:
       return operands[kSoFar];
+    case ItemStep::Unpack:
+    case ItemStep::UnpackExtended:
+      return unpacked(translator, operands);
     case ItemStep::Sum: {
       auto* waiting = requireKind<ListVariable>(operands[kArgument]);
       return addWaiting(translator, operands[kSoFar], waiting) ? operands[kSoFar] : Value();
@@ -376,6 +505,8 @@ Value walk(Translator& translator, llvm::MutableArrayRef<Value> operands, bool t
 Value walkItems(Translator& translator, const Value& iterator, ItemStep step, Value soFar,
                 const Value& argument, bool tail) {
   Value operands[] = {iterator, Value::integer(static_cast<int>(step)), std::move(soFar), argument};
+  bool beginsWithRest = step == ItemStep::UnpackExtended && itemsBeforeStar(argument) == 0;
+  if (beginsWithRest && !beginRest(translator, operands)) return Value();
   return walk(translator, operands, tail);
 }
 
@@ -389,9 +520,32 @@ Value goOnWithItems(Translator& translator, llvm::ArrayRef<Value> operands, Valu
 }
 
 bool stepsInPython(const Value& iterator) {
+  if (isComposed(iterator)) return composedInPython(iterator);
   UnaryFunction next = slotsOf(iterator).tp_iternext;
-  return next && (next == kUserObjectSlots.tp_iternext || next == kMapSlots.tp_iternext ||
-                  next == kGeneratorSlots.tp_iternext);
+  return next && (next == kUserObjectSlots.tp_iternext || next == kGeneratorSlots.tp_iternext);
+}
+
+Value callStarred(Translator& translator, llvm::ArrayRef<Value> operands, const Value& list,
+                  bool tail) {
+  CallArguments arguments;
+  ValueVector storage;
+  llvm::ArrayRef<Value> items = itemsOfTuple(list, storage);
+  arguments.values.append(items.begin(), items.end());
+  Ref<> names;
+  if (auto* dict = trackerOf<DictVariable>(operands[1])) {
+    Ref<> keys = checked(PyList_New(0));
+    dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
+      if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
+        throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
+      }
+      checked(PyList_Append(keys.get(), entry.key.object()));
+      arguments.values.push_back(entry.value);
+    });
+    names = checked(PyList_AsTuple(keys.get()));
+    arguments.keywordNames = names.get();
+  }
+  arguments.tail = tail;
+  return call(translator, operands[0], arguments);
 }
 
 namespace {

@@ -73,14 +73,12 @@ Value type(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value isinstance(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "isinstance", arguments, 2, 2)) return Value();
-  int result = isInstance(translator, arguments.values[0], arguments.values[1]);
-  return result < 0 ? Value() : Value::boolean(result);
+  return askClasses(translator, arguments.values[0], arguments.values[1], false, arguments.tail);
 }
 
 Value issubclass(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "issubclass", arguments, 2, 2)) return Value();
-  int result = isSubclass(translator, arguments.values[0], arguments.values[1]);
-  return result < 0 ? Value() : Value::boolean(result);
+  return askClasses(translator, arguments.values[0], arguments.values[1], true, arguments.tail);
 }
 
 // The type decides alone: callable() looks at tp_call.
@@ -154,7 +152,8 @@ void registerAll() {
   registerFunctionHandler("builtins", "isinstance", isinstance);
   registerFunctionHandler("builtins", "issubclass", issubclass);
   registerFunctionHandler("builtins", "callable", callable);
-  for (const char* name : {"getattr", "hasattr", "setattr", "delattr"}) {
+  for (const char* name :
+       {"getattr", "hasattr", "setattr", "delattr", "isinstance", "issubclass"}) {
     registerProtocolFunction("builtins", name);
   }
 }

@@ -1,5 +1,6 @@
 // len, iter, next, range, enumerate, zip, map, filter, reversed, slice.
 #include "core/checked.h"
+#include "variables/containers/composed_iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
@@ -42,6 +43,13 @@ Value next(Translator& translator, const Value&, CallArguments& arguments) {
     return then(translator, std::move(item),
                 {OnReturn::Instead,
                  {Value::constant(PyExc_StopIteration), std::move(arguments.values[1])}});
+  }
+  if (const Value composed = translator.realized(iterator); isComposed(composed)) {
+    translator.effects.changes(composed.tracker());
+    Continuation end{OnReturn::StopAtEnd, {}};
+    if (hasDefault) end.operands.push_back(std::move(arguments.values[1]));
+    return then(translator, composedNext(translator, composed, arguments.tail), std::move(end),
+                arguments.tail);
   }
   auto* generator = trackerOf<GeneratorVariable>(translator.realized(iterator));
   Value item = generator && arguments.tail

@@ -119,11 +119,7 @@ Value sorted(Translator& translator, const Value&, CallArguments& arguments) {
   if (!readArguments(translator, kSignature, options, {&key, &reverse})) return Value();
   bool descending;
   if (!readTruthAsInteger(translator, reverse, descending)) return Value();
-  if (!translator.realized(key).is(Py_None)) {
-    return sortByKeys(translator, std::move(items), key, descending, Value::none(), arguments.tail);
-  }
-  if (!sortValues(translator, items, items, descending)) return Value();
-  return translator.make<ListVariable>(std::move(items));
+  return sortByKeys(translator, std::move(items), key, descending, Value::none(), arguments.tail);
 }
 
 void registerAll() {

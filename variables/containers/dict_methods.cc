@@ -4,9 +4,13 @@
 #include "core/checked.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
+#include "variables/containers/composed_iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
+#include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/functions.h"
+#include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -50,7 +54,26 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
   }
 }
 
+// Does update() go over pairs that a Python function gives, which can be put off?
+bool takesPairs(Translator& translator, const DictVariable* dict, CallArguments& arguments) {
+  bool isPlain = dict->type() == &PyDict_Type && !dict->instance;
+  if (!arguments.tail || !isPlain || arguments.values.size() != 1) return false;
+  // None of these has keys().
+  const Value other = translator.realized(arguments.values[0]);
+  return trackerOf<GeneratorVariable>(other) || (isComposed(other) && stepsInPython(other));
+}
+
+Value updateByPairs(Translator& translator, DictVariable* dict, const Value& iterable) {
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return iterator;
+  return walkItems(translator, iterator, ItemStep::Pairs, dict, Value::integer(0), true);
+}
+
 Value update(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (DictVariable* dict = dictOf(self); takesPairs(translator, dict, arguments)) {
+    Value done = updateByPairs(translator, dict, arguments.values[0]);
+    return then(translator, std::move(done), {OnReturn::Give, {Value::none()}}, true);
+  }
   bool ok = updateFromArguments(translator, dictOf(self), "update", arguments);
   return ok ? Value::none() : Value();
 }
@@ -140,6 +163,9 @@ Value fromKeysOfClass(Translator& translator, const Value& self, CallArguments& 
 // dict(…)
 Value construct(Translator& translator, const Value&, CallArguments& arguments) {
   auto* dict = translator.make<DictVariable>();
+  if (takesPairs(translator, dict, arguments)) {
+    return updateByPairs(translator, dict, arguments.values[0]);
+  }
   return updateFromArguments(translator, dict, "dict", arguments) ? Value(dict) : Value();
 }
 
@@ -151,6 +177,8 @@ void registerDicts() {
   registerMethodHandler(&PyDict_Type, "pop", pop);
   registerMethodHandler(&PyDict_Type, "popitem", popItem);
   registerMethodHandler(&PyDict_Type, "update", update);
+  registerProtocolFunction("builtins", "dict");
+  registerProtocolMethod(&PyDict_Type, "update");
   registerMethodHandler(&PyDict_Type, "fromkeys", fromKeys);
   registerObjectHandler(cpython::ownAttribute(&PyDict_Type, "fromkeys"), fromKeysOfClass);
   for (PyTypeObject* type : {&PyDict_Type, &PyODict_Type}) {

@@ -2,11 +2,11 @@
 #include "variables/containers/iterators.h"
 
 #include "core/checked.h"
+#include "variables/containers/composed_iterators.h"
 #include "variables/containers/existing_iterators.h"
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
-#include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
 #include "variables/tensors/tensor.h"
@@ -190,129 +190,11 @@ Value dictNext(Translator& translator, const Value& value) {
   return itemOfEntry(translator, iterator->view, *entry);
 }
 
-// --- enumerate, zip, map, filter.
+// --- chain.
 
 // A step of an iterator within another, which nobody may have looked at.
 Value nextOf(Translator& translator, const Value& iterator) {
   return iteratorNext(translator, translator.realized(iterator));
-}
-
-Value enumerateNext(Translator& translator, const Value& value) {
-  auto* iterator = requireKind<EnumerateVariable>(value);
-  Value item = nextOf(translator, iterator->iterator);
-  if (!item) return item;
-  Value count = iterator->count;
-  if (iterator->source()) {
-    if (iterator->steps > 0) {
-      count = binaryOperation(translator, nb_add, count, Value::integer(iterator->steps));
-      if (!count) return count;
-    }
-    assignTrailed(translator.trail, iterator->steps, iterator->steps + 1);
-    translator.effects.advance(iterator);
-  } else {
-    static PyObject* const one = PyLong_FromLong(1);
-    Value next = translator.fromPython(PyNumber_Add(count.object(), one));
-    if (!next) return next;
-    assignTrailed(translator.trail, iterator->count, std::move(next));
-  }
-  return makeTuple(translator, {std::move(count), std::move(item)});
-}
-
-// zip(strict=True): all others must end where the first one ended, or where `shorter` did.
-Value checkZipEnd(Translator& translator, ZipVariable* zip, size_t shorter) {
-  if (shorter) {
-    return translator.raise(PyExc_ValueError, "zip() argument %zu is shorter than argument%s%zu",
-                            shorter + 1, shorter == 1 ? " " : "s 1-", shorter);
-  }
-  for (size_t i = 1; i < zip->iterators.size(); ++i) {
-    Value item = nextOf(translator, zip->iterators[i]);
-    if (item) {
-      return translator.raise(PyExc_ValueError, "zip() argument %zu is longer than argument%s%zu",
-                              i + 1, i == 1 ? " " : "s 1-", i);
-    }
-    if (translator.exceptionPending()) return Value();
-  }
-  return Value();
-}
-
-Value zipNext(Translator& translator, const Value& value) {
-  auto* zip = requireKind<ZipVariable>(value);
-  if (zip->iterators.empty()) return Value();
-  ValueVector items;
-  for (size_t i = 0; i < zip->iterators.size(); ++i) {
-    Value item = nextOf(translator, zip->iterators[i]);
-    if (!item) {
-      if (translator.exceptionPending() || translator.realized(zip->strict).is(Py_False))
-        return Value();
-      return checkZipEnd(translator, zip, i);
-    }
-    items.push_back(std::move(item));
-  }
-  return makeTuple(translator, std::move(items));
-}
-
-}  // namespace
-
-Value mapNext(Translator& translator, const Value& value, bool tail) {
-  auto* map = requireKind<MapVariable>(value);
-  CallArguments arguments;
-  for (const Value& iterator : map->iterators) {
-    Value item = nextOf(translator, iterator);
-    if (!item) return item;
-    arguments.values.push_back(std::move(item));
-  }
-  arguments.tail = tail;
-  return call(translator, map->function, arguments);
-}
-
-namespace {
-
-Value filterNext(Translator& translator, const Value& value) {
-  auto* filter = requireKind<FilterVariable>(value);
-  Value function = translator.realized(filter->function);
-  bool byTruth = function.is(Py_None) || function.is(reinterpret_cast<PyObject*>(&PyBool_Type));
-  while (Value item = nextOf(translator, filter->iterator)) {
-    Value verdict = byTruth ? item : call(translator, function, {item});
-    int truth = verdict ? isTrue(translator, std::move(verdict)) : -1;
-    if (truth < 0) return Value();
-    if (truth) return item;
-  }
-  return Value();
-}
-
-// --- iter(function, sentinel), chain.
-
-void endCallable(Translator& translator, CallableIteratorVariable* iterator) {
-  if (iterator->source()) {
-    letGo(translator, iterator->function);
-    letGo(translator, iterator->sentinel);
-  }
-  assignTrailed(translator.trail, iterator->function, Value());
-  assignTrailed(translator.trail, iterator->sentinel, Value());
-  if (translator.effects.concerns(iterator)) {
-    translator.effects.append({EffectKind::IteratorRewrite, iterator, {}, {}});
-  }
-}
-
-Value callableNext(Translator& translator, const Value& value) {
-  auto* iterator = requireKind<CallableIteratorVariable>(value);
-  if (!iterator->function) return Value();
-  Value result = call(translator, iterator->function, llvm::ArrayRef<Value>());
-  if (result) {
-    // The function may have brought the iterator to its end.
-    Value sentinel = iterator->sentinel;
-    if (!sentinel) return Value();
-    int equal = areEqual(translator, sentinel, result);
-    if (equal == 0) return result;
-    if (equal > 0) endCallable(translator, iterator);
-    return Value();
-  }
-  auto* stop = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
-  if (translator.heap.isSubtype(typeOf(translator.exception()), stop)) {
-    translator.takeException();
-    endCallable(translator, iterator);
-  }
-  return Value();
 }
 
 // One record stands for all changes: it stores what is there in the end.
@@ -398,6 +280,10 @@ Value isliceNext(Translator& translator, const Value& value) {
   return goesOn ? ask() : endIslice(translator, islice);
 }
 
+Value stepOfComposed(Translator& translator, const Value& iterator) {
+  return composedNext(translator, iterator, false);
+}
+
 TypeSlots makeIteratorSlots(UnaryFunction next) {
   TypeSlots slots;
   slots.tp_iter = self;
@@ -459,12 +345,11 @@ Value makeDictIterator(Translator& translator, DictVariable* dict, DictViewKind 
 
 const TypeSlots kSequenceIteratorSlots = makeIteratorSlots(sequenceNext);
 const TypeSlots kDictIteratorSlots = makeIteratorSlots(dictNext);
-const TypeSlots kEnumerateSlots = makeIteratorSlots(enumerateNext);
-const TypeSlots kZipSlots = makeIteratorSlots(zipNext);
-const TypeSlots kMapSlots = makeIteratorSlots(
-    [](Translator& translator, const Value& map) { return mapNext(translator, map, false); });
-const TypeSlots kFilterSlots = makeIteratorSlots(filterNext);
-const TypeSlots kCallableIteratorSlots = makeIteratorSlots(callableNext);
+const TypeSlots kEnumerateSlots = makeIteratorSlots(stepOfComposed);
+const TypeSlots kZipSlots = makeIteratorSlots(stepOfComposed);
+const TypeSlots kMapSlots = makeIteratorSlots(stepOfComposed);
+const TypeSlots kFilterSlots = makeIteratorSlots(stepOfComposed);
+const TypeSlots kCallableIteratorSlots = makeIteratorSlots(stepOfComposed);
 const TypeSlots kIsliceSlots = makeIteratorSlots(isliceNext);
 const TypeSlots kChainSlots = makeIteratorSlots(chainNext);
 

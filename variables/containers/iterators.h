@@ -92,9 +92,6 @@ class MapVariable : public VariableTracker {
   const ValueVector iterators;
 };
 
-// A step of map; see CallArguments::tail.
-Value mapNext(Translator& translator, const Value& map, bool tail);
-
 class FilterVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Filter)

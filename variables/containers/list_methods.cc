@@ -70,11 +70,8 @@ Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
 
 Value remove(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "list.remove", arguments, 1, 1)) return Value();
-  int64_t index = findItem(translator, self, arguments.values[0], 0, PY_SSIZE_T_MAX);
-  if (index == -2) return Value();
-  if (index < 0) return translator.raise(PyExc_ValueError, "list.remove(x): x not in list");
-  listOf(self)->pop(translator, index);
-  return Value::none();
+  return searchItems(translator, listOf(self), arguments.values[0], Search::Removal, 0,
+                     PY_SSIZE_T_MAX, arguments.tail);
 }
 
 Value clear(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -106,14 +103,7 @@ Value sort(Translator& translator, const Value& self, CallArguments& arguments) 
   ListVariable* list = listOf(self);
   ValueVector items = list->items();
   list->replace(translator, {});
-  if (!translator.realized(key).is(Py_None)) {
-    return sortByKeys(translator, std::move(items), key, descending, list, arguments.tail);
-  }
-  bool ok = sortValues(translator, items, items, descending);
-  bool touched = !list->items().empty();
-  list->replace(translator, std::move(items));
-  if (touched && ok) return translator.raise(PyExc_ValueError, "list modified during sort");
-  return ok ? Value::none() : Value();
+  return sortByKeys(translator, std::move(items), key, descending, list, arguments.tail);
 }
 
 Value reversed(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -157,6 +147,9 @@ void registerLists() {
   registerMethodHandler(&PyList_Type, "reverse", reverse);
   registerMethodHandler(&PyList_Type, "sort", sort);
   registerProtocolMethod(&PyList_Type, "sort");
+  for (const char* name : {"index", "count", "remove"}) {
+    registerProtocolMethod(&PyList_Type, name);
+  }
   registerProtocolMethod(&PyList_Type, "extend");
   registerProtocolFunction("builtins", "list");
   registerMethodHandler(&PyList_Type, "index", sequenceIndex);

@@ -2,6 +2,8 @@
 
 #include "cpython/string_writer.h"
 #include "variables/containers/deque.h"
+#include "variables/continuation.h"
+#include "variables/loops.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
@@ -132,18 +134,6 @@ bool readIterable(Translator& translator, Value iterable, const char* message, V
   return iterator && collectInto(translator, std::move(iterator), items);
 }
 
-int64_t findItem(Translator& translator, const Value& sequence, const Value& item, int64_t start,
-                 int64_t stop) {
-  for (int64_t i = start; i < stop; ++i) {
-    Value candidate = itemAt(sequence, i);
-    if (!candidate) break;
-    int equal = areEqual(translator, candidate, item);
-    if (equal < 0) return -2;
-    if (equal) return i;
-  }
-  return -1;
-}
-
 Value sequenceIndex(Translator& translator, const Value& self, CallArguments& arguments) {
   bool list = PyType_IsSubtype(typeOf(self), &PyList_Type);
   if (!checkArgumentCount(translator, list ? "list.index" : "tuple.index", arguments, 1, 3)) {
@@ -158,13 +148,8 @@ Value sequenceIndex(Translator& translator, const Value& self, CallArguments& ar
       !readBound(translator, arguments.values[2], sizeOf(self), stop)) {
     return Value();
   }
-  int64_t index = findItem(translator, self, arguments.values[0], start, stop);
-  if (index >= 0) return Value::integer(index);
-  if (index == -2) return Value();
-  if (!list) return translator.raise(PyExc_ValueError, "tuple.index(x): x not in tuple");
-  Value text = toRepr(translator, arguments.values[0]);
-  if (!text) return text;
-  return translator.raise(PyExc_ValueError, "%U is not in list", text.object());
+  return searchItems(translator, self, arguments.values[0], Search::Index, start, stop,
+                     arguments.tail);
 }
 
 Value sequenceCount(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -172,21 +157,101 @@ Value sequenceCount(Translator& translator, const Value& self, CallArguments& ar
   if (!checkArgumentCount(translator, list ? "list.count" : "tuple.count", arguments, 1, 1)) {
     return Value();
   }
-  int64_t count = 0;
-  for (int64_t i = 0;; ++i) {
-    Value candidate = itemAt(self, i);
-    if (!candidate) return Value::integer(count);
-    int equal = areEqual(translator, candidate, arguments.values[0]);
-    if (equal < 0) return Value();
-    count += equal;
-  }
+  return searchItems(translator, self, arguments.values[0], Search::Count, 0, PY_SSIZE_T_MAX,
+                     arguments.tail);
 }
 
 Value sequenceLength(Translator&, const Value& self) { return Value::integer(sizeOf(self)); }
 
 Value sequenceContains(Translator& translator, const Value& self, const Value& item) {
-  int64_t index = findItem(translator, self, item, 0, PY_SSIZE_T_MAX);
-  return index == -2 ? Value() : Value::boolean(index >= 0);
+  return searchItems(translator, self, item, Search::Presence, 0, PY_SSIZE_T_MAX, false);
+}
+
+// --- Searches.
+
+namespace {
+
+// The operands of OnReturn::NextEqual.
+enum SearchOperand { kSearched, kSought, kSearch, kIndex, kStop, kFound };
+
+Search searchOf(llvm::ArrayRef<Value> operands) {
+  return static_cast<Search>(PyLong_AsLong(operands[kSearch].object()));
+}
+
+int64_t numberOf(const Value& operand) { return PyLong_AsLongLong(operand.object()); }
+
+Value endOfSearch(Translator& translator, llvm::ArrayRef<Value> operands, int64_t found) {
+  switch (searchOf(operands)) {
+    case Search::Presence:
+      return Value::boolean(false);
+    case Search::Count:
+      return Value::integer(found);
+    case Search::Removal:
+      return translator.raise(PyExc_ValueError, "list.remove(x): x not in list");
+    case Search::Index:
+      break;
+  }
+  if (!PyType_IsSubtype(typeOf(operands[kSearched]), &PyList_Type)) {
+    return translator.raise(PyExc_ValueError, "tuple.index(x): x not in tuple");
+  }
+  Value text = toRepr(translator, operands[kSought]);
+  if (!text) return text;
+  return translator.raise(PyExc_ValueError, "%U is not in list", text.object());
+}
+
+// From an index on; `equal`: whether the item there is the one, if that is known.
+Value searchFrom(Translator& translator, llvm::ArrayRef<Value> operands, Value equal, bool tail) {
+  int64_t index = numberOf(operands[kIndex]), stop = numberOf(operands[kStop]);
+  int64_t found = numberOf(operands[kFound]);
+  for (; index < stop; ++index, equal = Value()) {
+    if (!equal) {
+      Value candidate = itemAt(operands[kSearched], index);
+      if (!candidate) break;
+      equal = equality(translator, candidate, operands[kSought], tail);
+    }
+    if (equal.isFramePushed()) {
+      translator.onReturn({OnReturn::NextEqual,
+                           {operands[kSearched], operands[kSought], operands[kSearch],
+                            Value::integer(index), operands[kStop], Value::integer(found)}});
+      return equal;
+    }
+    if (!equal) return equal;
+    if (equal.is(Py_False)) continue;
+    switch (searchOf(operands)) {
+      case Search::Presence:
+        return equal;
+      case Search::Index:
+        return Value::integer(index);
+      case Search::Count:
+        ++found;
+        continue;
+      case Search::Removal: {
+        auto* list = requireKind<MutableSequenceVariable>(operands[kSearched]);
+        // The comparison may have made it shorter.
+        if (index < static_cast<int64_t>(list->size())) list->pop(translator, index);
+        return Value::none();
+      }
+    }
+  }
+  return endOfSearch(translator, operands, found);
+}
+
+}  // namespace
+
+Value searchItems(Translator& translator, const Value& sequence, const Value& item, Search search,
+                  int64_t start, int64_t stop, bool tail) {
+  Value operands[] = {sequence,
+                      item,
+                      Value::integer(static_cast<int>(search)),
+                      Value::integer(start),
+                      Value::integer(stop),
+                      Value::integer(0)};
+  return searchFrom(translator, operands, Value(), tail);
+}
+
+Value goOnSearching(Translator& translator, llvm::ArrayRef<Value> operands, Value result,
+                    bool tail) {
+  return searchFrom(translator, operands, std::move(result), tail);
 }
 
 Value compareSequences(Translator& translator, const Value& self, const Value& other, int op) {

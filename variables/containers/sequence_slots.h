@@ -33,10 +33,7 @@ ValueVector repeatItems(llvm::ArrayRef<Value> items, int64_t count);
 // The items that a slice selects.
 ValueVector sliceItems(llvm::ArrayRef<Value> items, const SliceRange& range);
 
-// seq_index and seq_count of list and tuple. `start` and `stop` are clipped by the caller; -1: not
-// found; -2: the exception is pending.
-int64_t findItem(Translator& translator, const Value& sequence, const Value& item, int64_t start,
-                 int64_t stop);
+// seq_index and seq_count of list and tuple.
 Value sequenceIndex(Translator& translator, const Value& self, CallArguments& arguments);
 Value sequenceCount(Translator& translator, const Value& self, CallArguments& arguments);
 

@@ -65,6 +65,8 @@ void registerTuples() {
   registerMethodHandler(&PyTuple_Type, "__new__", constructSubclass);
   registerMethodHandler(&PyTuple_Type, "index", sequenceIndex);
   registerMethodHandler(&PyTuple_Type, "count", sequenceCount);
+  registerProtocolMethod(&PyTuple_Type, "index");
+  registerProtocolMethod(&PyTuple_Type, "count");
   registerSlotWrappers(&PyTuple_Type);
 }
 

@@ -8,6 +8,7 @@
 #include "variables/constants/constant.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
+#include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -208,6 +209,80 @@ int isSubclass(Translator& translator, Value derived, Value classInfo) {
     return -1;
   }
   return translator.heap.isSubtype(type, base);
+}
+
+namespace {
+
+// The Python method that one class answers by; null for none, or with the exception pending.
+Value checkOfOwn(Translator& translator, const Value& asked, const Value& member,
+                 bool asksForSubclass) {
+  const char* name = asksForSubclass ? "__subclasscheck__" : "__instancecheck__";
+  PyTypeObject* type = asClass(member);
+  if (!type || Py_TYPE(type) == &PyType_Type) return Value();
+  if (!asksForSubclass && typeOf(asked) == type) return Value();
+  return ownCheck(translator, type, member, name);
+}
+
+// A question of isinstance() or issubclass() in which the frame of a class's own method is pushed.
+struct ClassQuestion {
+  const Value& asked;
+  bool asksForSubclass;
+  ValueVector rest;  // the classes that are left where a frame is pushed
+};
+
+Value askClass(Translator& translator, ClassQuestion& question, const Value& member) {
+  Value check = checkOfOwn(translator, question.asked, member, question.asksForSubclass);
+  if (check) {
+    Value answer = call(translator, check, {question.asked}, true);
+    return then(translator, std::move(answer), {OnReturn::Truth, {}}, true);
+  }
+  if (translator.exceptionPending()) return Value();
+  return asBoolean(question.asksForSubclass ? isSubclass(translator, question.asked, member)
+                                            : isInstance(translator, question.asked, member));
+}
+
+Value askInTurn(Translator& translator, ClassQuestion& question, Value classInfo) {
+  translator.realize(classInfo);
+  ValueVector members;
+  if (!alternatives(translator, classInfo, members)) {
+    return translator.exceptionPending() ? Value() : askClass(translator, question, classInfo);
+  }
+  RecursionGuard scope(translator);
+  CountedCall counted(translator);
+  for (size_t i = 0; i < members.size(); ++i) {
+    Value answer = askInTurn(translator, question, members[i]);
+    if (answer.isFramePushed()) {
+      question.rest.append(members.begin() + static_cast<int64_t>(i) + 1, members.end());
+    }
+    if (!answer.is(Py_False)) return answer;
+  }
+  return Value::boolean(false);
+}
+
+}  // namespace
+
+Value askClasses(Translator& translator, const Value& asked, const Value& classInfo,
+                 bool asksForSubclass, bool tail) {
+  // Most classes have no method that answers.
+  PyTypeObject* only = asClass(translator.realized(classInfo));
+  bool isOrdinary = only && Py_TYPE(only) == &PyType_Type;
+  if (!tail || isOrdinary) {
+    return asBoolean(asksForSubclass ? isSubclass(translator, asked, classInfo)
+                                     : isInstance(translator, asked, classInfo));
+  }
+  Value object = asked;
+  if (asksForSubclass) {
+    translator.realize(object);
+  } else {
+    realizeType(translator, object);
+  }
+  ClassQuestion question{object, asksForSubclass, {}};
+  Value answer = askInTurn(translator, question, classInfo);
+  if (!answer.isFramePushed()) return answer;
+  return then(
+      translator, std::move(answer),
+      {OnReturn::NextClass,
+       {asked, makeTuple(translator, std::move(question.rest)), Value::boolean(asksForSubclass)}});
 }
 
 int isInstance(Translator& translator, Value object, Value classInfo) {

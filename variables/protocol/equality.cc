@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "variables/continuation.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -16,18 +17,25 @@ bool isNan(PyObject* object) {
 }  // namespace
 
 int areEqual(Translator& translator, Value left, Value right) {
+  Value equal = equality(translator, std::move(left), std::move(right), false);
+  return equal ? equal.is(Py_True) : -1;
+}
+
+Value equality(Translator& translator, Value left, Value right, bool tail) {
   Value first = left, second = right;
   translator.realize(left);
   translator.realize(right);
   if (left.isConstant() && right.isConstant()) {
-    if (isNan(left.object()) && isNan(right.object())) return isSame(translator, first, second);
+    if (isNan(left.object()) && isNan(right.object())) {
+      return Value::boolean(isSame(translator, first, second));
+    }
     int equal = PyObject_RichCompareBool(left.object(), right.object(), Py_EQ);
     if (equal < 0) translator.raiseFromPython();
-    return equal;
+    return equal < 0 ? Value() : Value::boolean(equal);
   }
-  if (left.sameAs(right)) return 1;
-  Value equal = richCompare(translator, std::move(left), std::move(right), Py_EQ);
-  return equal ? isTrue(translator, std::move(equal)) : -1;
+  if (left.sameAs(right)) return Value::boolean(true);
+  Value equal = richCompare(translator, std::move(left), std::move(right), Py_EQ, tail);
+  return then(translator, std::move(equal), {OnReturn::Truth, {}}, tail);
 }
 
 bool hashValue(Translator& translator, Value value, Py_hash_t& result) {

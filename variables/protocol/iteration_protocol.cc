@@ -1,5 +1,6 @@
 // The part of the object protocol that iterates.
 #include "core/checked.h"
+#include "variables/containers/composed_iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/continuation.h"
@@ -49,8 +50,9 @@ Value iteratorNext(Translator& translator, const Value& iterator, bool tail) {
     if (tail && function == kUserObjectSlots.tp_iternext) {
       return then(translator, objectNext(translator, iterator, tail), {OnReturn::EndIteration, {}});
     }
-    if (tail && function == kMapSlots.tp_iternext) {
-      return then(translator, mapNext(translator, iterator, tail), {OnReturn::EndIteration, {}});
+    if (isComposed(iterator)) {
+      return then(translator, composedNext(translator, iterator, tail),
+                  {OnReturn::EndIteration, {}});
     }
     if (tail && function == kGeneratorSlots.tp_iternext) {
       auto* generator = requireKind<GeneratorVariable>(iterator);

@@ -8,6 +8,7 @@
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/sequence_slots.h"
 #include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -352,6 +353,12 @@ Value isContained(Translator& translator, Value container, Value item, bool tail
     if (!iterator) return iterator;
     translator.realize(item);
     return walkItems(translator, iterator, ItemStep::Find, Value::none(), item, tail);
+  }
+  bool isTuple = container.isConstant() && PyTuple_CheckExact(container.object());
+  bool searches = slotsOf(container).sq_contains == sequenceContains ||
+                  (isTuple && !translator.realized(item).isConstant());
+  if (tail && searches) {
+    return searchItems(translator, container, item, Search::Presence, 0, PY_SSIZE_T_MAX, tail);
   }
   int answer = contains(translator, std::move(container), std::move(item));
   return answer < 0 ? Value() : Value::boolean(answer);

@@ -112,6 +112,9 @@ Value checkText(Translator& translator, Value text, const char* message);
 // written in Python.
 int isInstance(Translator& translator, Value object, Value classInfo);
 int isSubclass(Translator& translator, Value derived, Value classInfo);
+// Either of them, as a bool, of a class, an alternative of classes, or a tuple of them.
+Value askClasses(Translator& translator, const Value& asked, const Value& classInfo,
+                 bool asksForSubclass, bool tail);
 
 // types.UnionType (int | str), which has no name in C.
 PyTypeObject* unionType();
