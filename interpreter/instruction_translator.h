@@ -149,6 +149,7 @@ class InstructionTranslator : public Translator {
   explicit InstructionTranslator(const EntryPoint& entry) : entry_(entry) {}
   void bindInputs(const FrameLocalsMapping& inputs);
   void leaveEndsToPython();
+  bool isTakenAtOnce(llvm::ArrayRef<Value> slots);
   // The generator at the end of the path is the trace's to end. False if the trace does not see it.
   bool own(const Value& input, const PartPath& path);
   Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);

@@ -49,6 +49,30 @@ bool InstructionTranslator::own(const Value& input, const PartPath& path) {
   return false;
 }
 
+// Is what keeps the trace away on the stack, and does the instruction take it that comes next, past
+// some that only load? (`asyncio.run(main())`, where Python has called `main`.) Then Python runs
+// these instructions, and not the frame.
+bool InstructionTranslator::isTakenAtOnce(llvm::ArrayRef<Value> slots) {
+  constexpr int32_t kMostLoads = 8;
+  const Code& code = *entry_.code;
+  int32_t loaded = 0, pc = frame_->pc;
+  Operands operands = operandsOf(code.instructions[pc]);
+  for (; operands.taken <= loaded; operands = operandsOf(code.instructions[++pc])) {
+    Opcode opcode = code.instructions[pc].opcode;
+    bool onlyLoads = operands.taken == 0 && operands.borrowed == 0 && operands.left > 0;
+    if (!onlyLoads || isJump(opcode) || isTerminator(opcode)) return false;
+    loaded += operands.left;
+    if (loaded > kMostLoads) return false;
+  }
+  int32_t left = frame_->depth - (operands.taken - loaded);
+  if (left < 0 || isJump(code.instructions[pc].opcode)) return false;
+  std::vector<Value> mayGo(slots.begin() + frame_->localCount,
+                           slots.begin() + frame_->localCount + left);
+  for (int local : reboundFrom(code, entry_.start).set_bits()) mayGo.push_back(slots[local]);
+  std::vector<OwningInput> owning;
+  return inputsEndSilently(*this, mayGo, slots, owning) && owning.empty();
+}
+
 // The objects that a trace makes, and its frames, do not die one by one. So where code of the
 // program may hear of the end of an input before the frame's own, Python runs the frame; but for
 // generators, which the trace looks after (ends_of_generators.h).
@@ -68,7 +92,7 @@ void InstructionTranslator::leaveEndsToPython() {
   }
   if (isSilent) return;
   // With the guard.
-  mark(*frame_, true);
+  mark(*frame_, !isTakenAtOnce(slots));
   throw GraphBreak(GraphBreakKind::EndOfObject);
 }
 

@@ -15,6 +15,7 @@
 #include "cpython/tracebacks.h"
 #include "runtime/break_statistics.h"
 #include "runtime/failure.h"
+#include "runtime/frame_hook/frame_hook.h"
 #include "runtime/thread_state.h"
 
 namespace armature {
@@ -317,7 +318,9 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   return runPlainly(resumeFunction(function.get()), arguments);
 }
 
-PyObject* resume(Resumption* from) {
+// `hooks`: how many frame hooks there were when the frame began. One that starts a hook is Python's
+// while that is in force: what it calls begins in frames of its own, as the hook is to see.
+PyObject* resume(Resumption* from, int hooks) {
   takeUnfollowed();
   Ref<> held = Ref<>::create(from->target);
   ResumeFunction* target = resumeFunction(held.get());
@@ -327,6 +330,7 @@ PyObject* resume(Resumption* from) {
   auto plain = [&] { return runPlainly(target, {arguments.data(), count}); };
   CodeCache* cache = target->state->cache.get();
   if (!cache || runsPlain() || isWatched(*cache->settings()->engine)) return plain();
+  if (startedFrameHooks() > hooks) return plain();
   bool failed = false;
   PyObject* result = runOnce(*cache, arguments, plain, failed);
   return failed ? raiseThere(*target->state, {arguments.data(), inputCount}) : result;
@@ -344,12 +348,12 @@ PyObject* raiseAtUnfollowed() {
                     {from->inputs, static_cast<size_t>(Py_SIZE(from))});
 }
 
-// Steals `result`. One that has let go was never meant to be followed.
-PyObject* runToEnd(PyObject* result) {
+// Steals `result`. One that has let go was never meant to be followed. `hooks`: see resume().
+PyObject* runToEnd(PyObject* result, int hooks) {
   for (;;) {
     if (result && Py_TYPE(result) == &ResumptionType && resumption(result)->target) {
       Ref<> from = Ref<>::steal(result);
-      result = resume(resumption(from.get()));
+      result = resume(resumption(from.get()), hooks);
     } else if (result && result == graphFailure() && isInterrupted()) {
       Py_DECREF(result);
       result = raiseAtUnfollowed();
@@ -374,11 +378,12 @@ PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t, 
     if (!hasStackLeft()) return nullptr;
     // Either may let go of the function itself.
     Ref<> held = Ref<>::create(self);
+    int hooks = startedFrameHooks();
     bool isGenerator = !frame->continuations.empty() &&
                        frame->continuations.front().kind == OnReturn::LeaveGenerator;
     if (isGenerator) cpython::runGenerator(arguments[1]);
     Ref<> result =
-        Ref<>::steal(runToEnd(PyObject_Vectorcall(frame->function, arguments, 1, nullptr)));
+        Ref<>::steal(runToEnd(PyObject_Vectorcall(frame->function, arguments, 1, nullptr), hooks));
     ++arguments;
     for (const RealContinuation& continuation : frame->continuations) {
       result = continueWith(continuation.kind, std::move(result),
@@ -449,7 +454,8 @@ Ref<> makeFunction(std::shared_ptr<CodeCache> cache, const EntryPoint& entry, Re
 PyObject* runFrame(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
                    llvm::function_ref<PyObject*()> plain, ChosenEntry chosen) {
   bool failed = false;
-  return runToEnd(runOnce(cache, arguments, plain, failed, chosen));
+  int hooks = startedFrameHooks();
+  return runToEnd(runOnce(cache, arguments, plain, failed, chosen), hooks);
 }
 
 Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls) {

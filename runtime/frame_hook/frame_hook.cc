@@ -44,6 +44,8 @@ struct State {
 // The innermost of the thread, borrowed: it holds itself while it is started.
 thread_local FrameHook* innermost = nullptr;
 thread_local PyObject* leftAlone = nullptr;
+// In the thread.
+thread_local int startedHere = 0;
 // In all threads; changed under the GIL.
 int startedCount = 0;
 
@@ -164,6 +166,7 @@ PyObject* start(PyObject* self, PyObject*) {
   }
   if (!cpython::installFrameEvaluator(evaluate)) return nullptr;
   ++startedCount;
+  ++startedHere;
   state.isStarted = true;
   state.outer = std::exchange(innermost, reinterpret_cast<FrameHook*>(Py_NewRef(self)));
   Py_RETURN_NONE;
@@ -177,6 +180,7 @@ PyObject* stop(PyObject* self, PyObject*) {
   State& state = stateOf(self);
   innermost = std::exchange(state.outer, nullptr);
   state.isStarted = false;
+  --startedHere;
   if (--startedCount == 0) cpython::removeFrameEvaluator();
   Ref<> held = Ref<>::steal(self);
   Py_RETURN_NONE;
@@ -258,6 +262,8 @@ bool capturesFrames(const Settings& settings) {
   return active.engine == settings.engine && settings.sharingKey &&
          active.sharingKey.get() == settings.sharingKey.get();
 }
+
+int startedFrameHooks() { return startedHere; }
 
 LeftAloneScope::LeftAloneScope(BorrowedRef<> function)
     : before_(std::exchange(leftAlone, function.get())) {}

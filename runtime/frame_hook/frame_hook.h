@@ -18,6 +18,9 @@ namespace armature {
 // Does a hook with these settings capture, in this thread, what Python code calls?
 bool capturesFrames(const Settings& settings);
 
+// How many hooks are started in this thread, one inside of the other.
+int startedFrameHooks();
+
 // The next frame of the function, which is called in the life of the scope, runs as it is.
 class LeftAloneScope {
  public:

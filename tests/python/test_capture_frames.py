@@ -384,6 +384,30 @@ def test_reset_forgets():
     assert frames.counts.whole == 2
 
 
+def test_a_frame_that_enters_it_is_left_to_python():
+    def f(x):
+        return x + 1
+
+    def within(x):
+        with armature.capture_frames() as frames:
+            x = f(f(x))
+        return frames.counts.whole, x
+
+    def on_a_stack(x):
+        with contextlib.ExitStack() as stack:
+            frames = stack.enter_context(armature.capture_frames())
+            x = f(f(x))
+        return frames.counts.whole, x
+
+    for function in within, on_a_stack:
+        for _ in range(3):
+            with armature.capture_frames() as outer:
+                assert function(1) == (2, 3)
+                before = outer.counts.whole
+                assert f(1) == 2
+            assert outer.counts.whole == before + 1
+
+
 PROGRAMS = {
     "inside of TorchDynamo's": """
         def before(x):
