@@ -5,6 +5,7 @@
 #include "codegen/continuations.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/deque_layout.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
 #include "variables/containers/position_sort.h"
@@ -355,6 +356,15 @@ Ref<> unpacked(PyObject* items, Py_ssize_t count) {
   return nullptr;
 }
 
+// To a list or deque, past what its class overrides. False with an exception set.
+bool append(PyObject* sequence, PyObject* item) {
+  if (PyList_Check(sequence)) return PyList_Append(sequence, item) == 0;
+  static PyObject* const ofDeque =
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(cpython::dequeType()), "append");
+  return static_cast<bool>(
+      Ref<>::steal(PyObject_CallFunctionObjArgs(ofDeque, sequence, item, nullptr)));
+}
+
 // The rest of what UNPACK_EX takes is list() of the iterator.
 Ref<> beginRest(Ref<> iterator) {
   Ref<> rest = Ref<>::steal(PyObject_GetIter(iterator.get()));
@@ -397,7 +407,7 @@ Ref<> goOnWithItems(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRe
     switch (step) {
       case ItemStep::Gather:
       case ItemStep::Extend:
-        if (PyList_Append(soFar.get(), result.get()) < 0) return nullptr;
+        if (!append(soFar.get(), result.get())) return nullptr;
         continue;
       case ItemStep::Add:
         if (PySet_Add(soFar.get(), result.get()) < 0) return nullptr;

@@ -4,6 +4,7 @@ Iterators that ask others or call functions, constructs and calls that take the 
 iterator, searches and comparisons. What comes before and behind the break is captured.
 """
 
+import collections
 import gc
 import sys
 import weakref
@@ -112,6 +113,13 @@ def unpacked_with_a_star(x):
 def displays_of_items(x):
     loud = Loud(x - 1)
     items = [7, *numbers(loud, 3), 8]
+    return items, loud.x / 2
+
+
+@case(ops=4)
+def deque_extended(x):
+    loud, items = Loud(x - 1), collections.deque([8], 3)
+    items.extend(numbers(loud, 5))
     return items, loud.x / 2
 
 
