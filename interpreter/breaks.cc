@@ -62,6 +62,13 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     return outcome;
   }
 
+  if (reason.kind() == GraphBreakKind::FailedOperation && !failureCanGoOn()) {
+    for (const Frame* frame = frame_; frame; frame = frame->back) {
+      PyObject* globals = frame->globals->existing();
+      outcome.left.push_back({frame->code, Ref<>::create(globals), frame->pc});
+    }
+  }
+
   trail.rewind();
   effects.countRewind();
   setException(Value());

@@ -44,6 +44,13 @@ struct BreakReason {
   std::vector<FrameLine> stack;
 };
 
+// Where a frame stands.
+struct FramePlace {
+  CodePtr code;
+  Ref<> globals;
+  int32_t pc;
+};
+
 // How a translation ended.
 struct Outcome {
   enum class Kind : uint8_t {
@@ -61,6 +68,10 @@ struct Outcome {
   // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
   // the trace can go back: trace again, with this code among those that are skipped.
   CodePtr skipped;
+  // A graph that ran failed in a frame amid which nobody can go on (Translator::failureCanGoOn):
+  // all frames that the exception leaves, the one that called the operation first. Nothing in them
+  // waits for it, nor has the trace an effect that comes before the operation.
+  std::vector<FramePlace> left;
   // SkipFrame: because the calls were nested too deep.
   bool reachedRecursionLimit = false;
   // The trace ended where the function raises, or handles what was raised in the trace.

@@ -5,6 +5,7 @@
 #include "codegen/graph_failure.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
+#include "cpython/tracebacks.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
@@ -181,7 +182,7 @@ class FailureEnvironment : public RuntimeEnvironment {
 }  // namespace
 
 Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
-                                std::vector<PyObject*>& captures) {
+                                std::vector<PyObject*>& captures, std::vector<FramePlace>& left) {
   // The second trace must see what the first one saw: no shape has changed, say.
   bool looksTheSame = false, answersAsPython = false;
   visitEntry(inputs, [&](const CacheEntry& entry) {
@@ -201,6 +202,8 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   startGlobalState(translator);
   translator.graph->breakAt(failure.failed);
   Outcome outcome = translator.translate();
+  left = std::move(outcome.left);
+  if (!left.empty()) return nullptr;
   if (outcome.kind != Outcome::Kind::Break && outcome.kind != Outcome::Kind::ResumePlain) {
     return nullptr;
   }
@@ -221,17 +224,45 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
       PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
 }
 
+namespace {
+
+// Raises what the operation has raised, out of these frames.
+void leaveFrames(const GraphFailure& failure, llvm::ArrayRef<FramePlace> left) {
+  Ref<> take = failure.exceptionOfOperation();
+  Ref<> exception = take ? Ref<>::steal(PyObject_CallNoArgs(take.get())) : Ref<>();
+  if (!exception) return;
+  Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception.get()));
+  for (const FramePlace& place : left) {
+    const Position& position = place.code->positions[place.pc];
+    const auto& code = place.code->original;
+    traceback = cpython::makeTraceback(traceback, code, place.globals,
+                                       cpython::offsetOf(code, position.line, position.endLine,
+                                                         position.column, position.endColumn),
+                                       position.line);
+    if (!traceback) return;
+  }
+  PyErr_Restore(Py_NewRef(Py_TYPE(exception.get())), Py_NewRef(exception.get()),
+                traceback.release());
+}
+
+}  // namespace
+
 PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& failure) {
   failure.clearFrames();
   std::vector<PyObject*> arguments(inputs.slots, inputs.slots + entry_.argumentCount());
   Ref<> function;
+  std::vector<FramePlace> left;
   try {
     std::vector<PyObject*> captures;
-    function = traceToFailure(inputs, failure, captures);
+    function = traceToFailure(inputs, failure, captures, left);
     arguments.insert(arguments.end(), captures.begin(), captures.end());
   } catch (...) {
     std::string message;
     if (isForUser(message)) return nullptr;
+  }
+  if (!left.empty()) {
+    leaveFrames(failure, left);
+    return nullptr;
   }
   if (!function) {
     // The effects before the operation are lost, and a handler that waits for what leaves past it.

@@ -656,6 +656,46 @@ def test_effects_before_a_failing_operation_where_no_code_can_be_resumed(f):
         assert outcomes[0] == outcomes[1]
 
 
+LEAF = torch.nn.Parameter(torch.ones(2))
+
+
+def changes_a_leaf(x, index):
+    y = x + 1
+    if x is None:
+        return locals()
+    LEAF.mul_(2)
+    return y
+
+
+def a_called_one_changes_a_leaf(x, index):
+    y = x + 1
+    changes_a_leaf(y, index)
+    return y
+
+
+def changes_before(x, index):
+    if x is None:
+        return locals()
+    x.mul_(2)
+    y = x[index]
+    return y[index + 3]
+
+
+@pytest.mark.parametrize("f", [changes_a_leaf, a_called_one_changes_a_leaf, changes_before])
+def test_a_failure_leaves_frames_in_which_no_code_can_be_resumed(f):
+    compiled = armature.compile(f)
+    for _ in range(3):
+        outcomes = []
+        for call in (f, compiled):
+            x = torch.arange(3.0)
+            with pytest.raises((RuntimeError, IndexError)) as raised:
+                call(x, torch.tensor([2]))
+            entries = traceback.extract_tb(raised.value.__traceback__)[1:]
+            places = [(entry.name, entry.lineno, entry.colno) for entry in entries]
+            outcomes.append(repr((raised.value, places, x)))
+        assert outcomes[0] == outcomes[1]
+
+
 def test_grad_mode_survives_a_failing_graph():
     @armature.compile
     def f(index, weight):
