@@ -7,6 +7,7 @@
 #include "core/tuple_hash.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
+#include "cpython/weak_references.h"
 
 namespace armature {
 namespace {
@@ -52,6 +53,28 @@ PyObject* enumName(BorrowedRef<> member) {
 // C functions hash and compare by what they are bound to and what they do, in C.
 bool isCFunction(const PyTypeObject* type) { return type == &PyCFunction_Type; }
 
+// Weak references hash and compare as what they refer to.
+bool isWeakReference(const PyTypeObject* type) {
+  const PyTypeObject* own = cpython::weakReferenceType();
+  return type->tp_hash == own->tp_hash && type->tp_richcompare == own->tp_richcompare;
+}
+
+// Does what it refers to go by its identity? So does a reference whose object has ended.
+bool refersByIdentity(BorrowedRef<> reference) {
+  PyObject* referent = PyWeakref_GET_OBJECT(reference.get());
+  return referent == Py_None || isKeyByIdentity(Py_TYPE(referent)) ||
+         (PyType_Check(referent) && hashesByIdentity(Py_TYPE(referent)) &&
+          comparesByIdentity(Py_TYPE(referent)));
+}
+
+Presence equalReferences(BorrowedRef<> left, BorrowedRef<> right) {
+  PyObject *first = PyWeakref_GET_OBJECT(left.get()), *second = PyWeakref_GET_OBJECT(right.get());
+  // Two of which one has ended are compared by their own identity.
+  if (first == Py_None || second == Py_None) return Presence::Absent;
+  if (first == second) return Presence::Present;
+  return refersByIdentity(left) && refersByIdentity(right) ? Presence::Absent : Presence::Unknown;
+}
+
 Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
   if (stored.get() == key.get()) return Presence::Present;
   PyTypeObject *storedType = Py_TYPE(stored.get()), *keyType = Py_TYPE(key.get());
@@ -72,10 +95,12 @@ Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
     if (equal < 0) PyErr_Clear();
     return equal > 0 ? Presence::Present : Presence::Absent;
   }
+  bool areReferences = isWeakReference(storedType) && isWeakReference(keyType);
+  if (areReferences) return equalReferences(stored, key);
   auto isPlain = [](BorrowedRef<> object) {
     PyTypeObject* type = Py_TYPE(object.get());
     return comparesByIdentity(type) || isCFunction(type) || isKeyByItems(type) ||
-           isConstant(object);
+           isWeakReference(type) || isConstant(object);
   };
   return isPlain(stored) && isPlain(key) ? Presence::Absent : Presence::Unknown;
 }
@@ -92,6 +117,13 @@ std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
       hash.add(*item);
     }
     return hash.finish();
+  }
+  if (isWeakReference(type)) {
+    if (!refersByIdentity(key)) return std::nullopt;
+    Py_hash_t hash = PyObject_Hash(key);
+    if (hash != -1) return hash;
+    PyErr_Clear();  // of one whose object has ended before anyone asked
+    return std::nullopt;
   }
   if (typesHashedById().contains(type)) return reinterpret_cast<Py_hash_t>(key.get());
   if (hashesByIdentity(type) || isCFunction(type) || isConstant(key)) {

@@ -1,5 +1,6 @@
 // Keys of dicts and sets that are hashed and compared without running code of the program's:
-// constants, objects that hash and compare by their identity, and tuples of such keys.
+// constants, objects that hash and compare by their identity, weak references to those, and tuples
+// of such keys.
 #pragma once
 
 #include <optional>

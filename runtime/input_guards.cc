@@ -84,6 +84,23 @@ void guardDistinctObjects(InstructionTranslator& translator) {
   }
 }
 
+// What was not found among the keys of a dict or set is none of them.
+void guardDistinctKeys(InstructionTranslator& translator) {
+  llvm::MapVector<PyTypeObject*, std::vector<const Source*>> families;
+  for (const auto& [object, source] : translator.keysByIdentity()) {
+    families[Py_TYPE(object)].push_back(source);
+  }
+  for (auto& [type, keys] : families) {
+    if (keys.size() < 2) continue;
+    auto distinct = std::make_shared<DistinctObjects>();
+    distinct->written = std::move(keys);
+    Guard guard;
+    guard.type = GuardType::DUPLICATE_INPUT;
+    guard.detail = std::shared_ptr<const DistinctObjects>(std::move(distinct));
+    translator.addGuard(std::move(guard));
+  }
+}
+
 void guardMemory(InstructionTranslator& translator) {
   if (translator.apart().size() < 2) return;
   auto apart = std::make_shared<DistinctObjects>();
@@ -105,6 +122,7 @@ void addFinalGuards(InstructionTranslator& translator) {
     translator.addGuard(std::move(state));
   }
   guardDistinctObjects(translator);
+  guardDistinctKeys(translator);
   guardMemory(translator);
 }
 

@@ -198,6 +198,11 @@ void Translator::rememberWalked(const Source* source, BorrowedRef<> container) {
   recordUndo(trail, [this] { walked_.pop_back(); });
 }
 
+void Translator::rememberKey(const Source* source, BorrowedRef<> object) {
+  if (!keysByIdentity_.insert({object.get(), source}).second) return;
+  recordUndo(trail, [this] { keysByIdentity_.pop_back(); });
+}
+
 Found Translator::ownAttributeOfMade(PyTypeObject* type, PyObject* name) {
   return madeClasses_->ownAttribute(type, name);
 }

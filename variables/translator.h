@@ -152,6 +152,12 @@ class Translator : public Observer, public Heap::Dependencies {
   // A container that an iterator walks over, of which no variable was made.
   void rememberWalked(const Source* source, BorrowedRef<> container);
   llvm::ArrayRef<std::pair<PyObject*, const Source*>> walkedContainers() const { return walked_; }
+  // A key that goes by its identity, of a dict or set, or looked for in one: where it is not found,
+  // it must be another object than they are in the next call, too.
+  void rememberKey(const Source* source, BorrowedRef<> object);
+  const llvm::MapVector<PyObject*, const Source*>& keysByIdentity() const {
+    return keysByIdentity_;
+  }
   void addGuard(Guard guard) override;
   void addGuard(const Source* source, GuardType type, BorrowedRef<> operand = nullptr,
                 int64_t number = 0);
@@ -381,6 +387,7 @@ class Translator : public Observer, public Heap::Dependencies {
   const std::unique_ptr<MadeClasses> madeClasses_;
   Value exception_;
   std::vector<std::pair<PyObject*, const Source*>> walked_;
+  llvm::MapVector<PyObject*, const Source*> keysByIdentity_;
   // Arrays that are to have no memory in common, and where theirs is.
   std::vector<const Source*> apart_;
   std::vector<MemoryRange> apartRanges_;

@@ -34,6 +34,26 @@ namespace {
 // Python alone looks into larger sets.
 constexpr Py_ssize_t kMostSetElements = 1000;
 
+// Fields of set and frozenset, as guards and generated code read them: all elements, in the set's
+// order, which is how one that is no constant is found again.
+PyObject* elementsField(BorrowedRef<> set) {
+  static PyGetSetDef definition = {"all elements",
+                                   [](PyObject* set, void*) -> PyObject* {
+                                     Ref<> all = Ref<>::steal(PyTuple_New(PySet_GET_SIZE(set)));
+                                     Py_ssize_t place = 0;
+                                     for (cpython::SetEntry each;
+                                          all && cpython::nextEntry(set, each); ++place) {
+                                       PyTuple_SET_ITEM(all.get(), place, Py_NewRef(each.element));
+                                     }
+                                     return all.release();
+                                   },
+                                   nullptr, nullptr, nullptr};
+  static PyObject* const ofSet = checked(PyDescr_NewGetSet(&PySet_Type, &definition)).release();
+  static PyObject* const ofFrozenSet =
+      checked(PyDescr_NewGetSet(&PyFrozenSet_Type, &definition)).release();
+  return PyFrozenSet_Check(set.get()) ? ofFrozenSet : ofSet;
+}
+
 // The nearest base that is not a heap type: the layout that the instances have.
 PyTypeObject* staticBase(PyTypeObject* type) {
   while (type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) type = type->tp_base;
@@ -229,17 +249,27 @@ Value VariableBuilder::buildSet() {
 }
 
 SetVariable* VariableBuilder::makeSet() {
-  // A guard holds each element. And only sets of constants and classes: other elements have no path
-  // by which they could be found again.
+  // A guard holds each element: constants and classes by what they are, what goes by its identity
+  // by its place. The methods of others are Python's to ask.
   if (PySet_GET_SIZE(object_.get()) > kMostSetElements) return nullptr;
+  bool isByPlace = false;
   for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
-    bool isKey =
-        isConstant(each.element) || (PyType_Check(each.element) && hashWithoutCode(each.element));
-    if (!isKey) return nullptr;
+    if (isConstant(each.element)) continue;
+    if (!hashWithoutCode(each.element)) return nullptr;
+    if (PyType_Check(each.element)) continue;
+    // Sets of functions are large, and asked for one of them.
+    bool hasPlace =
+        source_ && !PyFunction_Check(each.element) && isKeyByIdentity(Py_TYPE(each.element));
+    if (!hasPlace) return nullptr;
+    isByPlace = true;
   }
   guardType();
   guard(GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(object_.get()));
   auto* set = translator_.make<SetVariable>(Py_TYPE(object_.get()), source_, object_);
+  if (isByPlace) {
+    fillByPlace(set);
+    return set;
+  }
   for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
     guard(GuardType::SET_CONTAINS, each.element);
     OrderedValueMap::Entry entry;
@@ -253,6 +283,26 @@ SetVariable* VariableBuilder::makeSet() {
     ++set->live_;
   }
   return set;
+}
+
+void VariableBuilder::fillByPlace(SetVariable* set) {
+  set->isByPlace_ = true;
+  SourceTable& sources = *translator_.sources;
+  const Source* elements = sources.item(SourceKind::Descriptor, source_, elementsField(object_));
+  int64_t place = 0;
+  for (cpython::SetEntry each; cpython::nextEntry(object_, each); ++place) {
+    Value element =
+        translator_.wrap(sources.item(SourceKind::TupleItem, elements, place), each.element);
+    OrderedValueMap::Entry entry;
+    if (!realizeKey(translator_, element, entry.key, entry.hash)) {
+      throw GraphBreak(GraphBreakKind::UnknownHash, describe(element));
+    }
+    entry.value = Value::none();
+    entry.existed = true;
+    findKey(translator_, set->map_, entry.key, entry.hash);
+    set->map_.append(std::move(entry));
+    ++set->live_;
+  }
 }
 
 // --- Functions and classes.

@@ -31,6 +31,8 @@ class VariableBuilder {
   Value buildSet();
   // Null where the trace can't know all elements.
   SetVariable* makeSet();
+  // With the elements of a set in which there are some that go by their identity.
+  void fillByPlace(SetVariable* set);
   Value buildDict();
   Value buildFunction();
   Value buildMethod();

@@ -18,15 +18,12 @@ void visitItems(VariableTracker* part, PartVisitor visit) {
   }
 }
 
-int32_t buildItems(PyCodegen& codegen, VariableTracker* part) {
-  int32_t count = 0;
-  visitItems(part, [&](const Value& item) {
-    codegen.load(item);
-    ++count;
-  });
-  bool isSet = llvm::isa<SetVariable>(part);
-  codegen.assembler().emit(isSet ? Opcode::BUILD_SET : Opcode::BUILD_TUPLE, count);
-  return count;
+void buildItems(PyCodegen& codegen, VariableTracker* part) {
+  llvm::SmallVector<Value, 8> items;
+  visitItems(part, [&](const Value& item) { items.push_back(item); });
+  if (llvm::isa<SetVariable>(part)) return buildSet(codegen, &PySet_Type, items);
+  for (const Value& item : items) codegen.load(item);
+  codegen.assembler().emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(items.size()));
 }
 
 // Can the items not be changed once it is made?
@@ -90,6 +87,7 @@ void fillPart(PyCodegen& codegen, VariableTracker* part) {
     fillPartial(codegen, partial);
   } else if (auto* dict = llvm::dyn_cast<DictVariable>(part)) {
     dict->forEach(codegen.translator(), [&](const OrderedValueMap::Entry& entry) {
+      if (isKeyByMethods(entry.key)) return setItemOfHash(codegen, dict, entry.key, entry.value);
       prepareMethodCall(codegen, part, "__setitem__");
       codegen.load(entry.key);
       codegen.load(entry.value);

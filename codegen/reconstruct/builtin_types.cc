@@ -1,8 +1,11 @@
 #include "codegen/reconstruct/builtin_types.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "cpython/c_functions.h"
+#include "cpython/dict_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/iterators.h"
 #include "cpython/made_classes.h"
@@ -37,6 +40,58 @@ PyObject* endFunction() {
   return function;
 }
 
+// set_item_of_hash(dict, key, value, hash)
+PyObject* setItemOfHash(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  Py_hash_t hash = PyLong_AsSsize_t(arguments[3]);
+  if (!cpython::setItem(arguments[0], arguments[1], arguments[2], hash)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* setItemOfHashFunction() {
+  static PyMethodDef method = {"set_item_of_hash", cpython::asMethod(setItemOfHash), METH_FASTCALL,
+                               nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+// delete_item_of_hash(dict, key, hash)
+PyObject* deleteItemOfHash(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  Py_hash_t hash = PyLong_AsSsize_t(arguments[2]);
+  if (!cpython::deleteItem(arguments[0], arguments[1], hash)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* deleteItemOfHashFunction() {
+  static PyMethodDef method = {"delete_item_of_hash", cpython::asMethod(deleteItemOfHash),
+                               METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+// set_of_hashes(type, hashes, *keys)
+PyObject* setOfHashes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  Ref<> keys = Ref<>::steal(PyDict_New());
+  for (Py_ssize_t i = 2; keys && i < count; ++i) {
+    // Of the others, the hash is that of the real object.
+    PyObject* said = PyTuple_GET_ITEM(arguments[1], i - 2);
+    Py_hash_t hash = said == Py_None ? PyObject_Hash(arguments[i]) : PyLong_AsSsize_t(said);
+    if (hash == -1 && PyErr_Occurred()) return nullptr;
+    if (!cpython::setItem(keys, arguments[i], Py_None, hash)) return nullptr;
+  }
+  if (!keys) return nullptr;
+  bool isFrozen = arguments[0] == reinterpret_cast<PyObject*>(&PyFrozenSet_Type);
+  return isFrozen ? PyFrozenSet_New(keys.get()) : PySet_New(keys.get());
+}
+
+PyObject* setOfHashesFunction() {
+  static PyMethodDef method = {"set_of_hashes", cpython::asMethod(setOfHashes), METH_FASTCALL,
+                               nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+Ref<> hashOf(const Value& key) { return checked(PyLong_FromSsize_t(hashKey(key).hash)); }
+
 // set_class_attribute(cls, name[, value])
 PyObject* setClassAttribute(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   PyObject* value = count > 2 ? arguments[2] : nullptr;
@@ -65,6 +120,37 @@ PyObject* setOwnAttributeFunction() {
 }
 
 }  // namespace
+
+void setItemOfHash(PyCodegen& codegen, DictVariable* dict, const Value& key, const Value& value) {
+  codegen.prepareCall(value ? setItemOfHashFunction() : deleteItemOfHashFunction());
+  codegen.load(dict);
+  codegen.load(key);
+  if (value) codegen.load(value);
+  codegen.loadConstant(hashOf(key));
+  codegen.call(value ? 4 : 3);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void buildSet(PyCodegen& codegen, PyTypeObject* type, llvm::ArrayRef<Value> keys) {
+  if (!llvm::any_of(keys, isKeyByMethods)) {
+    bool isFrozen = type == &PyFrozenSet_Type;
+    if (isFrozen) codegen.prepareCall(reinterpret_cast<PyObject*>(type));
+    for (const Value& key : keys) codegen.load(key);
+    codegen.assembler().emit(Opcode::BUILD_SET, static_cast<int32_t>(keys.size()));
+    if (isFrozen) codegen.call(1);
+    return;
+  }
+  Ref<> hashes = checked(PyTuple_New(static_cast<Py_ssize_t>(keys.size())));
+  for (size_t i = 0; i < keys.size(); ++i) {
+    Ref<> hash = isKeyByMethods(keys[i]) ? hashOf(keys[i]) : Ref<>::create(Py_None);
+    PyTuple_SET_ITEM(hashes.get(), static_cast<Py_ssize_t>(i), hash.release());
+  }
+  codegen.prepareCall(setOfHashesFunction());
+  codegen.loadConstant(reinterpret_cast<PyObject*>(type));
+  codegen.loadConstant(hashes);
+  for (const Value& key : keys) codegen.load(key);
+  codegen.call(static_cast<int32_t>(2 + keys.size()));
+}
 
 void changeClassAttribute(PyCodegen& codegen, llvm::function_ref<void()> loadClass,
                           const Value& key, const Value& value) {

@@ -32,6 +32,13 @@ void advanceTop(PyCodegen& codegen, int64_t steps);
 // Puts the attributes of a new object into its __dict__, which is empty.
 void fillInstanceDict(PyCodegen& codegen, VariableTracker* object, DictVariable* dict);
 
+// dict.__setitem__(dict, key, value) or, for a null value, dict.__delitem__(dict, key), where the
+// program's methods have said what the key's hash is.
+// Those are not asked again: what they say may be something else by now.
+void setItemOfHash(PyCodegen& codegen, DictVariable* dict, const Value& key, const Value& value);
+// Pushes a set or frozenset of keys, in which there may be such.
+void buildSet(PyCodegen& codegen, PyTypeObject* type, llvm::ArrayRef<Value> keys);
+
 // type.__setattr__(cls, key, value) or, for a null value, type.__delattr__(cls, key).
 void changeClassAttribute(PyCodegen& codegen, llvm::function_ref<void()> loadClass,
                           const Value& key, const Value& value);

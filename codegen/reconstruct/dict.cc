@@ -16,6 +16,7 @@ DictVariable* dictOf(VariableTracker* tracker) { return llvm::cast<DictVariable>
 
 // dict[key] = value, by the builtin type's own function.
 void setItem(PyCodegen& codegen, DictVariable* dict, const Value& key, const Value& value) {
+  if (isKeyByMethods(key)) return setItemOfHash(codegen, dict, key, value);
   if (cpython::isHeapType(dict->type())) {
     prepareMethodCall(codegen, dict, "__setitem__");
     codegen.load(key);
@@ -46,7 +47,11 @@ class DictReconstructor : public Reconstructor {
   Steps steps(VariableTracker* tracker) const override {
     DictVariable* dict = dictOf(tracker);
     if (dict->owner()) return Steps::One;
-    return dict->type() == &PyDict_Type ? Steps::OneOrTwo : Steps::Two;
+    bool byMethods = false;
+    for (int32_t i = 0; !byMethods && i < dict->entries().entryCount(); ++i) {
+      byMethods = isKeyByMethods(dict->entries()[i].key);
+    }
+    return dict->type() == &PyDict_Type && !byMethods ? Steps::OneOrTwo : Steps::Two;
   }
 
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
@@ -115,6 +120,7 @@ class DictReconstructor : public Reconstructor {
         setItem(codegen, dict, effect.key, dict->written(effect.key));
         return;
       case EffectKind::DictDelete:
+        if (isKeyByMethods(effect.key)) return setItemOfHash(codegen, dict, effect.key, Value());
         if (cpython::isHeapType(dict->type())) {
           prepareMethodCall(codegen, dict, "__delitem__");
           codegen.load(effect.key);

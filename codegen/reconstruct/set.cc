@@ -11,9 +11,11 @@ namespace {
 
 SetVariable* setOf(VariableTracker* tracker) { return llvm::cast<SetVariable>(tracker); }
 
-void buildItems(PyCodegen& codegen, SetVariable* set) {
-  set->forEach([&](const Value& key) { codegen.load(key); });
-  codegen.assembler().emit(Opcode::BUILD_SET, static_cast<int32_t>(set->size()));
+// Pushes a set or frozenset of the items.
+void buildItems(PyCodegen& codegen, SetVariable* set, PyTypeObject* type = &PySet_Type) {
+  llvm::SmallVector<Value, 8> keys;
+  set->forEach([&](const Value& key) { keys.push_back(key); });
+  buildSet(codegen, type, keys);
 }
 
 // set.name(key), its result dropped.
@@ -21,6 +23,14 @@ void callWith(PyCodegen& codegen, SetVariable* set, const char* name, const Valu
   prepareMethodCall(codegen, set, name);
   codegen.load(key);
   codegen.call(2);
+  codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void addKey(PyCodegen& codegen, SetVariable* set, const Value& key) {
+  if (!isKeyByMethods(key)) return callWith(codegen, set, "add", key);
+  codegen.load(set);
+  buildSet(codegen, &PySet_Type, key);
+  codegen.assembler().emit(Opcode::SET_UPDATE, 1);
   codegen.assembler().emit(Opcode::POP_TOP);
 }
 
@@ -34,10 +44,7 @@ class SetReconstructor : public Reconstructor {
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    bool isFrozen = tracker->type() != &PySet_Type;
-    if (isFrozen) codegen.prepareCall(reinterpret_cast<PyObject*>(tracker->type()));
-    buildItems(codegen, setOf(tracker));
-    if (isFrozen) codegen.call(1);
+    buildItems(codegen, setOf(tracker), tracker->type());
   }
   void allocate(PyCodegen& codegen, VariableTracker*, int32_t local) const override {
     codegen.assembler().emit(Opcode::BUILD_SET, 0);
@@ -63,7 +70,7 @@ class SetReconstructor : public Reconstructor {
     Assembler& assembler = codegen.assembler();
     switch (effect.kind) {
       case EffectKind::SetAdd:
-        return callWith(codegen, set, "add", effect.key);
+        return addKey(codegen, set, effect.key);
       case EffectKind::SetDiscard:
         return callWith(codegen, set, "discard", effect.key);
       case EffectKind::SetMethod: {
@@ -81,7 +88,7 @@ class SetReconstructor : public Reconstructor {
         prepareMethodCall(codegen, set, "clear");
         codegen.call(1);
         assembler.emit(Opcode::POP_TOP);
-        set->forEach([&](const Value& key) { callWith(codegen, set, "add", key); });
+        set->forEach([&](const Value& key) { addKey(codegen, set, key); });
         return;
       default:
         Reconstructor::replay(codegen, effect);

@@ -208,3 +208,13 @@ def test_other_parameters_of_typing():
         with pytest.raises(TypeError) as found:
             compiled(wrong)
         assert str(found.value) == str(expected.value)
+
+
+def test_typing_remembers_what_is_equal():
+    def f():
+        variable = typing.TypeVar("variable")
+        forward = "Forward"
+        after, before = variable | forward, forward | variable
+        return after[int].__args__[0] is before[int].__args__[0]
+
+    check(f)

@@ -465,7 +465,7 @@ class ComparedByProgram:
         return 1
 
 
-example("UnknownHash")(lambda: len({ComparedByProgram(): 1}))
+example("UnknownHash")(lambda: len(collections.OrderedDict({ComparedByProgram(): 1})))
 example("FromkeysOfSubclass")(lambda: dict.__dict__["fromkeys"](int, [1]))
 
 
@@ -473,7 +473,12 @@ class SubclassOfSet(set):
     pass
 
 
-example("MethodOfContainerSubclass", SubclassOfSet([Node()]))(
+class HashedByMethod:
+    def __hash__(self):
+        return 1
+
+
+example("MethodOfContainerSubclass", SubclassOfSet([HashedByMethod()]))(
     lambda items: set.add(items, 2) or len(items)
 )
 example("TextOfDictSubclass")(lambda: repr(collections.defaultdict(int)))

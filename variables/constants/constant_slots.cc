@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/integers.h"
+#include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "cpython/weak_references.h"
 #include "variables/constants/computed_values.h"
@@ -323,6 +324,20 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     Value key;
     Py_hash_t hash;
     if (!realizeKey(translator, keyForLookup(translator, item), key, hash)) return Value();
+    if (isKeyByMethods(key)) {
+      OrderedValueMap items;
+      for (cpython::SetEntry each; cpython::nextEntry(object, each);) {
+        if (each.hash != hash) continue;
+        OrderedValueMap::Entry entry;
+        entry.key = Value::constant(each.element);
+        entry.value = Value::none();
+        entry.hash = hash;
+        items.append(std::move(entry));
+      }
+      int32_t index = findKey(translator, items, key, hash);
+      return translator.exceptionPending() ? Value()
+                                           : Value::boolean(index != OrderedValueMap::kAbsent);
+    }
     Ref<> data = keyData(translator, key);
     if (!data && !key.isConstant()) return Value::boolean(false);
     return constantContains(translator, self, data ? Value::constant(data) : key);

@@ -5,25 +5,22 @@
 #include "variables/containers/dict.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <stdexcept>
+#include <unordered_map>
 #include <vector>
 
-#include "core/builtin_part.h"
 #include "core/checked.h"
 #include "core/constant.h"
+#include "cpython/dict_layout.h"
 #include "cpython/ordered_dict.h"
-#include "cpython/type_lookup.h"
-#include "guards/object_access.h"
+#include "guards/key.h"
+#include "variables/containers/keys.h"
 #include "variables/containers/sequence.h"
 #include "variables/ends_of_objects.h"
 #include "variables/objects/address.h"
-#include "variables/objects/user_defined.h"
-#include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
-#include "variables/protocol/real_data.h"
-#include "variables/recursion_guard.h"
-#include "variables/tensors/tensor_attributes.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
 
@@ -31,78 +28,50 @@ namespace armature {
 
 namespace {
 
-// A class whose instances hash and compare by identity may be given other methods.
-void dependOnIdentityHash(Translator& translator, PyTypeObject* type) {
-  static PyObject* const hash = staticName("__hash__");
-  static PyObject* const equals = staticName("__eq__");
-  for (PyObject* name : {hash, equals}) translator.heap.lookup(type, name);
-}
-
-// The traced tuple, or instance of a class over tuple, that a value is; null for others.
-SequenceVariable* tupleIn(const Value& value) {
-  auto* sequence = trackerOf<SequenceVariable>(value);
-  return sequence && !llvm::isa<MutableSequenceVariable>(sequence) ? sequence : nullptr;
-}
-
-// A key as hashKey wants it: realized, the items of tuples looked at. A tuple stays the object that
-// it is, which the program may find again among the keys.
-Value realizeDeeply(Translator& translator, Value key) {
-  translator.realize(key);
-  if (auto* tuple = tupleIn(key)) {
-    RecursionGuard guard(translator);
-    for (const Value& item : tuple->items()) realizeDeeply(translator, item);
-    // A class over tuple may be given other methods.
-    if (tuple->type() != &PyTuple_Type) dependOnIdentityHash(translator, tuple->type());
-  } else if (key.isTracker()) {
-    dependOnIdentityHash(translator, typeOf(key));
-  }
-  return key;
-}
-
-// The object that a real dict has to be asked for: a constant, an existing object that is a key by
-// its identity, or a tuple of such; null for a key that holds something new, which no existing dict
-// can have. The key is realized, and known to hash as data or by identity.
-Ref<> realKey(const Value& key) {
-  if (PyObject* object = key.objectOrNull()) return Ref<>::create(object);
-  if (PyObject* existing = key.tracker()->existing()) return Ref<>::create(existing);
-  if (auto* address = trackerOf<AddressVariable>(key)) {
-    PyObject* existing = address->object.tracker()->existing();
-    return existing ? checked(PyLong_FromVoidPtr(existing)) : nullptr;
-  }
-  auto* tuple = tupleIn(key);
-  if (!tuple || !isKeyByItems(tuple->type())) return nullptr;
-  Ref<> real = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(tuple->items().size())));
-  for (size_t i = 0; i < tuple->items().size(); ++i) {
-    Ref<> item = realKey(realizedItem(tuple->items()[i]));
-    if (!item) return nullptr;
-    PyTuple_SET_ITEM(real.get(), i, item.release());
-  }
-  return real;
-}
-
-// The answer for a key that goes by identity holds as long as its source leads to that object.
-void guardIdentity(Translator& translator, const Value& key) {
-  if (key.isConstant()) return;
-  VariableTracker* tracker = key.tracker();
-  if (auto* sequence = trackerOf<SequenceVariable>(key)) {
-    for (const Value& item : sequence->items()) guardIdentity(translator, realizedItem(item));
-  } else if (tracker->source() && tracker->kind() != VariableKind::UserClass) {
-    translator.addGuard(tracker->source(), GuardType::ID_MATCH, tracker->existing());
-  }
-}
-
 struct RealItem {
   PyObject* key;  // Borrowed, both.
   PyObject* value;
   int64_t index;  // Where keys() has the key.
+  Py_hash_t hash;
 };
+
+// Fields of dicts, as guards and generated code read them. All values, in order, which is how that
+// of a key is found without asking the key.
+PyObject* valuesField() {
+  static PyGetSetDef definition = {"all values",
+                                   [](PyObject* dict, void*) -> PyObject* {
+                                     Ref<> values = Ref<>::steal(PyDict_Values(dict));
+                                     return values ? PyList_AsTuple(values.get()) : nullptr;
+                                   },
+                                   nullptr, nullptr, nullptr};
+  static PyObject* const field = checked(PyDescr_NewGetSet(&PyDict_Type, &definition)).release();
+  return field;
+}
+
+// The hashes of the keys, in order: of a key that hashes by methods of the program's, what these
+// said when the key came in.
+PyObject* hashesField() {
+  static PyGetSetDef definition = {"hashes of the keys",
+                                   [](PyObject* dict, void*) -> PyObject* {
+                                     Ref<> hashes = Ref<>::steal(PyList_New(0));
+                                     cpython::DictEntry entry;
+                                     while (hashes && cpython::nextEntry(dict, entry)) {
+                                       Ref<> hash = Ref<>::steal(PyLong_FromSsize_t(entry.hash));
+                                       bool ok =
+                                           hash && PyList_Append(hashes.get(), hash.get()) == 0;
+                                       if (!ok) return nullptr;
+                                     }
+                                     return hashes ? PyList_AsTuple(hashes.get()) : nullptr;
+                                   },
+                                   nullptr, nullptr, nullptr};
+  static PyObject* const field = checked(PyDescr_NewGetSet(&PyDict_Type, &definition)).release();
+  return field;
+}
 
 std::vector<RealItem> dictItems(PyObject* dict) {
   std::vector<RealItem> items;
-  RealItem item;
-  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &item.key, &item.value);) {
-    item.index = static_cast<int64_t>(items.size());
-    items.push_back(item);
+  for (cpython::DictEntry entry; cpython::nextEntry(dict, entry);) {
+    items.push_back({entry.key, entry.value, static_cast<int64_t>(items.size()), entry.hash});
   }
   return items;
 }
@@ -136,55 +105,8 @@ int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Valu
 
 Value DictVariable::written(const Value& key) const {
   KeyHash hash = hashKey(key);
-  int32_t index = map_.find(key, hash.hash);
+  int32_t index = map_.find(hash.hash, [&](const Value& stored) { return equalKeys(stored, key); });
   return index == OrderedValueMap::kAbsent ? Value() : map_[index].value;
-}
-
-bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash) {
-  if (PyObject* object = key.objectOrNull(); object && PyUnicode_CheckExact(object)) {
-    realized = key;
-    hash = PyObject_Hash(object);
-    return true;
-  }
-  realized = realizeDeeply(translator, key);
-  // Arrays are keys by their identity.
-  if (auto* tensor = trackerOf<TensorVariable>(realized)) requireOwnIdentity(translator, tensor);
-  KeyHash hashed = hashKey(realized);
-  switch (hashed.status) {
-    case KeyHash::Status::Ok:
-      hash = hashed.hash;
-      return true;
-    case KeyHash::Status::Unhashable:
-      // Raises as hash() does, naming the item of a tuple that is to blame.
-      if (!hashValue(translator, realized, hash)) return false;
-      [[fallthrough]];
-    case KeyHash::Status::Unmodelled:
-      break;
-  }
-  throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
-}
-
-Value keyForLookup(Translator& translator, const Value& key) {
-  if (!key.isTracker()) return key;
-  Value realized = translator.realized(key);
-  PyTypeObject* type = typeOf(realized);
-  PyTypeObject* layout = trackerOf<UserObjectVariable>(realized) ? dataLayout(type) : nullptr;
-  if (!layout) return key;
-  static PyObject* const hash = staticName("__hash__");
-  static PyObject* const equal = staticName("__eq__");
-  bool isAsData =
-      translator.heap.inherits(type, layout, hash) && translator.heap.inherits(type, layout, equal);
-  if (!isAsData) return key;
-  Value data = builtinData(translator, realized);
-  return equalsItself(data.object()) ? data : key;
-}
-
-Ref<> keyData(Translator& translator, const Value& key) {
-  if (isConstantData(key)) return Ref<>::create(key.object());
-  auto* tuple = trackerOf<TupleVariable>(key);
-  Ref<> data = tuple ? toRealData(translator, key) : nullptr;
-  if (!data || !isConstant(data.get())) return nullptr;
-  return tuple->existing() ? Ref<>::create(tuple->existing()) : std::move(data);
 }
 
 void DictVariable::appendTrailed(Translator& translator, OrderedValueMap::Entry entry) {
@@ -202,9 +124,17 @@ void DictVariable::requireSource() const {
 // Index of the key's entry, or kAbsent. Asks the existing dict, and guards its answer, where the
 // trace has not seen the key yet. The entry of a key that is not there, deleted or never there, has
 // no value; one that was never there is neither `existed` nor `changed`.
-int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash) {
-  int32_t index = map_.find(key, hash);
-  if (index != OrderedValueMap::kAbsent || complete_) return index;
+int32_t DictVariable::find(Translator& translator, const Value& key, Py_hash_t hash,
+                           bool* asksOthers) {
+  // Its methods are asked of all keys that the dict has.
+  if (isKeyByMethods(key)) complete(translator);
+  int32_t index = findKey(translator, map_, key, hash, asksOthers);
+  if (index != OrderedValueMap::kAbsent || translator.exceptionPending()) return index;
+  if (complete_) {
+    // The keys of an existing dict are guarded to be the objects that they are.
+    if (existing()) guardIdentity(translator, key);
+    return index;
+  }
   requireSource();
   Ref<> object = realKey(key);
   if (!object) return OrderedValueMap::kAbsent;
@@ -253,17 +183,33 @@ bool DictVariable::has(Translator& translator, const Value& key) {
   return static_cast<bool>(get(translator, key));
 }
 
+Value DictVariable::storedKey(Translator& translator, const Value& key) {
+  Value realized;
+  Py_hash_t hash;
+  if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return Value();
+  int32_t index = find(translator, realized, hash);
+  bool isThere = index != OrderedValueMap::kAbsent && map_[index].live();
+  return isThere ? map_[index].key : Value();
+}
+
 bool DictVariable::set(Translator& translator, const Value& key, Value value) {
   translator.effects.changes(owner_ ? owner_ : this);
   Value realized;
   Py_hash_t hash;
   Value known = keyForLookup(translator, key);
   if (!realizeKey(translator, known, realized, hash)) return false;
-  int32_t index = find(translator, realized, hash);
+  bool asksOthers = false;
+  int32_t index = find(translator, realized, hash, &asksOthers);
   if (translator.exceptionPending()) return false;
   bool isNew = index == OrderedValueMap::kAbsent || !map_[index].live();
   if (isNew && known.isConstant() && !translator.realized(key).isConstant()) {
-    throw GraphBreak(GraphBreakKind::UnknownHash, describe(translator.realized(key)));
+    realized = translator.realized(key);
+    if (!askHashes(translator, realized)) return false;
+  }
+  // Generated code puts such keys where their hashes say, which the table of OrderedDict would ask.
+  bool isPlaced = !asksOthers && (!isKeyByMethods(realized) || !(isOrdered() || owner_));
+  if (isNew && !isPlaced) {
+    throw GraphBreak(GraphBreakKind::UnknownHash, describe(realized));
   }
   if (index != OrderedValueMap::kAbsent && map_[index].live()) {
     // By index: entries move in memory.
@@ -388,6 +334,18 @@ void DictVariable::complete(Translator& translator) {
   }
   translator.addGuard(source(), GuardType::DICT_KEYS_MATCH, keys);
 
+  bool anyByMethods = llvm::any_of(
+      items, [](const RealItem& item) { return !hashWithoutCode(item.key).has_value(); });
+  if (anyByMethods) {
+    // No guard finds one of two that have to be asked whether they are equal.
+    std::unordered_map<Py_hash_t, PyObject*> byHash;
+    for (const RealItem& item : items) {
+      auto [other, isFirst] = byHash.try_emplace(item.hash, item.key);
+      bool areAsked = !isFirst && !(hashWithoutCode(item.key) && hashWithoutCode(other->second));
+      if (areAsked)
+        throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value::constant(item.key)));
+    }
+  }
   OrderedValueMap ordered;
   int64_t live = 0;
   std::vector<bool> placed(map_.entryCount(), false);
@@ -420,11 +378,15 @@ void DictVariable::complete(Translator& translator) {
     } else if (PyFrozenSet_CheckExact(object)) {
       translator.rememberConstant(object, keySource(i));
     }
-    if (!hashWithoutCode(object)) {
+    // A guard would keep the reference, whose callback would then be called too late.
+    if (PyWeakref_Check(object)) throw GraphBreak(GraphBreakKind::UnknownHash, describe(key));
+    bool byMethods = !hashWithoutCode(object);
+    bool isHashed = realizeKey(translator, key, entry.key, entry.hash);
+    // One that has another hash by now is found by nobody.
+    bool isSteady =
+        !byMethods || (isKeyByMethods(entry.key) && entry.hash == items[i].hash && !isOrdered());
+    if (!isHashed || !isSteady) {
       throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));
-    }
-    if (!realizeKey(translator, key, entry.key, entry.hash)) {
-      throw GraphBreak(GraphBreakKind::UnknownHash, describe(entry.key));
     }
     int32_t known = map_.find(entry.key, entry.hash);
     // Found, but not as it existed: it was deleted and put back, and the old entry is unlinked.
@@ -437,14 +399,24 @@ void DictVariable::complete(Translator& translator) {
       place(known, entry.key);
       continue;
     }
-    entry.value = translator.wrap(translator.sources->item(SourceKind::DictItem, source(), object),
-                                  items[i].value);
+    SourceTable& sources = *translator.sources;
+    const Source* path =
+        byMethods ? sources.item(SourceKind::TupleItem,
+                                 sources.item(SourceKind::Descriptor, source(), valuesField()),
+                                 items[i].index)
+                  : sources.item(SourceKind::DictItem, source(), object);
+    entry.value = translator.wrap(path, items[i].value);
     entry.existed = true;
     ordered.append(std::move(entry));
     ++live;
   }
   for (int32_t index = 0; index < map_.entryCount(); ++index) {
     if (!placed[index]) place(index, map_[index].key);
+  }
+  if (anyByMethods) {
+    Ref<> hashes = checked(PyObject_CallMethod(hashesField(), "__get__", "O", existing()));
+    translator.addGuard(translator.sources->item(SourceKind::Descriptor, source(), hashesField()),
+                        GuardType::EQUALS_MATCH, hashes);
   }
   recordUndo(translator.trail, [this, old = std::move(map_)]() mutable { map_ = std::move(old); });
   map_ = std::move(ordered);

@@ -36,6 +36,8 @@ class DictVariable : public VariableTracker {
   Value get(Translator& translator, PyObject* key);
   // Whether the key is there, without looking at the value.
   bool has(Translator& translator, const Value& key);
+  // The key of the dict's own that is equal to it; null as `get` is.
+  Value storedKey(Translator& translator, const Value& key);
   // False with an exception pending.
   bool set(Translator& translator, const Value& key, Value value);
   // Removes a key; the removed value, or null if it is absent.
@@ -71,7 +73,8 @@ class DictVariable : public VariableTracker {
   const OrderedValueMap& entries() const { return map_; }
 
  private:
-  int32_t find(Translator& translator, const Value& key, Py_hash_t hash);
+  int32_t find(Translator& translator, const Value& key, Py_hash_t hash,
+               bool* asksOthers = nullptr);
   void complete(Translator& translator);
   void requireSource() const;
   // May any key be the address of data? Those that the trace makes are refused as keys.
@@ -129,6 +132,8 @@ class SetVariable : public VariableTracker {
   BorrowedRef<> untouched(Translator& translator) const;
   // The item of the set that is equal to one of those.
   Value itemLike(BorrowedRef<> data) const;
+  // Does an existing set hold objects, which are found by their place in its order?
+  bool isByPlace() const { return isByPlace_; }
 
  private:
   friend class VariableBuilder;
@@ -150,11 +155,17 @@ class SetVariable : public VariableTracker {
   // False within changeBy: one operation, and where it is known one effect, stands for all.
   bool recording_ = true;
   bool logging_ = true;
+  bool isByPlace_ = false;
 };
 
 // A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;
 // breaks for a key whose hash is not modelled.
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash);
+// Index of the entry of a realized key, or kAbsent, also with an exception of the program's methods
+// pending. `asksOthers`: did methods say of another key with the same hash that it is not equal?
+// One cannot be put beside it without asking again, which generated code must not.
+int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
+                Py_hash_t hash, bool* asksOthers = nullptr);
 // What stands for a key where one that is equal to it is looked for: of an instance of a subclass
 // of int, str and their like that hashes and compares as those do, the value.
 Value keyForLookup(Translator& translator, const Value& key);

@@ -113,14 +113,11 @@ Value moveToEnd(Translator& translator, const Value& self, CallArguments& argume
   if (toEnd < 0) return Value();
   DictVariable* dict = dictOf(self);
   // An empty dict does not ask for the hash of the key.
-  bool present = dict->size(translator) > 0 && dict->has(translator, key);
+  Value moved = dict->size(translator) > 0 ? dict->storedKey(translator, key) : Value();
   if (translator.exceptionPending()) return Value();
-  if (!present) return raiseKeyError(translator, key);
+  if (!moved) return raiseKeyError(translator, key);
   ValueVector keys, values;
   copyItems(translator, dict, keys, values);
-  Value moved;
-  Py_hash_t hash;
-  if (!realizeKey(translator, key, moved, hash)) return Value();
   // To the front: all others go behind it, in their order.
   for (const Value& each : keys) {
     if (equalKeys(each, moved) == static_cast<bool>(toEnd)) dict->moveToEnd(translator, each);

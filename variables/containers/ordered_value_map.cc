@@ -1,5 +1,7 @@
 #include "variables/containers/ordered_value_map.h"
 
+#include <llvm/ADT/STLExtras.h>
+
 #include <bit>
 
 #include "core/tuple_hash.h"
@@ -10,6 +12,8 @@
 #include "variables/containers/sequence.h"
 #include "variables/lazy.h"
 #include "variables/objects/address.h"
+#include "variables/objects/user_defined.h"
+#include "variables/objects/weak_reference.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -64,6 +68,24 @@ Value realizedItem(const Value& item) {
   return number ? number->specialized : realized;
 }
 
+bool isKeyByMethods(const Value& key) {
+  if (const ValueVector* items = tupleItems(key)) {
+    return llvm::any_of(*items,
+                        [](const Value& item) { return isKeyByMethods(realizedItem(item)); });
+  }
+  auto* object = trackerOf<UserObjectVariable>(key);
+  return object && !isKeyByIdentity(object->type());
+}
+
+bool goesByIdentity(const Value& key) {
+  if (key.isConstant()) return false;
+  if (const ValueVector* items = tupleItems(key)) {
+    return llvm::any_of(*items,
+                        [](const Value& item) { return goesByIdentity(realizedItem(item)); });
+  }
+  return !isKeyByMethods(key);
+}
+
 KeyHash hashKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) {
     // Of the C functions, types and descriptors that a trace holds, no hash is the program's.
@@ -89,8 +111,18 @@ KeyHash hashKey(const Value& key) {
     return {KeyHash::Status::Ok,
             static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(address->identity()) >> 4)};
   }
+  if (PyObject* referent = referentOfMade(key)) {
+    std::optional<Py_hash_t> hash = hashWithoutCode(referent);
+    bool goesByIdentity = PyType_Check(referent) || isKeyByIdentity(Py_TYPE(referent));
+    if (!hash || !goesByIdentity) return {KeyHash::Status::Unmodelled, 0};
+    return {KeyHash::Status::Ok, *hash};
+  }
   if (hashesByIdentity(tracker)) {
     return {KeyHash::Status::Ok, static_cast<Py_hash_t>(key.word() >> 4)};
+  }
+  if (const auto* object = llvm::dyn_cast<UserObjectVariable>(tracker);
+      object && object->isHashed) {
+    return {KeyHash::Status::Ok, object->keyHash};
   }
   // A class of the program may be given a __hash__.
   bool unhashable = cpython::isImmutable(tracker->type()) &&
@@ -108,6 +140,7 @@ bool equalKeys(const Value& left, const Value& right) {
   const auto* leftAddress = trackerOf<AddressVariable>(left);
   const auto* rightAddress = trackerOf<AddressVariable>(right);
   if (leftAddress && rightAddress) return leftAddress->identity() == rightAddress->identity();
+  if (PyObject* referent = referentOfMade(left)) return referent == referentOfMade(right);
   Py_ssize_t size = tupleSize(left);
   if (size < 0 || size != tupleSize(right)) return false;
   for (Py_ssize_t i = 0; i < size; ++i) {
@@ -116,9 +149,10 @@ bool equalKeys(const Value& left, const Value& right) {
   return true;
 }
 
-int32_t OrderedValueMap::find(const Value& key, Py_hash_t hash) const {
+int32_t OrderedValueMap::find(Py_hash_t hash,
+                              llvm::function_ref<bool(const Value& stored)> isEqual) const {
   auto isIt = [&](const Entry& entry) {
-    return entry.linked && entry.hash == hash && equalKeys(entry.key, key);
+    return entry.linked && entry.hash == hash && isEqual(entry.key);
   };
   if (table_.empty()) {
     for (int32_t index = 0; index < entryCount(); ++index) {
@@ -153,6 +187,10 @@ void OrderedValueMap::grow() {
 
 int32_t OrderedValueMap::append(Entry entry) {
   if (entries_.empty()) entries_.reserve(kMostWithoutTable);
+  if (!entry.key.isConstant()) {
+    hasKeysByMethods_ = hasKeysByMethods_ || isKeyByMethods(entry.key);
+    hasKeysByIdentity_ = hasKeysByIdentity_ || goesByIdentity(entry.key);
+  }
   entries_.push_back(std::move(entry));
   int32_t index = entryCount() - 1;
   if (!table_.empty() || entries_.size() > kMostWithoutTable) insertIndex(index);

@@ -1,10 +1,13 @@
 // An insertion-ordered map from Values to Values, with CPython's dict order.
 //
 // Keys are constants (hashed and compared by CPython), trackers (by identity), and tuples of both
-// (element by element), as guards/key.h has it for real ones. Deleted entries stay as tombstones,
+// (element by element), as guards/key.h has it for real ones; and objects that hash and compare by
+// methods of the program's, which whoever looks for a key asks. Deleted entries stay as tombstones,
 // so that indexes are stable and a change is undone by restoring one entry or dropping the last
 // one.
 #pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <cstdint>
 #include <vector>
@@ -19,11 +22,17 @@ struct KeyHash {
   Status status = Status::Ok;
   Py_hash_t hash = 0;
 };
-// `key` must be realized; the items of tuples in it must have been looked at.
+// `key` must be realized; the items of tuples in it must have been looked at. What is a key by
+// methods of the program's has the hash that those have given (UserObjectVariable::keyHash).
 KeyHash hashKey(const Value& key);
+// Does the program hash the key, or compare it, an item of a tuple included?
+bool isKeyByMethods(const Value& key);
+// Does the hash of the key, or of an item of a tuple, follow from which object it is? To the trace
+// that is another number than in the process.
+bool goesByIdentity(const Value& key);
 // What an item of such a tuple was realized to.
 Value realizedItem(const Value& item);
-// Equality of keys of which both hashed Ok.
+// Equality of keys of which both hashed Ok, and no method of the program's is to be asked.
 bool equalKeys(const Value& left, const Value& right);
 
 class OrderedValueMap {
@@ -42,7 +51,11 @@ class OrderedValueMap {
   static constexpr int32_t kAbsent = -1;
 
   // Index of the entry of the key (which may be deleted), or kAbsent.
-  int32_t find(const Value& key, Py_hash_t hash) const;
+  int32_t find(const Value& key, Py_hash_t hash) const {
+    return find(hash, [&](const Value& stored) { return equalKeys(stored, key); });
+  }
+  // Of the first key of that hash of which `isEqual` is true.
+  int32_t find(Py_hash_t hash, llvm::function_ref<bool(const Value& stored)> isEqual) const;
   // The key must be absent. Returns the new entry's index, which is the last.
   int32_t append(Entry entry);
   // Drops the last entry.
@@ -54,6 +67,9 @@ class OrderedValueMap {
   Entry& operator[](int32_t index) { return entries_[index]; }
   const Entry& operator[](int32_t index) const { return entries_[index]; }
   int32_t entryCount() const { return static_cast<int32_t>(entries_.size()); }
+  // Has it ever had such keys?
+  bool hasKeysByMethods() const { return hasKeysByMethods_; }
+  bool hasKeysByIdentity() const { return hasKeysByIdentity_; }
 
  private:
   void insertIndex(int32_t index);
@@ -65,6 +81,8 @@ class OrderedValueMap {
   // Open addressing, a power of two; -1 empty, -2 unlinked. None where there are few entries.
   std::vector<int32_t> table_;
   int32_t used_ = 0;
+  bool hasKeysByMethods_ = false;
+  bool hasKeysByIdentity_ = false;
 };
 
 }  // namespace armature

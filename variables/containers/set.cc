@@ -53,7 +53,7 @@ bool SetVariable::contains(Translator& translator, const Value& key) {
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return false;
-  int32_t index = map_.find(realized, hash);
+  int32_t index = findKey(translator, map_, realized, hash);
   return index != OrderedValueMap::kAbsent && map_[index].live();
 }
 
@@ -66,7 +66,11 @@ bool SetVariable::add(Translator& translator, const Value& key) {
                                             nullptr};
   OrderedValueMap::Entry entry;
   if (!realizeKey(translator, key, entry.key, entry.hash)) return false;
-  int32_t index = map_.find(entry.key, entry.hash);
+  bool asksOthers = false;
+  int32_t index = findKey(translator, map_, entry.key, entry.hash, &asksOthers);
+  if (translator.exceptionPending()) return false;
+  bool isNew = index == OrderedValueMap::kAbsent || !map_[index].live();
+  if (isNew && asksOthers) throw GraphBreak(GraphBreakKind::UnknownHash, describe(entry.key));
   if (index != OrderedValueMap::kAbsent) {
     if (map_[index].live()) return true;
     map_.unlink(index);
@@ -98,8 +102,9 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return false;
-  int32_t index = map_.find(realized, hash);
+  int32_t index = findKey(translator, map_, realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return false;
+  realized = map_[index].key;
   if (Ref<> data = keyData(translator, realized)) {
     record(translator, {"discard", nullptr, pack(data)});
   } else {
@@ -110,7 +115,8 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   if (effect && effect->kind == EffectKind::SetAdd && equalKeys(effect->key, realized)) {
     translator.effects.cancel(last);
   } else {
-    recordEffect(translator, EffectKind::SetDiscard, realized);
+    bool isData = !isKeyByMethods(realized);
+    recordEffect(translator, isData ? EffectKind::SetDiscard : EffectKind::SetRewrite, realized);
   }
   if (existing()) letGo(translator, map_[index].key);
   removeEntry(translator, index);

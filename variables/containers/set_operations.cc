@@ -170,10 +170,12 @@ bool symmetricDifferenceUpdate(Translator& translator, SetVariable* set, SetOper
   if (!distinct) return false;
   set->changeBy(translator, "symmetric_difference_update", pack(operand), [&] {
     distinct->forEach([&](const Value& item) {
-      if (!set->remove(translator, item)) set->add(translator, item);
+      if (translator.exceptionPending()) return;
+      bool removed = set->remove(translator, item);
+      if (!removed && !translator.exceptionPending()) set->add(translator, item);
     });
   });
-  return true;
+  return !translator.exceptionPending();
 }
 
 SetVariable* intersection(Translator& translator, PyTypeObject* type, SetVariable* self,

@@ -125,7 +125,7 @@ Value iterate(Translator& translator, const Value& self) {
     for (cpython::SetEntry entry; cpython::nextEntry(real, entry);) {
       order.push_back(set->itemLike(entry.element));
     }
-  } else if (set->size() <= 1) {
+  } else if (set->size() <= 1 || (set->isByPlace() && set->untouched(translator))) {
     set->forEach([&](const Value& item) { order.push_back(item); });
   } else if (BorrowedRef<> existing = set->untouched(translator)) {
     Ref<> items = checked(PyList_New(0));

@@ -155,6 +155,12 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
   if (isTypingsFunction(real)) {
     Value made = callTyping(translator, existing, arguments);
     if (made || translator.exceptionPending()) return made;
+    // Unions are equal in any order, and what typing remembers of the one is not made of the other.
+    for (const Value& argument : arguments.values) {
+      if (isKeyByMethods(translator.realized(argument))) {
+        refuse(self, "an argument may be equal to another one that is remembered");
+      }
+    }
   }
   Value function = translator.wrapOnce(translator.sources->constant(real), real);
   Value result;

@@ -7,6 +7,7 @@
 #include "cpython/member_descriptors.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
+#include "cpython/weak_references.h"
 #include "guards/key.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -23,7 +24,13 @@ namespace {
 constexpr Py_ssize_t kMostOpaqueElements = 1000;
 
 Value callOpaque(Translator& translator, const Value& callable, CallArguments& arguments) {
-  if (BuiltinHandler handler = findInstanceHandler(callable.tracker()->type())) {
+  PyTypeObject* type = callable.tracker()->type();
+  // weakref.WeakValueDictionary has references of a class of its own.
+  PyTypeObject* references = cpython::weakReferenceType();
+  static PyObject* const call = staticName("__call__");
+  bool isReference = type != references && PyType_IsSubtype(type, references) &&
+                     translator.heap.inherits(type, references, call);
+  if (BuiltinHandler handler = findInstanceHandler(isReference ? references : type)) {
     return handler(translator, callable, arguments);
   }
   return unimplemented::call(translator, callable, arguments);

@@ -69,6 +69,10 @@ class UserObjectVariable : public VariableTracker {
   DictVariable* dict = nullptr;
   // Values of member descriptors (__slots__), keyed by the descriptor; made on demand.
   DictVariable* memberValues = nullptr;
+  // What the program's __hash__ has said of it as a key of a dict or set, once one has asked.
+  // Trailed, both.
+  bool isHashed = false;
+  Py_hash_t keyHash = 0;
 };
 
 // What a value is for C code that accepts instances of subclasses (PyList_Check and its like): the

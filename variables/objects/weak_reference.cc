@@ -19,11 +19,18 @@ bool areSameReferences(const Value& left, const Value& right) {
   throw GraphBreak(GraphBreakKind::UnsupportedOperation, "is: weak references");
 }
 
+PyObject* referentOfMade(const Value& value) {
+  auto* made = trackerOf<NewWeakReferenceVariable>(value);
+  if (!made) return nullptr;
+  PyObject* object = made->referent.objectOrNull();
+  return object ? object : static_cast<PyObject*>(made->referent.tracker()->existing());
+}
+
 namespace {
 
 // Only what the trace knows has existed before can be told to be alive.
 bool existed(const Value& object) {
-  if (!object.isTracker()) return false;
+  if (!object.isTracker()) return PyType_Check(object.object());
   return object.tracker()->source() || object.tracker()->existing();
 }
 

@@ -21,6 +21,10 @@ class NewWeakReferenceVariable : public OpaqueVariable {
   const Value referent;  // realized
 };
 
+// The object that existed before to which such a reference refers; null for any other value.
+// As a key, the reference goes by which object that is.
+PyObject* referentOfMade(const Value& value);
+
 // Two references of which the trace has made one, or both.
 bool mayBeSameReferences(const Value& left, const Value& right);
 // An object has one without a callback for as long as that lives, which both here do.
