@@ -8,6 +8,7 @@
 #include "codegen/call_rewriting.h"
 #include "core/constant.h"
 #include "cpython/function_layout.h"
+#include "cpython/lru_cache.h"
 #include "cpython/type_lookup.h"
 #include "libraries/skipped_code.h"
 #include "runtime/argument_binding.h"
@@ -17,6 +18,7 @@
 #include "runtime/frame_hook/frame_hook.h"
 #include "runtime/resumption.h"
 #include "runtime/thread_state.h"
+#include "variables/functions/cached_function.h"
 
 namespace armature {
 
@@ -289,6 +291,11 @@ PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t fla
   return forPython([&]() -> PyObject* {
     Py_ssize_t count = PyVectorcall_NARGS(flags);
     if (count < 1) return PyErr_Format(PyExc_TypeError, "a call needs a callable");
+    if (arguments[0] == reinterpret_cast<PyObject*>(cpython::lruCacheType())) {
+      Ref<> made =
+          Ref<>::steal(PyObject_Vectorcall(arguments[0], arguments + 1, count - 1, keywordNames));
+      return made && noteMadeCache(made) ? made.release() : nullptr;
+    }
     State& state = *reinterpret_cast<Caller*>(self)->state;
     bool isPlain = runsPlain() || isWatched(*state.settings->engine);
     if (isPlain || capturesFrames(*state.settings)) {

@@ -130,6 +130,37 @@ def test_another_wrapper_of_the_same_code():
     check(lambda cached, a: cached(a), make(1), 1, more=((make(2), 1), (make(1), 5)))
 
 
+def test_caches_that_captured_code_has_made_are_asked():
+    def f(n):
+        calls = []
+
+        @functools.lru_cache(maxsize=2)
+        def cached(a):
+            calls.append(a)
+            return a, a + 1
+
+        first = cached(n)
+        results = first is cached(n), cached(3), cached(4), cached(n)
+        return results, tuple(cached.cache_info()), calls, cached.cache_parameters()
+
+    check(f, 1, more=((2,), (3,)))
+
+    def leave(n):
+        @functools.cache
+        def cached(a):
+            return a, n
+
+        cached(n)
+        return cached
+
+    compiled = armature.compile(leave)
+    use = armature.compile(lambda cached: (cached(1) is cached(1), cached.cache_info()))
+    for n in (1, 2):
+        plain, made = leave(n), compiled(n)
+        assert use(made) == (plain(1) is plain(1), plain.cache_info())
+        assert use(made) == (plain(1) is plain(1), plain.cache_info())
+
+
 def test_warning():
     @functools.lru_cache
     def warned(a):

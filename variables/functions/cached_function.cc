@@ -1,6 +1,8 @@
 // Calls of what functools.lru_cache has made: the trace goes through the function and leaves the
-// cache alone. What tells a repeated call from a remembered one, Python does:
-// changes of what the function did not make, and results that can be changed.
+// cache alone, if it existed before captured code ran. What tells a repeated call from a remembered
+// one, Python does: changes of what the function did not make, and results that can be changed.
+#include "variables/functions/cached_function.h"
+
 #include <llvm/ADT/DenseSet.h>
 
 #include "core/checked.h"
@@ -144,11 +146,24 @@ Value callTyping(Translator& translator, PyObject* wrapper, const CallArguments&
   return translator.wrap(translator.sources->constant(result), result);
 }
 
+// Weak references to the caches that captured code has made.
+PyObject* madeCaches() {
+  static PyObject* const caches = checked(PySet_New(nullptr)).release();
+  return caches;
+}
+
+bool isMadeCache(BorrowedRef<> wrapper) {
+  if (Py_TYPE(wrapper.get()) != cpython::lruCacheType()) return false;
+  Ref<> reference = checked(PyWeakref_NewRef(wrapper.get(), nullptr));
+  return PySet_Contains(madeCaches(), reference.get()) == 1;
+}
+
 Value callCached(Translator& translator, const Value& self, CallArguments& arguments) {
   VariableTracker* wrapper = self.isTracker() ? self.tracker() : nullptr;
   PyObject* existing = wrapper ? wrapper->existing() : nullptr;
   PyObject* real = existing ? cpython::cachedFunction(existing) : nullptr;
   if (!real || !PyFunction_Check(real)) refuse(self, "it calls no function of Python's");
+  if (isMadeCache(existing)) refuse(self, "it is a cache of the program's captured code itself");
   if (isCallOfStandIn(translator)) refuse(self, "the cached function itself was compiled");
   if (wrapper->source()) translator.addGuard(wrapper->source(), GuardType::ID_MATCH, existing);
   for (const Value& argument : arguments.values) requireHashable(translator, self, argument);
@@ -184,5 +199,23 @@ void registerCachedFunctions() {
 ARMATURE_REGISTER_HANDLERS(registerCachedFunctions);
 
 }  // namespace
+
+bool noteMadeCache(BorrowedRef<> wrapper) {
+  static Py_ssize_t mostBeforeTidying = 64;
+  PyObject* caches = madeCaches();
+  if (PySet_GET_SIZE(caches) >= mostBeforeTidying) {
+    // Those that are gone.
+    Ref<> all = Ref<>::steal(PySequence_List(caches));
+    if (!all) return false;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) {
+      PyObject* reference = PyList_GET_ITEM(all.get(), i);
+      bool isGone = PyWeakref_GetObject(reference) == Py_None;
+      if (isGone && PySet_Discard(caches, reference) < 0) return false;
+    }
+    mostBeforeTidying = 64 + 2 * PySet_GET_SIZE(caches);
+  }
+  Ref<> reference = Ref<>::steal(PyWeakref_NewRef(wrapper.get(), nullptr));
+  return reference && PySet_Add(caches, reference.get()) == 0;
+}
 
 }  // namespace armature
