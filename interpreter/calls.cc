@@ -207,6 +207,10 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   if (isSkipped(*function)) {
     throw GraphBreak(GraphBreakKind::SkippedFunction, printable(function->code->qualifiedName));
   }
+  if (writesMethods(function->globals->existing(), function->code->name)) {
+    throw GraphBreak(GraphBreakKind::SkippedFunction, printable(function->code->qualifiedName),
+                     "The methods of a dataclass are written as text, which is executed.");
+  }
   Frame* caller = frame_;
   Frame* frame = pushFrame(function->code, function->globals, function);
   if (!bindArguments(function, arguments, *frame)) {

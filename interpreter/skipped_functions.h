@@ -33,6 +33,11 @@ class SkippedModules {
   std::vector<Ref<>> always_;
 };
 
+// Does a function of these globals and that name put methods of a class together as text? Each that
+// is executed would be a break of its own, so that the whole call is left to Python. Makes no
+// difference to what it computes, either.
+bool writesMethods(BorrowedRef<> globals, BorrowedRef<> name);
+
 // What one trace skips.
 struct SkippedFunctions {
   const SkippedModules* modules = nullptr;  // null: none

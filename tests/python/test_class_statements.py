@@ -122,7 +122,7 @@ def decorated(n):
     return Made.values, seen
 
 
-@cases.add(3)
+@cases.add(3, breaks=1)
 def data_class(n):
     @dataclasses.dataclass
     class Data:
