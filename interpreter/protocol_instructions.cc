@@ -9,8 +9,41 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/array_assertion.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
+
+namespace {
+
+// The jump over what raises an AssertionError: what it says, a str; null if it is none, or says
+// what is found out only then.
+PyObject* messageOfAssertion(const Frame& frame) {
+  static PyObject* const standard =
+      checked(PyUnicode_InternFromString("assertion error")).release();
+  const std::vector<Instruction>& instructions = frame.code->instructions;
+  const Instruction* next = &instructions[frame.pc] + 1;
+  const Instruction* end = instructions.data() + instructions.size();
+  if (end - next < 2 || next[0].opcode != Opcode::LOAD_ASSERTION_ERROR) return nullptr;
+  if (next[1].opcode == Opcode::RAISE_VARARGS) return standard;
+  if (end - next < 4 || next[1].opcode != Opcode::LOAD_CONST || next[2].opcode != Opcode::CALL ||
+      next[3].opcode != Opcode::RAISE_VARARGS) {
+    return nullptr;
+  }
+  PyObject* message = frame.code->constants[next[1].argument].get();
+  return PyUnicode_CheckExact(message) ? message : nullptr;
+}
+
+// An operation of the graph that raises if the array is false; where it is none, null without an
+// exception.
+Value assertedArray(Translator& translator, const Value& condition, PyObject* message) {
+  auto* array = trackerOf<TensorVariable>(translator.realized(condition));
+  ArrayAssertion assertion = array ? findArrayAssertion(array) : nullptr;
+  if (!assertion || !assertion(translator, array, message)) return Value();
+  return Value::boolean(true);
+}
+
+}  // namespace
 
 bool InstructionTranslator::complete(Value result) {
   if (result.isFramePushed()) return true;
@@ -141,7 +174,13 @@ bool InstructionTranslator::protocolInstruction(Frame& frame, const Instruction&
       return enterContext(frame);
     case Opcode::WITH_EXCEPT_START:
       return complete(exitContext(frame));
-    default:  // the conditional jumps
+    case Opcode::POP_JUMP_IF_TRUE:
+      if (PyObject* message = messageOfAssertion(frame)) {
+        Value asserted = assertedArray(*this, frame.peek(1), message);
+        if (asserted || exceptionPending()) return complete(std::move(asserted));
+      }
+      return complete(truth(*this, frame.peek(1), true));
+    default:  // the other conditional jumps
       return complete(truth(*this, frame.peek(1), true));
   }
 }

@@ -9,6 +9,7 @@
 #include "runtime/break_statistics.h"
 #include "runtime/python_calls.h"
 #include "runtime/resumption.h"
+#include "variables/tensors/array_assertion.h"
 
 namespace armature {
 
@@ -40,7 +41,8 @@ bool mayLoseFailure(const Graph& graph) {
     const Library* library = isCall ? findLibrary(node->library) : nullptr;
     NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
     if (effect == NodeEffect::Mode) continue;
-    if (effect == NodeEffect::Other || needed.contains(node.get())) {
+    bool isKept = effect == NodeEffect::Other || isArrayAssertion(*node);
+    if (isKept || needed.contains(node.get())) {
       forEachInput(*node, [&](Node* input) { needed.insert(input); });
     } else if (!node->checked) {
       return true;

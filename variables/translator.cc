@@ -15,6 +15,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
+#include "variables/tensors/array_assertion.h"
 #include "variables/tensors/item_node.h"
 #include "variables/tensors/small_numbers.h"
 #include "variables/tensors/tensor.h"
@@ -554,8 +555,8 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   if (const char* reason = isForeign_ ? library.reasonAgainstBackends(*node, *this) : nullptr) {
     throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(target), reason);
   }
-  bool failureIsPythons =
-      errorsAreObserved() || (!failureCanGoOn() && !effects.empty() && firstChange());
+  bool failureIsPythons = errorsAreObserved() || isArrayAssertion(*node) ||
+                          (!failureCanGoOn() && !effects.empty() && firstChange());
   Value result;
   const Library* mixer = builder.foreign() || rule.leavesLibrary ? libraryOfMixtures() : nullptr;
   if (mixer) {
@@ -699,7 +700,8 @@ const Node* Translator::firstChange() {
 // and Python runs all of it again; or, if it has changed something by then that it has not made
 // itself, and that cannot be put back, goes on with what the graph has computed.
 void Translator::checkFailure(const Library& library, Node* node) {
-  bool isHandled = errorsAreObserved() && dataErrorsAreObserved(*this, *node);
+  bool isHandled =
+      isArrayAssertion(*node) || (errorsAreObserved() && dataErrorsAreObserved(*this, *node));
   bool isPythons = isHandled || (!failureCanGoOn() && !effects.empty() && firstChange());
   if (isPythons && library.mayFailOnData(*node, *this)) {
     auto refuse = [&](const std::string& detail) {
@@ -715,6 +717,8 @@ void Translator::checkFailure(const Library& library, Node* node) {
     if (change && (isChange || !failureGoesOn())) refuse(" after " + targetName(change->target));
     if (change) graph->keepValuesUntil(node->ordinal);
     if (isHandled) assignTrailed(trail, failureIsHandled_, true);
+    // Numbers that the graph draws behind it, for a backend that runs it in an order of its own.
+    if (isHandled && isForeign_) assignTrailed(trail, restoresRandomNumbers_, true);
   }
   if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
   forEachInput(*node, [&](Node* input) {

@@ -72,8 +72,7 @@ constexpr std::array<std::string_view, 55> kRandom = {"_fused_dropout",
 static_assert(std::ranges::is_sorted(kRandom));
 
 // Batch normalization updates its running statistics, an embedding may renormalize its weight.
-constexpr std::array<std::string_view, 15> kOtherEffects = {"__setitem__",
-                                                            "_assert_async",
+constexpr std::array<std::string_view, 14> kOtherEffects = {"__setitem__",
                                                             "_assert_tensor_metadata",
                                                             "_batch_norm_impl_index",
                                                             "batch_norm",

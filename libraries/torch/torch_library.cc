@@ -33,6 +33,7 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/regions.h"
+#include "libraries/torch/tensor_assertion.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/torch_constants.h"
 #include "libraries/torch/transform_levels.h"
@@ -261,6 +262,7 @@ bool registerTorchLibrary() {
   registerProfilerRanges();
   registerCompilerQueries();
   registerEagerFunctions();
+  registerTensorAssertion();
   return true;
 }
 
