@@ -7,6 +7,7 @@
 #include "core/pending_python_exception.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
+#include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autograd_function.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
@@ -65,6 +66,7 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
   if (isMarkedConstant(callable)) {
     return {.kind = CallKind::ConstantFoldable, .reason = "its arguments are not constants"};
   }
+  if (isAllowedInGraph(callable)) return {.kind = CallKind::GraphOperation};
   auto found = known_.find(callable.get());
   if (found != known_.end()) return found->second;
   CallRule rule = find(callable);

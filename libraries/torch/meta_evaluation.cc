@@ -7,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "core/constant.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "guards/array_library.h"
+#include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
@@ -183,7 +185,7 @@ class Evaluation {
   }
 
   bool needsFake() {
-    if (!onlyCpu_ || hasAutocast(node_.mode)) return true;
+    if (!onlyCpu_ || hasAutocast(node_.mode) || isAllowedInGraph(node_.target)) return true;
     // Its implementation is chosen by the device, and the layout of its result with it.
     if (callableNames().of(node_.target).name == "scaled_dot_product_attention") return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
@@ -308,7 +310,14 @@ class Evaluation {
   Ref<> fakeMode() {
     Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._subclasses.fake_tensor"));
     if (!module) return nullptr;
-    return Ref<>::steal(PyObject_CallMethod(module.get(), "FakeTensorMode", nullptr));
+    Ref<> mode = Ref<>::steal(PyObject_CallMethod(module.get(), "FakeTensorMode", nullptr));
+    // A function of the program's may mix them with tensors that it holds.
+    bool takesReal = isAllowedInGraph(node_.target);
+    if (mode && takesReal &&
+        PyObject_SetAttrString(mode.get(), "allow_non_fake_inputs", Py_True) < 0) {
+      return nullptr;
+    }
+    return mode;
   }
 
   Ref<> argument(const Argument& argument, bool isDevice = false) {
@@ -519,6 +528,12 @@ class Evaluation {
     Device device;
     bool isMeta = stand_ == Stand::Meta && readDevice(object, device);
     result.constant = isMeta ? deviceObject({}) : Ref<>::create(object);
+    // Anything else may hold stand-ins, or be changed.
+    if (!isConstant(result.constant)) {
+      std::string name;
+      throw GraphBreak(GraphBreakKind::UnsupportedResult, operationText(node_, name),
+                       "The operation returns an object of another class.");
+    }
     return result;
   }
 

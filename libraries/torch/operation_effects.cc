@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/function_transforms.h"
@@ -166,6 +167,7 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return NodeEffect::Other;
   }
   if (std::optional<NodeEffect> effect = effectOfHook(node)) return *effect;
+  if (isAllowedInGraph(node.target)) return NodeEffect::Other;
   const CallableName& callable = callableNames().of(node.target);
   std::string_view name = callable.name;
   // All that Python's operators may do is to change an argument.

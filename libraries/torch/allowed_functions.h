@@ -1,0 +1,13 @@
+// Functions of the program's that it has put into graphs as they are: torch.compiler.allow_in_graph
+// and torch._dynamo.nonstrict_trace.
+#pragma once
+
+#include "core/ref.h"
+
+namespace armature {
+
+// Is it one of them now? It is an operation then, which nobody looks into: that it does nothing but
+// to compute tensors out of tensors is the program's own promise.
+bool isAllowedInGraph(BorrowedRef<> callable);
+
+}  // namespace armature
