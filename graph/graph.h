@@ -149,6 +149,9 @@ class Node {
   bool mayMeetInMemory = false;
   // Calls only. A later call that changes the array, which keeps its name here; or null.
   Node* alteredBy = nullptr;
+  // Calls only. It changes the array of its first argument and returns that, which the program did
+  // not look at: to those who read the graph, the array goes on by the name that it had before.
+  bool keepsName = false;
   // Is it known only inside of a transform of functions? Noted by the library when it was asked.
   enum class TransformRelation : uint8_t { Unknown, Outside, Inside };
   mutable TransformRelation transformRelation = TransformRelation::Unknown;

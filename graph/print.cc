@@ -98,6 +98,12 @@ class Printer {
   }
 
  private:
+  // The node by whose name the array goes.
+  static Node* named(Node* node) {
+    while (node->keepsName) node = node->arguments[0].node();
+    return node;
+  }
+
   void addLine(std::string line) { lines_.push_back(std::move(line)); }
 
   void findLastUses() {
@@ -106,6 +112,7 @@ class Printer {
     freed_.resize(nodes.size());
     for (size_t i = nodes.size(); i-- > 0;) {
       forEachInput(*nodes[i], [&](Node* input) {
+        input = named(input);
         if (seen[input->index]) return;
         seen[input->index] = true;
         freed_[i].push_back(input);
@@ -117,7 +124,7 @@ class Printer {
   std::string frees(const Node& node) const {
     std::string result;
     for (Node* freed : freed_[node.index]) result += freed->name + " = ";
-    if (node.users == 0) result += node.name + " = ";
+    if (node.users == 0 || node.keepsName) result += node.name + " = ";
     return result.empty() ? "" : ";  " + result + "None";
   }
 
@@ -199,7 +206,7 @@ class Printer {
   }
 
   std::string text(const Argument& argument) {
-    if (argument.kind() == Argument::Kind::Node) return argument.node()->name;
+    if (argument.kind() == Argument::Kind::Node) return named(argument.node())->name;
     if (argument.kind() == Argument::Kind::Constant) return constantText(argument.object());
     std::vector<std::string> elements;
     for (const Argument& element : argument.elements()) elements.push_back(text(element));

@@ -98,7 +98,8 @@ class Converter {
       return false;
     }
     if (!describe(created, node)) return false;
-    nodes_[node.index] = std::move(created);
+    nodes_[node.index] =
+        node.keepsName ? nodes_[node.arguments[0].node()->index] : std::move(created);
     return true;
   }
 

@@ -319,6 +319,24 @@ void nameByCell(const Translator& translator, Frame& frame, const Value& cell) {
   }
 }
 
+// What an instruction drops that has just called an operation. As in TorchDynamo's graphs, an array
+// that it has changed goes on by the name that it had (Node::keepsName).
+void dropResult(const Translator& translator, const Value& value) {
+  auto* tensor = trackerOf<TensorVariable>(value);
+  if (!tensor || translator.graph->nodes().empty()) return;
+  Node* node = translator.graph->nodes().back().get();
+  if (node != tensor->node || node->keepsName || node->arguments.empty() ||
+      node->operation == NodeOperation::Placeholder ||
+      node->arguments[0].kind() != Argument::Kind::Node) {
+    return;
+  }
+  const Library& library = tensor->library();
+  if (library.effectOf(*node) == NodeEffect::None || library.changesLayout(*node)) return;
+  llvm::SmallVector<Node*, 4> changed;
+  library.changedArrays(*node, changed);
+  node->keepsName = changed.size() == 1 && changed[0] == node->arguments[0].node();
+}
+
 // Nearly half of all instructions only move values between the slots of their frame: they cannot
 // break, raise or call anything. False for all others.
 inline bool moveValue(Translator& translator, Frame& frame) {
@@ -436,6 +454,7 @@ Value InstructionTranslator::run(Frame* entry) {
       case Opcode::COPY_FREE_VARS:
         break;
       case Opcode::POP_TOP:
+        if (frame.peek(1).isTracker()) dropResult(*this, frame.peek(1));
         frame.drop(1);
         break;
       case Opcode::COPY:
