@@ -8,6 +8,7 @@
 #include "core/pending_python_exception.h"
 #include "graph/eager_code.h"
 #include "variables/containers/dict.h"
+#include "variables/operation_modes.h"
 
 namespace armature {
 
@@ -66,6 +67,7 @@ void PyCodegen::callGraph() {
     use.handlesFailures = translator_.failureIsHandled();
   }
   use.changesNothing = !effects.first && !effects.mode && !effects.random;
+  if (withoutOperationModes(Py_None)) use.changesNothing = false;  // It needs a function.
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first, use);
   if (!compiled.callable && !compiled.isInlined) {
     // A backend that raises may have run half of the graph.
@@ -81,6 +83,11 @@ void PyCodegen::callGraph() {
     failureRecorder_ =
         graphFailureRecorder(compiled.callable, translator_.graph, effects.first->ordinal);
     if (!failureRecorder_) throw PendingPythonException();
+  }
+  if (compiled.callable) {
+    if (Ref<> alone = withoutOperationModes(compiled.callable)) {
+      compiled.callable = std::move(alone);
+    }
   }
   graphHasEffects_ = effects.first;
   modeBefore_ = effects.mode;

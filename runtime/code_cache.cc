@@ -17,6 +17,7 @@
 #include "runtime/libraries.h"
 #include "runtime/python_calls.h"
 #include "runtime/thread_state.h"
+#include "variables/operation_modes.h"
 #include "variables/trace_again.h"
 
 namespace armature {
@@ -279,6 +280,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   // is compiled. A second one is left for what varies first in code behind such a break.
   bool isNearLimit = compilations_ + 1 >= settings_->recompileLimit;
   bool leavesVarying = (isNearLimit || leavesVarying_) && !settings_->fullGraph;
+  std::optional<OperationModesAway> modesAway(std::in_place);
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
     trace->useProfile(profile_);
@@ -332,6 +334,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
 
   faultSite();
+  modesAway.reset();
   addFinalGuards(translator);
   auto entry = std::make_unique<CacheEntry>();
   entry->answersAsPython = isAsPython;

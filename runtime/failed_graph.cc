@@ -12,6 +12,7 @@
 #include "runtime/input_guards.h"
 #include "runtime/thread_state.h"
 #include "variables/library.h"
+#include "variables/operation_modes.h"
 
 namespace armature {
 
@@ -191,6 +192,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   });
   if (!looksTheSame) return nullptr;
   CompilingScope scope;
+  std::optional<OperationModesAway> modesAway(std::in_place);
   auto trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
   InstructionTranslator& translator = *trace;
   translator.useProfile(profile_);
@@ -213,6 +215,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   FailureEnvironment environment(settings_, family_, answersAsPython, failure);
   GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
   if (!generated.code) return nullptr;
+  modesAway.reset();
   addFinalGuards(translator);
   CheckFunctionManager guards(translator.sources, translator.takeGuards(), generated.captures,
                               inputs);

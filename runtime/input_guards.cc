@@ -6,6 +6,7 @@
 #include "runtime/error_on_graph_break.h"
 #include "runtime/thread_state.h"
 #include "variables/library.h"
+#include "variables/operation_modes.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
@@ -14,6 +15,7 @@ void startGlobalState(InstructionTranslator& translator) {
   for (const Library* library : registeredLibraries()) {
     translator.startInMode(*library, library->currentMode());
   }
+  startOperationModes(translator);
   translator.startErrorOnGraphBreak(isErrorOnGraphBreak(), errorOnGraphBreakSetter());
 }
 

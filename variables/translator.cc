@@ -13,6 +13,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
+#include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
 #include "variables/tensors/array_assertion.h"
@@ -510,6 +511,10 @@ const char* Translator::reasonAgainstOperations(const Library& library) {
 Value Translator::callGraphOperation(const Library& library, NodeOperation operation,
                                      BorrowedRef<> target, const CallRule& rule,
                                      llvm::ArrayRef<Value> arguments, PyObject* keywordNames) {
+  if (std::optional<Value> taken =
+          callOperationMode(*this, {library, operation, target, arguments, keywordNames})) {
+    return *taken;
+  }
   size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
   bool takesAnyNumber =
       rule.takesAnyNumberOf == arguments.size() && keywordCount == 0 && !isForeign_;
@@ -752,6 +757,10 @@ void Translator::checkChange(const Library& library, Node* node) {
 void Translator::setErrorOnGraphBreak(bool isError) {
   assignTrailed(trail, errorOnGraphBreak_, isError);
   observeErrorOnGraphBreak();
+}
+
+void Translator::setOperationModes(Value modes) {
+  assignTrailed(trail, operationModes_, std::move(modes));
 }
 
 Node* Translator::changeMode(const Library& library, BorrowedRef<> target,

@@ -291,6 +291,11 @@ class Translator : public Observer, public Heap::Dependencies {
   void startInMode(const Library& library, uint32_t mode) {
     modes_[static_cast<size_t>(library.kind())] = mode;
   }
+  // What the program has entered, before this trace or in it, that takes over a library's operations, as
+  // operation_modes.h has it; null if there is nothing. Trailed.
+  const Value& operationModes() const { return operationModes_; }
+  void startInOperationModes(Value modes) { operationModes_ = std::move(modes); }
+  void setOperationModes(Value modes);
   // Adds a call that changes the library's mode to `mode`. Trailed.
   Node* changeMode(const Library& library, BorrowedRef<> target, std::vector<Argument> arguments,
                    uint32_t mode);
@@ -396,6 +401,7 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
   llvm::DenseSet<PyObject*> existingConstants_;
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
+  Value operationModes_;
   bool usedLibraries_ = false;
   bool restoresRandomNumbers_ = false;
   bool isForeign_ = false;

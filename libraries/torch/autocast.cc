@@ -14,6 +14,7 @@
 #include "variables/constants/constant.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
+#include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 
@@ -69,6 +70,7 @@ class AutocastModel : public ContextManagerModel {
  public:
   Value enter(Translator& translator, ContextManagerVariable& manager) const override {
     static PyObject* const enterTarget = target("_enter_autocast");
+    requireNoOperationMode(translator, "torch.amp._enter_autocast");
     if (manager.previous & kEntered) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation, "autocast entered inside itself");
     }
@@ -94,6 +96,7 @@ class AutocastModel : public ContextManagerModel {
     return manager.instance;
   }
   void exit(Translator& translator, ContextManagerVariable& manager) const override {
+    requireNoOperationMode(translator, "torch.amp._exit_autocast");
     if (manager.instance) requireOwnState(translator, manager);
     static PyObject* const exitTarget = target("_exit_autocast");
     bool gradients = hasGradients(translator.mode(torchLibrary()));
@@ -192,6 +195,7 @@ const char* reasonAgainst(const ValueVector& parts) {
 }
 
 Value makeAutocast(Translator& translator, const Value& callable, CallArguments& arguments) {
+  requireNoOperationMode(translator, "torch.amp.autocast");
   auto* type = reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
   for (Value& value : arguments.values) translator.realize(value);
   if (!allData(arguments)) refuse("its arguments are not constants");

@@ -15,6 +15,7 @@
 #include "libraries/torch/cond.h"
 #include "libraries/torch/dynamo_patches.h"
 #include "libraries/torch/first_use.h"
+#include "libraries/torch/function_modes.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/loop_operations.h"
@@ -67,6 +68,9 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
     return {.kind = CallKind::ConstantFoldable, .reason = "its arguments are not constants"};
   }
   if (isAllowedInGraph(callable)) return {.kind = CallKind::GraphOperation};
+  if (LibraryCallHandler handler = findSlotCall(callable)) {
+    return {.kind = CallKind::Handled, .handler = handler};
+  }
   auto found = known_.find(callable.get());
   if (found != known_.end()) return found->second;
   CallRule rule = find(callable);

@@ -172,8 +172,10 @@ class Readers {
             .torch_dispatch_modes = dispatchModes_()};
   }
 
+  bool dispatchModesAreActive() const { return dispatchModes_() > 0; }
+
   bool programModesAreActive() const {
-    if (dispatchModes_() > 0) return true;
+    if (dispatchModesAreActive()) return true;
     int64_t count = functionModes_();
     if (count == 0) return false;
     Ref<> contextType = Ref<>::steal(
@@ -453,6 +455,8 @@ std::vector<const char*> torchSettingNames(uint64_t settings) {
 }
 
 void prepareTorchState() { readers(); }
+
+bool dispatchModesAreActive() { return readers().dispatchModesAreActive(); }
 
 bool programModesAreActive() { return readers().programModesAreActive(); }
 

@@ -68,7 +68,9 @@ constexpr uint64_t settingBit(TorchSetting setting) {
   return uint64_t{1} << static_cast<unsigned>(setting);
 }
 
-// Does a mode of the program see the operations of this thread? A default device is no such mode.
+// Does a TorchDispatchMode see the operations of this thread?
+bool dispatchModesAreActive();
+// Does a mode of the program, of either kind, see the operations of this thread? A default device is no such mode.
 bool programModesAreActive();
 
 // The names of the settings whose bits are set.

@@ -4,6 +4,7 @@
 #include "libraries/torch/regions.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
+#include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 #include "variables/type_slots.h"
@@ -16,6 +17,7 @@ const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
 // As in TorchDynamo's graphs, a mode that holds is not set again; that it holds is guarded.
 void setMode(Translator& translator, uint32_t mode) {
+  requireNoOperationMode(translator, "torch._C._set_grad_enabled");
   translator.observeState();
   uint32_t before = translator.mode(torchLibrary());
   if (hasGradients(before) == mode) return;

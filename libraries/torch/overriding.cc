@@ -15,6 +15,9 @@ namespace {
 // The mode is the state's, so torch itself is asked.
 Value answer(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments,
              PyObject* example) {
+  // A mode that the trace has entered takes over whatever the argument is.
+  const Value& modes = translator.operationModes();
+  if (modes && !modes.is(Py_None)) return Value::boolean(!arguments.empty());
   const TorchModule& torch = *TorchModule::get();
   for (const Value& argument : arguments) {
     const char* reason = reasonOfOverride(translator, torch, translator.realized(argument));

@@ -4,6 +4,7 @@
 #include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
+#include "variables/operation_modes.h"
 #include "variables/trailed.h"
 
 namespace armature {
@@ -33,6 +34,7 @@ class ProfilerRangeModel : public ContextManagerModel {
 
 Value makeRange(Translator& translator, const Value& callable, CallArguments& arguments) {
   static const ProfilerRangeModel model;
+  requireNoOperationMode(translator, "torch.profiler.record_function");
   if (!checkArgumentCount(translator, "record_function", arguments, 1, 2)) return Value();
   auto argument = [&](size_t index, const char* keyword) {
     if (index < arguments.positionalCount()) return arguments.values[index];

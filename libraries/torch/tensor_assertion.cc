@@ -20,6 +20,7 @@ Value assertTensor(Translator& translator, TensorVariable* tensor, PyObject* mes
   BorrowedRef<> target = assertion();
   const TensorMetadata* metadata = observedMetadata(translator, tensor, "numel");
   if (!metadata) return Value();
+  if (translator.operationModes()) return Value();
   // In levels of torch.func, the error is another one, too.
   if (hasTransform(translator.mode(tensor->library()))) return Value();
   // What runs when the call has ended (a backward function, a checkpoint again) cannot be left to

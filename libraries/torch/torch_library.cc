@@ -1,4 +1,5 @@
 #include "libraries/torch/torch_library.h"
+#include "libraries/torch/function_modes.h"
 
 #include <llvm/ADT/DenseSet.h>
 
@@ -216,9 +217,7 @@ CallRule TorchLibrary::dispatch(Translator& translator, const CallRule& rule,
 }
 
 const char* TorchLibrary::reasonAgainstOperations() const {
-  if (programModesAreActive()) {
-    return "a mode of the program (TorchFunctionMode, TorchDispatchMode) is active";
-  }
+  if (dispatchModesAreActive()) return "a mode of the program (TorchDispatchMode) is active";
   return hasSavedTensorHooks() ? "hooks of the program on saved tensors are active" : nullptr;
 }
 
@@ -252,6 +251,8 @@ bool registerTorchLibrary() {
   const TorchModule* torch = TorchModule::get();
   if (!torch) return false;
   // What every evaluation needs, made while no mode of a traced program looks on.
+  ModeScope alone;
+  leaveFunctionModes();
   deviceObject({});
   deviceObject({kMetaDevice, -1});
   PyErr_Clear();
@@ -263,6 +264,7 @@ bool registerTorchLibrary() {
   registerCompilerQueries();
   registerEagerFunctions();
   registerTensorAssertion();
+  registerFunctionModes();
   return true;
 }
 

@@ -111,6 +111,56 @@ def test_assertions_do_not_break_graphs(program: Callable[[torch.Tensor], Any]) 
     assert program is caught or not break_reasons(compiled)
 
 
+def in_a_checkpoint(x: torch.Tensor) -> torch.Tensor:
+    def body(y: torch.Tensor) -> torch.Tensor:
+        assert y.sum() > 0, "in a body"
+        return y.sin()
+
+    return torch.utils.checkpoint.checkpoint(body, x, use_reentrant=False).sum()
+
+
+class Asserts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        assert x.sum() > -20, "forward"
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        assert gradient.sum() > 0, "backward"
+        return gradient
+
+
+def in_a_function(x: torch.Tensor) -> torch.Tensor:
+    return (Asserts.apply(x) * x).sum()
+
+
+def in_a_transform(x: torch.Tensor) -> torch.Tensor:
+    def each(y: torch.Tensor) -> torch.Tensor:
+        assert y > 0, "each"
+        return y * 2
+
+    return torch.vmap(each)(x)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("program", [in_a_checkpoint, in_a_function, in_a_transform])
+def test_assertions_in_bodies(program: Callable[[torch.Tensor], Any], backend: Any) -> None:
+    compiled = armature.compile(program, backend=backend)
+    for values in INPUTS:
+        outcomes = []
+        for function in (program, compiled):
+            x = torch.tensor(values, requires_grad=True)
+            try:
+                result = function(x)
+                x.data.neg_()
+                result.sum().backward()
+                outcomes.append(repr((result.detach(), x.grad)))
+            except (AssertionError, RuntimeError) as error:
+                outcomes.append(repr((type(error), str(error).splitlines()[0])))
+        assert outcomes[1] == outcomes[0]
+
+
 class Strange(torch.Tensor):
     def __bool__(self) -> bool:
         return False

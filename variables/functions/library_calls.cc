@@ -2,6 +2,7 @@
 
 #include "variables/constants/constant.h"
 #include "variables/functions/functions.h"
+#include "variables/operation_modes.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
@@ -31,6 +32,16 @@ bool callLibrary(Translator& translator, const Value& callable, CallArguments& a
   auto [library, rule] = translator.libraryOfCallables.of(object);
   if (!library || rule.kind == CallKind::Inline) return false;
   guardCallee(translator, callable);
+  bool isAsked = rule.kind == CallKind::ConstantFoldable || rule.kind == CallKind::Handled;
+  if (isAsked && translator.operationModes()) {
+    std::optional<Value> taken = callOperationMode(
+        translator,
+        {*library, NodeOperation::CallFunction, object, arguments.values, arguments.keywordNames});
+    if (taken) {
+      result = *taken;
+      return true;
+    }
+  }
   switch (rule.kind) {
     case CallKind::NotOurs:
     case CallKind::Inline:

@@ -15,6 +15,7 @@
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
+#include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/operator_methods.h"
 #include "variables/tensors/tensor_attributes.h"
@@ -260,6 +261,7 @@ Value tensorScalar(Translator&, const Value& self) {
 
 Value tensorLength(Translator& translator, const Value& self) {
   static PyObject* const len = interned("__len__");
+  requireNoOperationMode(translator, "len()");
   requireOwnMethod(translator, tensorOf(self), len);
   const TensorMetadata* metadata = observedMetadata(translator, tensorOf(self), "__len__");
   if (!metadata) return Value();
@@ -336,6 +338,7 @@ Value tensorContains(Translator&, const Value& self, const Value&) {
 
 Value tensorIterator(Translator& translator, const Value& self) {
   static PyObject* const iter = interned("__iter__");
+  requireNoOperationMode(translator, "iter()");
   requireOwnMethod(translator, tensorOf(self), iter);
   Value length = tensorLength(translator, self);
   if (!length) {
@@ -452,7 +455,16 @@ const TypeSlots kTensorSlots = makeTensorSlots();
 Value callTensorMethod(Translator& translator, const Value& self, PyObject* name,
                        CallArguments& arguments) {
   TensorVariable* tensor = tensorOf(self);
-  CallRule rule = tensor->library().classifyMethod(name);
+  const Library& library = tensor->library();
+  CallRule rule = library.classifyMethod(name);
+  if (translator.operationModes() && rule.kind != CallKind::GraphOperation) {
+    llvm::SmallVector<Value, 6> values = {self};
+    values.append(arguments.values.begin(), arguments.values.end());
+    std::optional<Value> taken = callOperationMode(
+        translator, {library, NodeOperation::CallMethod, name, values, arguments.keywordNames});
+    if (taken) return *taken;
+    if (rule.kind == CallKind::Handled) requireNoOperationMode(translator, printable(name));
+  }
   switch (rule.kind) {
     case CallKind::GraphOperation:
       return callInGraph(translator, self, name, rule, arguments);

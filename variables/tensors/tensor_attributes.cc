@@ -10,6 +10,7 @@
 #include "variables/ends_of_objects.h"
 #include "variables/functions/functions.h"
 #include "variables/objects/instance_dict.h"
+#include "variables/operation_modes.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/assigned_memory.h"
@@ -87,8 +88,9 @@ Value heldValue(Translator& translator, const Value& self, const Found& found, P
   auto* tensor = requireKind<TensorVariable>(self);
   const TensorMetadata* metadata = observedMetadata(translator, tensor, attribute.readable);
   if (!metadata) return Value();
+  // Guards read it, too, which a mode in force would hear of.
   bool isReadable = tensor->library().attribute(*metadata, attribute.readable).get() == Py_True &&
-                    (!tensor->existing() || tensor->source());
+                    (!tensor->existing() || (tensor->source() && !withoutOperationModes(Py_None)));
   if (!isReadable) {
     throw GraphBreak(GraphBreakKind::AttributeOfArray, describe(self) + "." + printable(name));
   }
@@ -171,6 +173,7 @@ bool setTensorAttribute(Translator& translator, const Value& self, PyObject* nam
   auto* tensor = requireKind<TensorVariable>(self);
   const Library& library = tensor->library();
   PyTypeObject* type = tensor->type();
+  requireNoOperationMode(translator, "setattr()");
   Found found = translator.heap.lookup(type, name);
   bool isData = found && translator.heap.isDataDescriptor(found.object);
   bool isPrograms =
@@ -265,18 +268,24 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
     if (DictVariable* dict = tensorInstanceDict(translator, self))
       return translator.dictValue(dict);
   }
-  if (const HeldAttribute* held = library.heldAttribute(text)) {
-    return heldValue(translator, self, found, name, *held);
-  }
+  static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
   bool isCallable = PyFunction_Check(found.object) ||
                     Py_TYPE(found.object) == &PyMethodDescr_Type ||
                     Py_TYPE(found.object) == &PyWrapperDescr_Type;
   if (isCallable) {
     return translator.make<BoundMethodVariable>(&PyCFunction_Type, Value::constant(name), self);
   }
+  std::optional<Value> taken = callOperationMode(translator, {library,
+                                                              NodeOperation::CallFunction,
+                                                              getattrFunction,
+                                                              {self, Value::constant(name)},
+                                                              nullptr});
+  if (taken) return *taken;
+  if (const HeldAttribute* held = library.heldAttribute(text)) {
+    return heldValue(translator, self, found, name, *held);
+  }
   // FX writes them as getattr(x, "T").
   if (library.isOperationAttribute(text)) {
-    static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
     CallRule rule{.kind = CallKind::GraphOperation, .returnsOneArray = true};
     Value assigned = library.memoryAttribute(text) ? assignedMemory(translator, tensor) : Value();
     const Value& array = assigned ? assigned : self;

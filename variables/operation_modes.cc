@@ -1,0 +1,54 @@
+#include "variables/operation_modes.h"
+
+namespace armature {
+
+namespace {
+
+const OperationModes*& registered() {
+  static const OperationModes* modes = nullptr;
+  return modes;
+}
+
+thread_local PyObject* takenAway = nullptr;
+
+}  // namespace
+
+OperationModesAway::OperationModesAway() : outer_(takenAway) {
+  if (registered()) taken_ = registered()->takeAway();
+  takenAway = taken_.get();
+}
+
+OperationModesAway::~OperationModesAway() {
+  takenAway = outer_;
+  if (!taken_) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  registered()->giveBack(taken_);
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+}
+
+PyObject* OperationModesAway::modes() { return takenAway; }
+
+void registerOperationModes(const OperationModes* modes) { registered() = modes; }
+
+void startOperationModes(Translator& translator) {
+  if (registered()) registered()->start(translator);
+}
+
+std::optional<Value> callOperationMode(Translator& translator, const OperationCall& call) {
+  if (!translator.operationModes()) return std::nullopt;
+  return registered()->call(translator, call);
+}
+
+Ref<> withoutOperationModes(BorrowedRef<> callable) {
+  return OperationModesAway::modes() ? registered()->without(callable) : nullptr;
+}
+
+void requireNoOperationMode(Translator& translator, const std::string& what) {
+  if (!translator.operationModes()) return;
+  throw GraphBreak(GraphBreakKind::OverriddenOperation, what,
+                   "The program has entered a mode that may take it over.");
+}
+
+}  // namespace armature
