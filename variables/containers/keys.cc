@@ -84,7 +84,7 @@ void guardIdentity(Translator& translator, const Value& key) {
   if (auto* sequence = trackerOf<SequenceVariable>(key)) {
     for (const Value& item : sequence->items()) guardIdentity(translator, realizedItem(item));
   } else if (referentOfMade(key)) {
-    guardIdentity(translator, trackerOf<NewWeakReferenceVariable>(key)->referent);
+    guardIdentity(translator, requireKind<NewWeakReferenceVariable>(key)->referent);
   } else if (tracker->source() && tracker->kind() != VariableKind::UserClass) {
     translator.addGuard(tracker->source(), GuardType::ID_MATCH, tracker->existing());
   }
@@ -125,7 +125,7 @@ void rememberIdentity(Translator& translator, const Value& key) {
   if (auto* tuple = tupleIn(key)) {
     for (const Value& item : tuple->items()) rememberIdentity(translator, realizedItem(item));
   } else if (referentOfMade(key)) {
-    rememberIdentity(translator, trackerOf<NewWeakReferenceVariable>(key)->referent);
+    rememberIdentity(translator, requireKind<NewWeakReferenceVariable>(key)->referent);
   } else if (tracker->source() && tracker->existing() &&
              tracker->kind() != VariableKind::UserClass && isKeyByIdentity(tracker->type())) {
     translator.rememberKey(tracker->source(), tracker->existing());
