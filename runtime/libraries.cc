@@ -3,6 +3,8 @@
 #include "cpython/type_lookup.h"
 #include "libraries/numpy/array_reader.h"
 #include "libraries/numpy/numpy_library.h"
+#include "libraries/torch/function_modes.h"
+#include "libraries/torch/mode_scope.h"
 #include "libraries/torch/module_calls.h"
 #include "libraries/torch/tensor_reader.h"
 #include "libraries/torch/torch_library.h"
@@ -11,7 +13,12 @@ namespace armature {
 
 bool registerLibraries() {
   static bool torch = false, numpy = false;
-  if (!torch && registerTorch() && registerTorchLibrary()) torch = true;
+  if (!torch && TorchModule::get()) {
+    // The program's modes are not to hear of what torch is asked.
+    ModeScope alone;
+    leaveFunctionModes();
+    torch = registerTorch() && registerTorchLibrary();
+  }
   if (!numpy && !PyErr_Occurred() && registerNumPy() && registerNumPyLibrary()) numpy = true;
   return !PyErr_Occurred();
 }

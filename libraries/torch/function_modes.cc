@@ -317,13 +317,19 @@ Value functionOf(Translator& translator, const OperationCall& call, BorrowedRef<
   refuse(targetName(call.target), "a mode would be given a function that is not known");
 }
 
+// What a function of Python's does may be heard instead of the function.
 void requireHeard(const OperationCall& call, BorrowedRef<> function) {
-  // What a function of Python's does may be heard instead of the function.
-  bool isPython =
-      call.operation == NodeOperation::CallFunction && PyFunction_Check(call.target.get());
-  if (isPython && function.get() != call.target.get()) {
-    refuse(targetName(call.target), "a mode hears of what it does");
+  static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  bool isItself = true;
+  if (call.operation == NodeOperation::CallMethod) {
+    PyObject* method = cpython::lookup(TorchModule::get()->tensorType.get(), call.target);
+    isItself = !method || !PyFunction_Check(method) || method == function.get();
+  } else if (call.target.get() == getattrFunction) {
+    isItself = findSlotCall(function) != nullptr;
+  } else if (PyFunction_Check(call.target.get())) {
+    isItself = function.get() == call.target.get();
   }
+  if (!isItself) refuse(targetName(call.target), "a mode hears of what it does");
 }
 
 std::optional<Value> callMode(Translator& translator, const OperationCall& call) {

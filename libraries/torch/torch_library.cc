@@ -251,8 +251,6 @@ bool registerTorchLibrary() {
   const TorchModule* torch = TorchModule::get();
   if (!torch) return false;
   // What every evaluation needs, made while no mode of a traced program looks on.
-  ModeScope alone;
-  leaveFunctionModes();
   deviceObject({});
   deviceObject({kMetaDevice, -1});
   PyErr_Clear();

@@ -169,6 +169,13 @@ def module(x: torch.Tensor) -> torch.Tensor:
         return LINEAR(x)
 
 
+def methods_in_python(x: torch.Tensor) -> Any:
+    with Replaces(2) as mode:
+        y = x.norm() + x.split(1)[0] + x**2
+        kept = x.__reduce_ex__(4)[1][1]
+    return y, kept, mode.count
+
+
 def devices(x: torch.Tensor) -> Any:
     with torch.device("cpu") as device:
         y = torch.zeros(3) + x
@@ -203,6 +210,7 @@ PROGRAMS = [
     generator,
     module,
     devices,
+    methods_in_python,
 ]
 WHOLE = [
     notes,

@@ -457,13 +457,13 @@ Value callTensorMethod(Translator& translator, const Value& self, PyObject* name
   TensorVariable* tensor = tensorOf(self);
   const Library& library = tensor->library();
   CallRule rule = library.classifyMethod(name);
-  if (translator.operationModes() && rule.kind != CallKind::GraphOperation) {
+  if (rule.kind == CallKind::Handled) requireNoOperationMode(translator, printable(name));
+  if (translator.operationModes() && rule.kind == CallKind::ConstantFoldable) {
     llvm::SmallVector<Value, 6> values = {self};
     values.append(arguments.values.begin(), arguments.values.end());
     std::optional<Value> taken = callOperationMode(
         translator, {library, NodeOperation::CallMethod, name, values, arguments.keywordNames});
     if (taken) return *taken;
-    if (rule.kind == CallKind::Handled) requireNoOperationMode(translator, printable(name));
   }
   switch (rule.kind) {
     case CallKind::GraphOperation:
