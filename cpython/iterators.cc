@@ -442,6 +442,15 @@ void setChain(BorrowedRef<> chain, BorrowedRef<> iterators, BorrowedRef<> active
   Ref<> activeBefore = Ref<>::steal(std::exchange(state->active, Py_XNewRef(active.get())));
 }
 
+Ref<> makeReversed(BorrowedRef<> sequence, Py_ssize_t index) {
+  Ref<> made = Ref<>::steal(PyReversed_Type.tp_alloc(&PyReversed_Type, 0));
+  if (!made) return nullptr;
+  auto* state = as<SequenceIterator>(made);
+  state->index = sequence ? index : -1;
+  state->sequence = Py_XNewRef(sequence.get());
+  return made;
+}
+
 void endIterator(BorrowedRef<> iterator) {
   if (Py_TYPE(iterator.get()) == hiddenTypes().islice) {
     Ref<> inner = Ref<>::steal(std::exchange(as<Islice>(iterator)->iterator, nullptr));

@@ -59,6 +59,9 @@ bool advance(BorrowedRef<> iterator, int64_t steps);
 
 // Lets chain go on with these; null: none. The other such types have no state of their own.
 void setChain(BorrowedRef<> chain, BorrowedRef<> iterators, BorrowedRef<> active);
+// reversed() as it stands at that index of a sequence, whose methods are not asked; at its end
+// without one. Null with an exception set.
+Ref<> makeReversed(BorrowedRef<> sequence, Py_ssize_t index);
 // Lets iter(function, sentinel) or islice be at its end.
 void endIterator(BorrowedRef<> iterator);
 

@@ -5,6 +5,8 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
+#include "cpython/c_functions.h"
+#include "cpython/iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -34,6 +36,21 @@ bool isOfAnotherMode(PyCodegen& codegen, SequenceIteratorVariable* iterator) {
   return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->newMode; });
 }
 
+// make_reversed(sequence, index), or without arguments, of one at its end
+PyObject* makeReversed(PyObject*, PyObject* const* all, Py_ssize_t count) {
+  if (count == 0) return cpython::makeReversed(nullptr, -1).release();
+  return cpython::makeReversed(all[0], PyLong_AsSsize_t(all[1])).release();
+}
+
+PyObject* makeReversedFunction() {
+  static PyMethodDef method = {"make_reversed", cpython::asMethod(makeReversed), METH_FASTCALL,
+                               nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+bool isReversed(VariableTracker* tracker) { return tracker->type() == &PyReversed_Type; }
+
 bool isBuiltinPart(const Value& value) { return value.isTracker() && value.tracker()->instance; }
 
 class SequenceIteratorReconstructor : public Reconstructor {
@@ -41,6 +58,7 @@ class SequenceIteratorReconstructor : public Reconstructor {
   // A position is set when the sequence has its items: CPython bounds it by their number.
   Steps steps(VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
+    if (isReversed(tracker)) return Steps::One;
     return iterator->sequence && (iterator->index > 0 || iterator->step < 0) ? Steps::Two
                                                                              : Steps::One;
   }
@@ -55,6 +73,15 @@ class SequenceIteratorReconstructor : public Reconstructor {
     if (isOfAnotherMode(codegen, iterator) || iterator->type() == &PySetIter_Type ||
         iterator->type() == &PyCallIter_Type || isBeyondList(iterator)) {
       throw UnsupportedReconstruction(describe(tracker));
+    }
+    if (isReversed(tracker)) {
+      codegen.prepareCall(makeReversedFunction());
+      if (iterator->sequence) {
+        codegen.load(iterator->sequence);
+        codegen.load(Value::integer(iterator->index));
+      }
+      codegen.call(iterator->sequence ? 2 : 0);
+      return;
     }
     // Of an instance of a subclass, by the builtin type's own method.
     if (iterator->sequence && isBuiltinPart(iterator->sequence)) {

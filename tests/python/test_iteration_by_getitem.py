@@ -41,6 +41,49 @@ def after_its_end():
     return seen, list(walk), items.asked
 
 
+class Told(Sized):
+    """Says what it is asked."""
+
+    def __getitem__(self, index):
+        print("item", index)
+        return super().__getitem__(index)
+
+    def __len__(self):
+        print("length", self.count)
+        return self.count
+
+
+def left_in_the_middle_backwards():
+    walk = reversed(Told(4))
+    armature.graph_break()
+    first = next(walk)
+    armature.graph_break()
+    return first, list(walk), list(walk), type(walk).__name__
+
+
+def backwards_over_a_break():
+    seen = []
+    for item in reversed(Told()):
+        armature.graph_break()
+        seen.append(item)
+    return seen
+
+
+def shrunk_meanwhile():
+    items = Told(4)
+    walk = reversed(items)
+    first = next(walk)
+    items.count = 2
+    return first, walk.__length_hint__(), list(walk), walk.__length_hint__()
+
+
+def ended_backwards():
+    walks = [reversed(Told(1)), reversed("ab"), reversed((1, 2))]
+    seen = [list(walk) for walk in walks]
+    armature.graph_break()
+    return seen, [list(walk) for walk in walks], [type(walk).__name__ for walk in walks]
+
+
 USES = {
     "list": lambda: list(Items()),
     "for": lambda: [each + 1 for each in Items()],
@@ -52,6 +95,11 @@ USES = {
     "map": lambda: list(map(str, Items())),
     "sum": lambda: (sum(Items()), max(Items()), sorted(Items(), reverse=True)),
     "reversed": lambda: list(reversed(Sized())),
+    "reversed and told": lambda: (list(reversed(Told())), [*reversed(Told())]),
+    "reversed in the middle": left_in_the_middle_backwards,
+    "reversed over a break": backwards_over_a_break,
+    "reversed and shrunk": shrunk_meanwhile,
+    "reversed to its end": ended_backwards,
     "reversed without a length": lambda: list(reversed(Items())),
     "StopIteration ends it": lambda: list(Items(2, StopIteration)),
     "another error": lambda: list(Items(2, KeyError)),

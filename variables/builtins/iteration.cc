@@ -178,8 +178,6 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
                             nameOf(translator, typeOf(sequence)));
   }
-  // To rebuild the iterator is to ask for the length again, which must be the same to the program.
-  SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
   int64_t size = length(translator, sequence);
   if (size < 0) return Value();
   return translator.make<SequenceIteratorVariable>(&PyReversed_Type, sequence, -1, size - 1);

@@ -56,7 +56,8 @@ Value itemOfConstant(Translator& translator, const SequenceIteratorVariable* ite
   return translator.fromPython(PySequence_GetItem(sequence, iterator->index));
 }
 
-// iter_iternext: of an object without __iter__, what its __getitem__ gives.
+// iter_iternext and reversed_next: of an object without methods of its own, what its __getitem__
+// gives.
 Value itemByGetitem(Translator& translator, const SequenceIteratorVariable* iterator) {
   Value item = getItem(translator, iterator->sequence, Value::integer(iterator->index));
   if (item) return item;
@@ -82,7 +83,9 @@ Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator)
     const ValueVector& items = sequence->items();
     return iterator->index < static_cast<int64_t>(items.size()) ? items[iterator->index] : Value();
   }
-  if (iterator->type() == &PySeqIter_Type) return itemByGetitem(translator, iterator);
+  if (iterator->type() == &PySeqIter_Type || iterator->type() == &PyReversed_Type) {
+    return itemByGetitem(translator, iterator);
+  }
   if (iterator->length < 0) {
     int64_t length = armature::length(translator, iterator->sequence);
     if (length < 0) return Value();
@@ -113,7 +116,12 @@ Value sequenceLengthHint(Translator& translator, const Value& self, CallArgument
   }
   auto* iterator = requireKind<SequenceIteratorVariable>(self);
   if (!iterator->sequence) return Value::integer(0);
-  if (iterator->step < 0) return Value::integer(iterator->index + 1);
+  if (iterator->step < 0) {
+    int64_t left = iterator->index + 1;
+    int64_t length = armature::length(translator, iterator->sequence);
+    if (length < 0) return Value();
+    return Value::integer(length < left ? 0 : left);
+  }
   static PyObject* const lengthName = staticName("__len__");
   bool hasLength = iterator->type() != &PySeqIter_Type ||
                    translator.heap.lookup(typeOf(iterator->sequence), lengthName);
