@@ -1,11 +1,16 @@
 // How a trace ends at a graph break.
+#include <llvm/ADT/DenseSet.h>
+
 #include <algorithm>
 #include <stdexcept>
 
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/library.h"
 #include "variables/objects/exception.h"
+#include "variables/tensors/tensor.h"
+#include "variables/trace_again.h"
 
 namespace armature {
 
@@ -111,6 +116,28 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     if (frame->contextExit) caller.stack.back() = frame->contextExit;
   }
   return outcome;
+}
+
+// That an operation raises shows when somebody asks for what it gives. What the program does behind
+// it, where Python never comes, need not end.
+void InstructionTranslator::checkOperations() {
+  nextOperationCheck_ = 2 * instructionCount_;
+  llvm::DenseSet<const Node*> arrays;
+  for (VariableTracker* tracker : arena.trackers()) {
+    if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) arrays.insert(tensor->node);
+  }
+  for (const auto& node : graph->nodes()) {
+    bool isCall = node->operation == NodeOperation::CallFunction ||
+                  node->operation == NodeOperation::CallMethod;
+    if (!isCall || node->metadata || !arrays.contains(node.get())) continue;
+    try {
+      if (findLibrary(node->library)->metadata(node.get(), *this)) continue;
+    } catch (const GraphBreak&) {
+      continue;  // only data tell
+    }
+    clearUnlessInterrupted();
+    throw OperationFails{node->ordinal};
+  }
 }
 
 Outcome InstructionTranslator::translate() {

@@ -445,6 +445,7 @@ Value InstructionTranslator::run(Frame* entry) {
     if (instructionCount_ >= nextSignalCheck_) {
       nextSignalCheck_ = instructionCount_ + kSignalInterval;
       if (PyErr_CheckSignals() < 0) throw SignalRaised();
+      if (instructionCount_ >= nextOperationCheck_) checkOperations();
     }
     bool ok = true;
     Frame* raisedIn = &frame;

@@ -184,6 +184,7 @@ class InstructionTranslator : public Translator {
   bool anyHandler(const Frame* raisedIn);
   void markInstruction(Frame& frame, Opcode opcode);
   void mark(Frame& frame, bool isPlain);
+  void checkOperations();
   // All of it but the slots.
   void setMark(Frame& frame);
   // Realizes the n-th entry from the top of the stack in its place, until the instruction is done:
@@ -317,6 +318,7 @@ class InstructionTranslator : public Translator {
   std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;
   uint64_t nextSignalCheck_ = 0;
+  uint64_t nextOperationCheck_ = 1 << 20;
 };
 
 // format_exc_check_arg: the NameError knows the name.

@@ -276,6 +276,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
   bool isAsPython = entry_.answersAsPython, isAgain = false, isEndHeard = false;
+  int32_t failing = -1;
   // To be translated for yet another value would only bring the limit nearer, behind which nothing
   // is compiled. A second one is left for what varies first in code behind such a break.
   bool isNearLimit = compilations_ + 1 >= settings_->recompileLimit;
@@ -288,6 +289,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     if (isAsPython) trace->answerAsPython();
     if (leavesVarying) trace->leaveVaryingToPython();
     if (isEndHeard) trace->looseValues.settleAtOnce();
+    if (failing >= 0) trace->graph->breakAt(failing);
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
     startGlobalState(*trace);
@@ -300,6 +302,10 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
       isEndHeard = isAgain = true;
       continue;
     } catch (const TraceAgain&) {
+      isAgain = true;
+      continue;
+    } catch (const OperationFails& operation) {
+      failing = operation.ordinal;
       isAgain = true;
       continue;
     }

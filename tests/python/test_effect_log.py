@@ -696,6 +696,23 @@ def test_a_failure_leaves_frames_in_which_no_code_can_be_resumed(f):
         assert outcomes[0] == outcomes[1]
 
 
+def test_what_python_never_reaches_need_not_end():
+    """That the operation raises is only known when somebody asks for its result."""
+
+    def f(x, items):
+        y = x + torch.ones(3)
+        for item in items:
+            items.append(item)
+        return y
+
+    compiled = armature.compile(f)
+    for _ in range(2):
+        items = [1]
+        with pytest.raises(RuntimeError, match="must match"):
+            compiled(torch.ones(2), items)
+        assert items == [1]
+
+
 def test_grad_mode_survives_a_failing_graph():
     @armature.compile
     def f(index, weight):
