@@ -113,6 +113,9 @@ class InstructionTranslator : public Translator {
   // The object behind a value, if nobody but the trace knows it and it may refer to others: one
   // that the trace has made, or owns.
   VariableTracker* newObject(const Value& value) const;
+  // At the end of a trace: guards that no code hears of the ends of inputs that no frame has any
+  // more. Throws EndIsHeard where some might.
+  void settleInputs(const Outcome& outcome);
   bool owns(VariableTracker* tracker) const { return owned_.count(tracker) > 0; }
   // Instructions interpreted so far.
   uint64_t instructionCount() const { return instructionCount_; }
@@ -302,6 +305,7 @@ class InstructionTranslator : public Translator {
   std::vector<GeneratorVariable*> cleanUps_;
   // Existing objects that nothing but the trace holds, with what leads on from there to generators.
   llvm::DenseMap<VariableTracker*, llvm::SmallVector<Value, 1>> owned_;
+  std::vector<MayEnd> mayEnd_;  // for settleInputs()
   llvm::DenseMap<GeneratorVariable*, PathToObject> paths_;
   // How often run() was called, and how many trackers there were when the present one began.
   uint64_t runs_ = 0;

@@ -4,6 +4,7 @@
 #include "variables/containers/dict.h"
 #include "variables/ends_of_objects.h"
 #include "variables/kind_slots.h"
+#include "variables/lazy.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -73,9 +74,42 @@ bool InstructionTranslator::isTakenAtOnce(llvm::ArrayRef<Value> slots) {
   return inputsEndSilently(*this, mayGo, slots, owning) && owning.empty();
 }
 
+namespace {
+
+// What somebody has looked at is two values.
+Value lookedAt(const Value& value) {
+  auto* lazy = value.isTracker() ? llvm::dyn_cast<LazyVariable>(value.tracker()) : nullptr;
+  return lazy && lazy->realized ? lazy->realized : value;
+}
+
+bool holds(const FrameState& frame, bool isCaller, const Value& value) {
+  auto isIt = [&](const Value& held) { return lookedAt(held).sameAs(lookedAt(value)); };
+  // The others are the called frame's, which may have let go of them.
+  size_t own = frame.stack.size() - (isCaller ? frame.operandCount : 0);
+  return llvm::any_of(frame.locals, isIt) ||
+         llvm::any_of(llvm::ArrayRef<Value>(frame.stack).take_front(own), isIt);
+}
+
+}  // namespace
+
+void InstructionTranslator::settleInputs(const Outcome& outcome) {
+  if (outcome.kind == Outcome::Kind::SkipFrame) return;
+  for (const MayEnd& one : mayEnd_) {
+    size_t number = 0;
+    bool isHeld = llvm::any_of(outcome.frames, [&](const FrameState& frame) {
+      return holds(frame, ++number < outcome.frames.size(), one.input);
+    });
+    if (isHeld) continue;
+    if (!one.silent) throw EndIsHeard();
+    addGuard(one.input.tracker()->source(), GuardType::ENDS_SILENTLY, nullptr,
+             static_cast<int64_t>(LettingGo::Input));
+  }
+}
+
 // The objects that a trace makes, and its frames, do not die one by one. So where code of the
 // program may hear of the end of an input before the frame's own, Python runs the frame; but for
-// generators, which the trace looks after (ends_of_generators.h).
+// generators, which the trace looks after (ends_of_generators.h). What the frame still has when the
+// trace ends, at a break, has not ended: that is looked at then, unless it was and has not.
 void InstructionTranslator::leaveEndsToPython() {
   if (!entry_.movesInputs) return;
   std::vector<Value> slots(frame_->slots.begin(),
@@ -86,7 +120,9 @@ void InstructionTranslator::leaveEndsToPython() {
     mayGo.push_back(slots[local]);
   }
   std::vector<OwningInput> owning;
-  bool isSilent = inputsEndSilently(*this, mayGo, slots, owning) && (owning.empty() || parts_);
+  bool atOnce = looseValues.areSettledAtOnce();
+  bool isSilent = inputsEndSilently(*this, mayGo, slots, owning, atOnce ? nullptr : &mayEnd_) &&
+                  (owning.empty() || parts_);
   for (const OwningInput& one : owning) {
     for (const PartPath& path : one.paths) isSilent = isSilent && own(one.input, path);
   }

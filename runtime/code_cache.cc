@@ -295,6 +295,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     startGlobalState(*trace);
     try {
       outcome = trace->translate();
+      trace->settleInputs(outcome);
       settleEnds(*trace);
     } catch (const SignalRaised&) {
       throw RaisedForUser();

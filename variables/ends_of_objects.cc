@@ -115,7 +115,8 @@ void letGoOfContents(Translator& translator, VariableTracker* container) {
 }
 
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning) {
+                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning,
+                       std::vector<MayEnd>* deferred) {
   OwnReferences own(translator);
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
@@ -135,6 +136,10 @@ bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
         owning.push_back({value, std::move(paths)});
         continue;
       }
+    }
+    if (deferred) {
+      deferred->push_back({value, silent});
+      continue;
     }
     translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
                         silent ? static_cast<int64_t>(LettingGo::Input) : -1);

@@ -59,10 +59,17 @@ struct OwningInput {
   std::vector<PartPath> paths;
 };
 
-// At the start of a trace: are the ends of all of `values`, inputs that the frame may let go of,
-// ones that no code hears of, but for those of generators that are the trace's to end? Guarded, one
-// way or the other. `inputs` are all inputs.
+// An input that the frame may let go of, and whether no code hears of its end.
+struct MayEnd {
+  Value input;
+  bool silent;
+};
+
+// Are the ends of all of `values`, inputs that the frame may let go of, ones that no code hears of,
+// but for those of generators that are the trace's to end? Guarded, one way or the other. `inputs`
+// are all inputs. With `deferred`: takes all but those with such generators, unguarded; then true.
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning);
+                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning,
+                       std::vector<MayEnd>* deferred = nullptr);
 
 }  // namespace armature

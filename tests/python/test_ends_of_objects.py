@@ -13,6 +13,8 @@ import weakref
 
 import armature
 import pytest
+import torch
+from differential import check
 
 WATCHED = []
 LOG = []
@@ -344,3 +346,82 @@ def test_a_resume_function_in_plain_python():
     expected = f(1)
     WATCHED.clear()
     assert armature.compile(f)(1) == expected
+
+
+def over_a_break_while_held(x):
+    class Held:
+        pass
+
+    held, log = Held(), []
+    reference = weakref.ref(held, lambda _: log.append("ended"))
+    armature.graph_break()
+    y = x + 1
+    armature.graph_break()
+    y = y * 2
+    log.append("before")
+    held = None
+    log.append("after")
+    armature.graph_break()
+    return y - 1, log, reference() is None
+
+
+def given_to_a_call(x):
+    class Held:
+        pass
+
+    log = []
+
+    def take(held):
+        y = x + 1
+        armature.graph_break()
+        log.append("taken")
+        held = None
+        log.append("dropped")
+        armature.graph_break()
+        return y * 2
+
+    def make():
+        made = Held()
+        weakref.finalize(made, log.append, "ended")
+        return made
+
+    return take(make()) - 1, log
+
+
+def in_a_loop(x):
+    class Held:
+        def __init__(self, number):
+            self.number = number
+
+        def __del__(self):
+            log.append(self.number)
+
+    log = []
+    for held in [Held(i) for i in range(4)]:
+        armature.graph_break()
+        x = x + held.number
+        log.append("turn")
+    del held
+    log.append("end")
+    return x, log
+
+
+@pytest.mark.parametrize("program", [over_a_break_while_held, given_to_a_call, in_a_loop])
+def test_what_frames_hold_at_a_break_has_not_ended(program):
+    check(program, torch.ones(2), more=((torch.zeros(2),),))
+
+
+def test_loops_over_much_that_nothing_else_holds():
+    def program(x):
+        for number in [i for i in range(1500)]:
+            armature.graph_break()
+            x = x + number
+        return x * 2
+
+    check(program, torch.ones(2))
+    assert armature.explain(program)(torch.ones(2)).op_count >= 2
+
+
+def test_what_a_frame_holds_costs_no_capture():
+    found = armature.explain(over_a_break_while_held)(torch.ones(2))
+    assert found.op_count == 1  # not the part that lets go of it
