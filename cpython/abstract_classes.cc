@@ -1,5 +1,6 @@
 #include "cpython/abstract_classes.h"
 
+#include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 
 namespace armature::cpython {
@@ -16,6 +17,19 @@ Ref<> callAbc(const char* name, std::initializer_list<PyTypeObject*> types) {
   return Ref<>::steal(PyObject_Vectorcall(function.get(), arguments, count, nullptr));
 }
 
+// One of the sets of weak references that _abc keeps with a class, by its place in what _get_dump
+// gives; null, without an exception, if the class has none.
+Ref<> weakSet(PyTypeObject* type, Py_ssize_t place) {
+  Ref<> parts = callAbc("_get_dump", {type});
+  if (!parts) {
+    PyErr_Clear();
+    return parts;
+  }
+  bool isKnown = PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) > place &&
+                 PyAnySet_Check(PyTuple_GET_ITEM(parts.get(), place));
+  return isKnown ? Ref<>::create(PyTuple_GET_ITEM(parts.get(), place)) : nullptr;
+}
+
 }  // namespace
 
 int64_t abcCacheToken() {
@@ -25,15 +39,14 @@ int64_t abcCacheToken() {
   return value;
 }
 
-Ref<> registeredClasses(PyTypeObject* type) {
-  Ref<> parts = callAbc("_get_dump", {type});
-  if (!parts) {
-    PyErr_Clear();
-    return parts;
+Ref<> registeredClasses(PyTypeObject* type) { return weakSet(type, 0); }
+
+bool isKeptSubclass(PyTypeObject* derived, PyTypeObject* type) {
+  Ref<> kept = weakSet(type, 1);
+  for (SetEntry entry; kept && nextEntry(kept, entry);) {
+    if (PyWeakref_GetObject(entry.element) == reinterpret_cast<PyObject*>(derived)) return true;
   }
-  bool isKnown = PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) > 0 &&
-                 PyAnySet_Check(PyTuple_GET_ITEM(parts.get(), 0));
-  return isKnown ? Ref<>::create(PyTuple_GET_ITEM(parts.get(), 0)) : nullptr;
+  return false;
 }
 
 Ref<> subclasses(PyTypeObject* type) {

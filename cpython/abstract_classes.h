@@ -12,6 +12,11 @@ namespace armature::cpython {
 // negative answer of a class check stands as long as it stays. -1 if it cannot be had.
 int64_t abcCacheToken();
 
+// Is the answer that `derived` is a subclass kept with the abstract base class `type`? Then nothing
+// but the end of one of them changes it. An exact registration is asked for anew each time, behind
+// the __subclasshook__.
+bool isKeptSubclass(PyTypeObject* derived, PyTypeObject* type);
+
 // The classes registered with an abstract base class: a set of weak references; null, without an
 // exception, if the class has none of _abc's data.
 Ref<> registeredClasses(PyTypeObject* type);

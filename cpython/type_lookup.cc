@@ -74,6 +74,8 @@ bool isImmutable(const PyTypeObject* type) { return flags(type) & Py_TPFLAGS_IMM
 
 bool isMatchedWhole(const PyTypeObject* type) { return flags(type) & _Py_TPFLAGS_MATCH_SELF; }
 
+bool hasBuiltinNew(PyTypeObject* type) { return type->tp_new == staticBase(type)->tp_new; }
+
 PyTypeObject* staticBase(PyTypeObject* type) {
   while (type && isHeapType(type)) type = base(type);
   return type;

@@ -51,6 +51,9 @@ bool isImmutable(const PyTypeObject* type);
 bool isMatchedWhole(const PyTypeObject* type);
 // The type itself, if it is static, else the nearest static one that its layout comes from.
 PyTypeObject* staticBase(PyTypeObject* type);
+// Is tp_new that of the static base? A class whose own __new__ was deleted keeps the slot for it
+// (update_one_slot of typeobject.c), and object.__new__ tells by that whether to take arguments.
+bool hasBuiltinNew(PyTypeObject* type);
 
 // The name in C: "Point" for a class, "collections.deque" for a static type. It lives as long as
 // the type keeps its name.

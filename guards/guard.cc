@@ -123,6 +123,9 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       return std::string(guard.number ? "" : "not ") + "issubclass(" + name + ", " + operand + ")";
     case GuardType::ABSTRACT_CLASS:
       return name + (guard.number ? " is abstract" : " is not abstract");
+    case GuardType::BUILTIN_NEW:
+      return name + (guard.number ? " makes instances as a builtin type does"
+                                  : " makes instances by a __new__ of its own");
     case GuardType::ABC_CACHE_TOKEN:
       return "no class was registered with an abstract base class";
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:

@@ -50,8 +50,8 @@ struct Guard {
   // HASATTR of a class: the search in its MRO begins behind this class, as super()'s does.
   Ref<> after;
   // SEQUENCE_LENGTH, TUPLE_ITERATOR_LEN: the length. BOOL_MATCH: 0 or 1. HASATTR,
-  // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. ABC_CACHE_TOKEN: abc's
-  // counter of registrations (no source).
+  // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. BUILTIN_NEW: 1 if its
+  // tp_new is that of its static base. ABC_CACHE_TOKEN: abc's counter of registrations (no source).
   // ENDS_SILENTLY: a LettingGo (guards/silent_end.h). -1: nobody could let go of it silently.
   // ITERATOR_ITEM: how many other items the iterator gives before one. ITERATOR_END: how many it
   // gives before it ends; -1 if it has been at its end, and has let go of what it walked over.

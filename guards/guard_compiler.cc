@@ -47,8 +47,14 @@ bool isAboutDictContent(const Guard& guard, const GuardNode& node) {
 
 // Guards on what a class has, its metaclass aside: answered by the type's version.
 bool isAboutTypeContent(const Guard& guard, const GuardNode& node) {
-  if (guard.type == GuardType::SUBCLASS_MATCH || guard.type == GuardType::ABSTRACT_CLASS)
-    return true;
+  switch (guard.type) {
+    case GuardType::SUBCLASS_MATCH:
+    case GuardType::ABSTRACT_CLASS:
+    case GuardType::BUILTIN_NEW:
+      return true;
+    default:
+      break;
+  }
   bool isClass = node.constantType || node.source->kind() == SourceKind::Type;
   return guard.type == GuardType::HASATTR && isClass;
 }
@@ -455,6 +461,9 @@ class Compiler {
       }
       case GuardType::ABSTRACT_CLASS:
         check(Operation::CheckAbstract).negated = guard.number == 0;
+        break;
+      case GuardType::BUILTIN_NEW:
+        check(Operation::CheckBuiltinNew).negated = guard.number == 0;
         break;
       case GuardType::ABC_CACHE_TOKEN:
         check(Operation::CheckAbcToken).number = guard.number;

@@ -409,6 +409,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         holds = ((as<PyTypeObject>(input)->tp_flags & Py_TPFLAGS_IS_ABSTRACT) != 0) !=
                 instruction.negated;
         break;
+      case Operation::CheckBuiltinNew:
+        holds = cpython::hasBuiltinNew(as<PyTypeObject>(input)) != instruction.negated;
+        break;
       case Operation::CheckAbcToken:
         holds = cpython::abcCacheToken() == instruction.number;
         break;

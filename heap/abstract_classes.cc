@@ -21,12 +21,16 @@ bool isFunctionOf(PyObject* function, const char* name) {
          cpython::read(function, cpython::FunctionField::Globals) == PyModule_GetDict(module);
 }
 
+PyObject* hookName() {
+  static PyObject* const name = staticName("__subclasshook__");
+  return name;
+}
+
 // The __subclasshook__ of a class is object's, or one of collections.abc, which look methods up in
 // the MRO and do nothing else.
 bool hasInnocentHook(PyTypeObject* type) {
-  static PyObject* const name = staticName("__subclasshook__");
-  PyObject* hook = cpython::lookup(type, name);
-  if (hook == cpython::lookup(&PyBaseObject_Type, name)) return true;
+  PyObject* hook = cpython::lookup(type, hookName());
+  if (hook == cpython::lookup(&PyBaseObject_Type, hookName())) return true;
   if (!hook || Py_TYPE(hook) != &PyClassMethod_Type) return false;
   PyObject* descriptor = cpython::ownAttribute(&PyClassMethod_Type, "__func__");
   return isFunctionOf(cpython::memberValue(hook, descriptor), "_collections_abc");
@@ -69,6 +73,8 @@ Heap::Answer Heap::isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type)
   int answer = cpython::isAbstractSubclass(derived, type);
   // Only a negative answer is forgotten when another class is registered.
   if (answer == 0) dependOnRegistrations();
+  // What is kept nowhere rests on the hook, which is asked first each time.
+  if (answer == 1 && !cpython::isKeptSubclass(derived, type)) lookup(type, hookName());
   return static_cast<Answer>(answer);
 }
 

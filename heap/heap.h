@@ -82,6 +82,8 @@ class Heap {
   PyTypeObject* metaclassOf(PyTypeObject* type);
   // Does the class have abstract methods left?
   bool isAbstract(PyTypeObject* type);
+  // Are instances made by the tp_new of `base`, a static type?
+  bool hasNewOf(PyTypeObject* type, const PyTypeObject* base);
   // Do the patterns of sequences and of mappings look into instances of the type? abc's register()
   // may say so of a class.
   bool isMatchedAsSequence(PyTypeObject* type);

@@ -185,6 +185,14 @@ bool Heap::isAbstract(PyTypeObject* type) {
   return answer;
 }
 
+bool Heap::hasNewOf(PyTypeObject* type, const PyTypeObject* base) {
+  bool answer = cpython::hasBuiltinNew(type);
+  if (!isFixed(type) && isNew(type, GuardType::BUILTIN_NEW, nullptr)) {
+    depend(classSource(type), GuardType::BUILTIN_NEW, nullptr, answer);
+  }
+  return answer && cpython::staticBase(type)->tp_new == base->tp_new;
+}
+
 Found Heap::nameOf(PyTypeObject* type) {
   if (isMade(type)) return {cpython::shortName(type), nullptr};
   if (cpython::isHeapType(type)) {

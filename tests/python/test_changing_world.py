@@ -281,6 +281,48 @@ FACTS.add(
     "entry(B())",
 )
 FACTS.add(
+    "a_hook_is_added_behind_a_registration",
+    """
+    import abc
+    class A(abc.ABC): pass
+    class B: pass
+    A.register(B)
+    def entry(o): return isinstance(o, A), issubclass(type(o), A)
+    """,
+    "entry(B())",
+    "A.__subclasshook__ = classmethod(lambda cls, other: False)",
+    "entry(B())",
+)
+FACTS.add(
+    "a_class_keeps_the_slot_of_its_deleted___new__",
+    """
+    class A:
+        v = 1
+    class B(A): pass
+    class C(list): pass
+    def entry(cls, *args):
+        try: return cls(*args).v
+        except TypeError as e: return str(e)
+    """,
+    "entry(A)",
+    "entry(A, 1)",
+    "entry(B, 1)",
+    "entry(C, ())",
+    "A.__new__ = C.__new__ = lambda cls, *a: object.__new__(A)",
+    "entry(A)",
+    "entry(A, 1)",
+    "del A.__new__, C.__new__",
+    "C.v = 2",
+    "entry(A)",
+    "entry(A, 1)",
+    "entry(B, 1)",
+    "entry(C, ())",
+    "A.__init__ = lambda self, *a: None",
+    "entry(A, 1)",
+    "A.__init__ = lambda self, *a: object.__init__(self, *a)",
+    "entry(A, 1)",
+)
+FACTS.add(
     "__instancecheck___and___subclasscheck___of_a_metaclass",
     """
     class M(type): pass

@@ -194,8 +194,7 @@ Value makeInstance(Translator& translator, const Value& callable, CallArguments&
   bool isFilled = isFilledLater(layout);
   bool isImmutable = layout == &PyTuple_Type || layout == &PyFrozenSet_Type;
   bool isData = dataLayout(type) == layout;
-  // A class that once had a __new__ of its own keeps the slot for it, and what comes with it.
-  bool hasBuiltinNew = heap.inherits(type, layout, newName()) && type->tp_new == layout->tp_new;
+  bool hasBuiltinNew = heap.inherits(type, layout, newName()) && heap.hasNewOf(type, layout);
   if ((layout != &PyBaseObject_Type && !isFilled && !isImmutable && !isData) || !hasBuiltinNew) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, type->tp_name);
   }
@@ -217,7 +216,7 @@ Value objectNew(Translator& translator, const Value&, CallArguments& arguments) 
   if (!isPlain) throw GraphBreak(GraphBreakKind::ClassWithNew, "object.__new__");
   PyTypeObject* type = cls->value();
   if (arguments.values.size() > 1) {
-    if (type->tp_new != PyBaseObject_Type.tp_new) {
+    if (!translator.heap.hasNewOf(type, &PyBaseObject_Type)) {
       return translator.raise(PyExc_TypeError,
                               "object.__new__() takes exactly one argument (the type to "
                               "instantiate)");
@@ -319,7 +318,7 @@ Value initializeMade(Translator& translator, const Value& cls, Value made,
     return initializeException(translator, *exception, owner, arguments) ? made : Value();
   }
   // With a __new__ of the class's own, object's takes all arguments.
-  bool takesAll = arguments.values.empty() || !heap.inherits(type, &PyBaseObject_Type, newName());
+  bool takesAll = arguments.values.empty() || !heap.hasNewOf(type, &PyBaseObject_Type);
   if (takesAll && heap.inherits(type, &PyBaseObject_Type, initName())) return made;
   return runInit(translator, made, arguments);
 }

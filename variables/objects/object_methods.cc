@@ -26,7 +26,6 @@ PyObject* name(const char* text) { return staticName(text); }
 // As CPython's object_init: whether arguments are too many depends on what else would take them.
 Value objectInitMethod(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.values.empty()) return Value::none();
-  static PyObject* const newName = name("__new__");
   static PyObject* const initName = name("__init__");
   PyTypeObject* type = typeOf(self);
   if (!translator.heap.inherits(type, &PyBaseObject_Type, initName)) {
@@ -34,7 +33,7 @@ Value objectInitMethod(Translator& translator, const Value& self, CallArguments&
         PyExc_TypeError,
         "object.__init__() takes exactly one argument (the instance to initialize)");
   }
-  if (translator.heap.inherits(type, &PyBaseObject_Type, newName)) {
+  if (translator.heap.hasNewOf(type, &PyBaseObject_Type)) {
     return translator.raise(
         PyExc_TypeError,
         "%.200s.__init__() takes exactly one argument (the instance to initialize)",
