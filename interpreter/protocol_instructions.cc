@@ -158,8 +158,18 @@ bool InstructionTranslator::protocolInstruction(Frame& frame, const Instruction&
       return complete(isNegated ? then(*this, std::move(found), {OnReturn::Negate, {}})
                                 : std::move(found));
     }
-    case Opcode::GET_ITER:
     case Opcode::GET_YIELD_FROM_ITER:
+      realizeOperand(frame, 1);
+      if (typeOf(frame.peek(1)) == &PyCoro_Type) {
+        // The frame whose code this is says whether it may, not the one where Python does it.
+        constexpr int kMayAwait = CO_COROUTINE | CO_ITERABLE_COROUTINE;
+        if (frame.code->flags & kMayAwait) return complete(frame.peek(1));
+        return complete(
+            raise(PyExc_TypeError,
+                  "cannot 'yield from' a coroutine object in a non-coroutine generator"));
+      }
+      [[fallthrough]];
+    case Opcode::GET_ITER:
       return complete(getIterator(*this, frame.peek(1), true));
     case Opcode::FOR_ITER:
       realizeOperand(frame, 1);

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import types
 import warnings
 
 import armature
@@ -132,3 +133,30 @@ def test_whole_graphs_are_refused():
     with pytest.raises(armature.exc.Unsupported) as raised:
         armature.compile(main, fullgraph=True)(X)
     assert "Compile the functions that it calls" in str(raised.value)
+
+
+@pytest.mark.parametrize("mark", [types.coroutine, lambda function: function])
+def test_a_coroutine_in_a_generator(mark):
+    async def answer():
+        return "answer"
+
+    def program():
+        @mark
+        def generator():
+            return (yield from coroutine)
+
+        coroutine = answer()
+        awaited = generator()
+        try:
+            return awaited.send(None)
+        except StopIteration as stop:
+            return stop.value
+        except TypeError as error:
+            return str(error)
+        finally:
+            coroutine.close()
+
+    expected = program()
+    captured = armature.compile(program)
+    for _ in range(3):
+        assert captured() == expected
