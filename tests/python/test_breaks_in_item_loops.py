@@ -697,3 +697,18 @@ def test_nothing_is_kept():
             )
     finally:
         gc.enable()
+
+
+def test_a_keyword_is_no_pairs():
+    def program():
+        def generate():
+            print(end="")
+            yield "ab"
+
+        made, updated = dict(a=generate()), {}
+        updated.update(b=generate())
+        return [*map(type, made.values()), *updated], list(made["a"]), list(updated["b"])
+
+    compiled = armature.compile(program)
+    for _ in range(3):
+        assert compiled() == program()

@@ -57,7 +57,8 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
 // Does update() go over pairs that a Python function gives, which can be put off?
 bool takesPairs(Translator& translator, const DictVariable* dict, CallArguments& arguments) {
   bool isPlain = dict->type() == &PyDict_Type && !dict->instance;
-  if (!arguments.tail || !isPlain || arguments.values.size() != 1) return false;
+  bool takesOne = arguments.positionalCount() == 1 && arguments.keywordCount() == 0;
+  if (!arguments.tail || !isPlain || !takesOne) return false;
   // None of these has keys().
   const Value other = translator.realized(arguments.values[0]);
   return trackerOf<GeneratorVariable>(other) || (isComposed(other) && stepsInPython(other));
