@@ -37,6 +37,15 @@ PyObject* builtinsNamedBy(BorrowedRef<> globals) {
   return builtins ? builtins : PyEval_GetBuiltins();
 }
 
+// The beginning of a long text, in whole characters of UTF-8.
+std::string abridged(const std::string& text) {
+  constexpr size_t kMost = 200;
+  if (text.size() <= kMost) return text;
+  size_t end = kMost;
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
 // A break that is known only after the trace, of the function as a whole.
 BreakReason wholeFunction(const Code& code, GraphBreakKind kind, std::string context) {
   const GraphBreakEntry& entry = entryOf(kind);
@@ -177,7 +186,7 @@ std::string CodeCache::whyMissed(const FrameLocalsMapping& inputs) {
     GuardFailure failure;
     if (entries_[i]->guards->checkVerbose(inputs, failure)) continue;
     add(failure.text);
-    if (!failure.actual.empty()) text += "  (found: " + failure.actual + ")";
+    if (!failure.actual.empty()) text += "  (found: " + abridged(failure.actual) + ")";
   }
   return text;
 }
