@@ -15,6 +15,7 @@
 #include "guards/guard_text.h"
 #include "guards/key.h"
 #include "guards/object_access.h"
+#include "sources/computation.h"
 
 namespace armature {
 namespace {
@@ -292,18 +293,42 @@ std::vector<const Source*> CheckFunctionManager::variedValues(
   auto mayVary = [](PyObject* object) {
     return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyUnicode_CheckExact(object);
   };
+  auto note = [&](const Guard& guard, PyObject* found) {
+    if (guard.type != GuardType::EQUALS_MATCH) {
+      Py_ssize_t expected = guard.type == GuardType::SEQUENCE_LENGTH
+                                ? guard.number
+                                : PyList_GET_SIZE(guard.operand.get());
+      Ref<> length = lengthComputation(Py_TYPE(found));
+      Ref<> count = length ? compute(length, found) : nullptr;
+      if (count && PyLong_AsSsize_t(count.get()) != expected)
+        varied.push_back(sources_->computed(guard.source, std::move(length)));
+    } else if (Py_TYPE(found) == Py_TYPE(guard.operand.get()) &&
+               !sameConstant(found, guard.operand)) {
+      varied.push_back(guard.source);
+    }
+  };
+  auto isOfInterest = [&](const Guard& guard) {
+    return guard.type == GuardType::SEQUENCE_LENGTH ||
+           (guard.type == GuardType::DICT_KEYS_MATCH && guard.operand) ||
+           (guard.type == GuardType::EQUALS_MATCH && guard.operand && mayVary(guard.operand.get()));
+  };
   for (const Guard& guard : guards_) {
-    if (guard.type != GuardType::EQUALS_MATCH || !guard.operand || !mayVary(guard.operand.get()) ||
-        !canReload(guard.source))
-      continue;
+    if (!isOfInterest(guard) || !canReload(guard.source)) continue;
     std::vector<Guard> none;
     std::unique_ptr<GuardProgram> load = compile(none, {guard.source});
     GuardProgramState state = load->freshState();
     if (load->run(locals, state) != GuardProgram::passed) continue;
-    PyObject* found = state.registers[load->captures.front()].object;
-    if (Py_TYPE(found) == Py_TYPE(guard.operand.get()) && !sameConstant(found, guard.operand))
-      varied.push_back(guard.source);
+    note(guard, state.registers[load->captures.front()].object);
   }
+  // Of what cannot be loaded again, the guard that fails shows one value at a time.
+  GuardProgramState state = program_->freshState();
+  size_t failed = program_->run(locals, state);
+  if (failed == GuardProgram::passed || program_->origins[failed].guard < 0) return varied;
+  const Instruction& instruction = program_->instructions[failed];
+  auto place = static_cast<size_t>(program_->origins[failed].guard);
+  const Guard& guard = guards_[program_->guardOrder[place + failedPart(instruction, state)]];
+  if (isOfInterest(guard) && !llvm::is_contained(varied, guard.source))
+    note(guard, state.registers[instruction.input].object);
   return varied;
 }
 

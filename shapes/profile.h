@@ -16,6 +16,7 @@ class Profile {
   bool hasVaried(const Source* source) const {
     return !varied_.empty() && varied_.contains(source->name());
   }
+  bool empty() const { return varied_.empty(); }
   void clear() { varied_.clear(); }
 
  private:

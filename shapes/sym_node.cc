@@ -1,6 +1,7 @@
 #include "shapes/sym_node.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "cpython/integers.h"
@@ -107,6 +108,17 @@ const SymNode* SymNodeTable::negate(const SymNode* operand) {
               .size = operand->size + 1});
 }
 
+const SymNode* SymNodeTable::join(const SymNode* left, const SymNode* right) {
+  if (left->size + right->size >= kLargestSize) return nullptr;
+  Ref<> hint = compute(SymOperation::Add, left->hint, right->hint);
+  if (!hint) throw std::bad_alloc();
+  return add({.operation = SymOperation::Add,
+              .left = left,
+              .right = right,
+              .hint = std::move(hint),
+              .size = left->size + right->size + 1});
+}
+
 // (x + 1) + 1 is x + 2, for ints: a sum in a loop does not grow. Null if `sum` is no such sum.
 const SymNode* SymNodeTable::addToSum(const SymNode* sum, const SymNode* constant) {
   bool isSum = sum->operation == SymOperation::Add && sum->right->isConstant();
@@ -118,13 +130,14 @@ const SymNode* SymNodeTable::addToSum(const SymNode* sum, const SymNode* constan
 }
 
 const SymNode* SymNodeTable::apply(SymOperation operation, const SymNode* left,
-                                   const SymNode* right, bool& needsSmallInputs) {
+                                   const SymNode* right, bool& needsSmallInputs,
+                                   bool rightIsNonZero) {
   needsSmallInputs = false;
   bool integers = left->isInteger() && right->isInteger();
   bool divides = operation == SymOperation::TrueDivide || operation == SymOperation::FloorDivide ||
                  operation == SymOperation::Remainder;
   if (combinesBits(operation) && !integers) return nullptr;
-  if (divides && !isNonZeroConstant(*right)) return nullptr;
+  if (divides && !rightIsNonZero && !isNonZeroConstant(*right)) return nullptr;
   if (operation == SymOperation::Power) {
     bool small = integers && right->isConstant() && exponentOf(*right) >= 0;
     if (!small) return nullptr;

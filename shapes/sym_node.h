@@ -34,8 +34,8 @@ struct SymNode {
   const Source* source = nullptr;
   const SymNode* left = nullptr;
   const SymNode* right = nullptr;
-  // The value in the traced call, an exact int or float; of a Constant in all calls. An exact str
-  // is in no expression: it is compared, or moved about.
+  // The value in the traced call, an exact int, float or str; of a Constant in all calls. The only
+  // expressions over str are their sums.
   Ref<> hint;
   // An int is less than 2 ** bits in magnitude, provided that all inputs are below 2 ** kInputBits.
   int64_t bits = 0;
@@ -59,10 +59,13 @@ class SymNodeTable {
   const SymNode* input(const Source* source, BorrowedRef<> value);
   const SymNode* constant(BorrowedRef<> value);
   const SymNode* negate(const SymNode* operand);
+  // The sum of two exact str; null where the expression would become too large.
+  const SymNode* join(const SymNode* left, const SymNode* right);
   // Null where Python could raise, or the expression would become too large. `needsSmallInputs` is
   // set if the operation cannot raise only because all its inputs that are ints are small.
+  // `rightIsNonZero`: what is divided by is guarded to be no zero.
   const SymNode* apply(SymOperation operation, const SymNode* left, const SymNode* right,
-                       bool& needsSmallInputs);
+                       bool& needsSmallInputs, bool rightIsNonZero = false);
 
  private:
   const SymNode* add(SymNode node);

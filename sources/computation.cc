@@ -32,8 +32,13 @@ llvm::SmallVector<PyObject*, 4> othersOf(BorrowedRef<> computation) {
   return others;
 }
 
+// A C slot of the type, as a method.
+bool isSlotOf(PyObject* function, PyTypeObject* type) {
+  return Py_TYPE(function) == &PyWrapperDescr_Type && PyDescr_TYPE(function) == type;
+}
+
 std::string functionText(PyObject* function) {
-  if (Py_TYPE(function) == &PyMethodDescr_Type)
+  if (Py_TYPE(function) == &PyMethodDescr_Type || Py_TYPE(function) == &PyWrapperDescr_Type)
     return std::string(PyDescr_TYPE(function)->tp_name) + "." + printable(PyDescr_NAME(function));
   if (PyCFunction_Check(function)) return cpython::methodDefinition(function)->ml_name;
   return describe(function);
@@ -64,8 +69,15 @@ bool isComputedOf(PyTypeObject* type) {
   return !cpython::isHeapType(type) && std::strcmp(type->tp_name, "decimal.Decimal") == 0;
 }
 
+Ref<> lengthComputation(PyTypeObject* type) {
+  if (cpython::isHeapType(type)) return nullptr;
+  PyObject* function = cpython::ownAttribute(type, "__len__");
+  return function && isSlotOf(function, type) ? makeComputation(function, 0, {}) : nullptr;
+}
+
 Ref<> compute(BorrowedRef<> computation, BorrowedRef<> value) {
-  if (!isComputedOf(Py_TYPE(value.get()))) return nullptr;
+  PyTypeObject* type = Py_TYPE(value.get());
+  if (!isComputedOf(type) && !isSlotOf(functionOf(computation), type)) return nullptr;
   llvm::SmallVector<PyObject*, 4> arguments = othersOf(computation);
   arguments.insert(arguments.begin() + placeOf(computation), value.get());
   Ref<> result = Ref<>::steal(

@@ -22,8 +22,12 @@ bool sameComputation(BorrowedRef<> a, BorrowedRef<> b);
 // int, float, str, and types of C whose instances nothing can change (decimal.Decimal).
 bool isComputedOf(PyTypeObject* type);
 
-// What it gives. Null, with no exception set, where the value is not of an exact type of those, or
-// the function raises.
+// len() of an exact instance of a list, dict or other container of C; null for other types, the
+// classes of programs among them. Of the container as it is at the start of the call.
+Ref<> lengthComputation(PyTypeObject* type);
+
+// What it gives. Null, with no exception set, where the value is not of an exact type of those (of
+// a lengthComputation(), of its very type), or the function raises.
 Ref<> compute(BorrowedRef<> computation, BorrowedRef<> value);
 
 // "math.log(", ", 2)": what stands before and behind the value.

@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "cpython/integers.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence_slots.h"
@@ -307,8 +308,8 @@ bool addWaiting(Translator& translator, Value& total, ListVariable* waiting) {
 
 // Numbers wait until something else comes, and are then added at once.
 bool addItem(Translator& translator, Value& total, ListVariable* waiting, Value item) {
-  translator.realize(item);
-  translator.realize(total);
+  realizeType(translator, item);
+  realizeType(translator, total);
   if (total.isConstant() && allNumbers({total, item})) {
     waiting->append(translator, std::move(item));
     return true;

@@ -186,6 +186,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // `profile` must outlive the trace.
   void useProfile(const Profile& profile) { profile_ = &profile; }
   bool hasVaried(const Source* source) const { return profile_ && profile_->hasVaried(source); }
+  bool hasVariation() const { return profile_ && !profile_->empty(); }
   // What looks at a value that varied breaks the graph, instead of making the value a constant.
   void leaveVaryingToPython() { leavesVarying_ = true; }
   bool leavesVaryingToPython() const { return leavesVarying_ && !errorOnGraphBreak(); }
@@ -291,8 +292,8 @@ class Translator : public Observer, public Heap::Dependencies {
   void startInMode(const Library& library, uint32_t mode) {
     modes_[static_cast<size_t>(library.kind())] = mode;
   }
-  // What the program has entered, before this trace or in it, that takes over a library's operations, as
-  // operation_modes.h has it; null if there is nothing. Trailed.
+  // What the program has entered, before this trace or in it, that takes over a library's
+  // operations, as operation_modes.h has it; null if there is nothing. Trailed.
   const Value& operationModes() const { return operationModes_; }
   void startInOperationModes(Value modes) { operationModes_ = std::move(modes); }
   void setOperationModes(Value modes);

@@ -103,8 +103,46 @@ def handed_on(n):
     return table, n is n, table["a"] is n
 
 
+def powers(n):
+    return 0.9**n, 1 - 0.99**n, n**0.5, n**-1, pow(n, 2), pow(0.5, n), 0.1 * 0.9 ** (n // 3)
+
+
+def inverse_square_root(n):
+    return n**-0.5 * min(n**-0.5, n * 40**-1.5)
+
+
+def sums(n):
+    return sum([n, 1]), sum([1.5, n, 2.5], 1), sum((n, n)), sum([True, n])
+
+
+def with_truths(n):
+    return n + True, n - (n > 1), True * n
+
+
+def sums_of_texts(n):
+    return "a" + str(n) + "b" + str(n) + f"{n}-{n + 1}"
+
+
 INTEGERS = [3, 9, HUGE, 0, -5, 100, 7, -HUGE, 6, 12]
 TEXTS = ["test", "no", "tea", "x", "", "é" * 5, " AxB ", "ab", "tex", "ß"]
+
+
+def formatted(n):
+    return (
+        "{} of {:>5} {!r} {{}}".format(n, n + 1, "x"),
+        "{1} {0:.2f} {key!s:<4}|".format(n / 3, "y", key=n),
+        "step %d: %.3f %s%%" % (n, n / 7, "z"),  # noqa: UP031
+        "%s-%r-%5s" % (n, "a", n),  # noqa: UP031
+    )
+
+
+def divided(n):
+    if n == 0:
+        return "zero"
+    return 7 / n, (1 - 0.99**n) / (1 - 0.9**n), 100 // n, 100 % n, n / (n * 2)
+
+
+STEPS = [*range(1, 60)]
 FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
 
 
@@ -130,6 +168,13 @@ FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
         (contained, TEXTS, 8),
         (indexed, INTEGERS, None),
         (first_letter, TEXTS, None),
+        (powers, STEPS, 2),
+        (inverse_square_root, STEPS, 4),
+        (sums, INTEGERS, 3),
+        (with_truths, INTEGERS, 5),
+        (sums_of_texts, INTEGERS, 3),
+        (formatted, STEPS, 2),
+        (divided, STEPS, 3),
     ],
 )
 def test_what_is_computed_is_an_input(program, values, most):
@@ -142,7 +187,25 @@ def test_what_is_computed_is_an_input(program, values, most):
 
 @pytest.mark.parametrize(
     "program",
-    [bit_length, starts, box_muller, rounded, length, shifted, texts, numbers, extremes, truths],
+    [
+        bit_length,
+        starts,
+        box_muller,
+        rounded,
+        length,
+        shifted,
+        texts,
+        numbers,
+        extremes,
+        truths,
+        powers,
+        inverse_square_root,
+        sums,
+        with_truths,
+        sums_of_texts,
+        formatted,
+        divided,
+    ],
 )
 def test_other_types_and_errors_are_plain_pythons(program):
     captured = armature.compile(program)
@@ -372,3 +435,71 @@ def test_two_calls_make_two_objects():
     captured = armature.compile(program)
     for n in [1000, 2000, 10**20, 3000, 4000, 7, 8, 5000, 6000, 7000, 8000, 9000]:
         assert captured(n) == program(n), n
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'{} {}'.format(n)",
+        "'{} {0}'.format(n)",
+        "'{0} {}'.format(n)",
+        "'{:q}'.format(n)",
+        "'{'.format(n)",
+        "'{0.real} {0}'.format(n)",
+        "'{0.missing}'.format(n)",
+        "'{:{}}|{k:{w}}'.format(n, 5, k=n, w=n % 9)",
+        "'{-1}'.format(n)",
+        "'{k}'.format(n, k=[n])",
+        "'%d %d' % (n,)",
+        "'%d' % (n, n)",
+        "'%y' % (n,)",
+        "'%' % (n,)",
+        "'%5%%d' % (n,)",
+        "'text %y' % (n,)",
+        "'text %d %\\u00e9' % (n, n)",
+        "'%-%' % ()",
+        "'%(k)%' % {'k': n}",
+        "', '.join([str(n), 'a', hex(n), ''])",
+        "', '.join([str(n), n])",
+        "'%(n)s' % (n,)",
+        "'%(n)s %(n)d' % {'n': n}",
+        "'%*d' % (5, n)",
+        "'%c%c' % (n, n + 1)",
+        "'none' % (n,)",
+        "'%s' % ((n, n),)",
+        "'%s %s' % (n, Shown())",
+        "'{} {}'.format(n, Shown())",
+        "'%ld %s' % (n, n)",
+    ],
+)
+def test_formats_of_all_kinds(text):
+    shown = []
+
+    class Shown:
+        def __str__(self):
+            shown.append(1)
+            return "shown"
+
+    source = (
+        f"def program(n):\n  try: return {text}\n  except Exception as error: return repr(error)"
+    )
+    namespace = {"Shown": Shown}
+    exec(source, namespace)
+    program = namespace["program"]
+    captured = armature.compile(program)
+    for n in range(60, 70):
+        outcomes = []
+        for function in (program, captured):
+            shown.clear()
+            outcomes.append((function(n), len(shown)))
+        assert outcomes[0] == outcomes[1]
+
+
+def test_formats_that_vary():
+    def program(text, n):
+        return text.format(n), text.format(str(n)), text % n
+
+    captured = armature.compile(program)
+    for n, text in enumerate(["{} %s", "{:>5}%d", "{!r}|%r", "%x{0}", "{:<3}%5s"]):
+        for value in (n, n + 1):
+            assert captured(text, value) == program(text, value)

@@ -17,6 +17,7 @@ namespace {
 
 Value len(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "len", arguments, 1, 1)) return Value();
+  if (Value varying = varyingLength(translator, arguments.values[0])) return varying;
   return lengthOf(translator, arguments.values[0], arguments.tail);
 }
 

@@ -1,5 +1,6 @@
 // min, max, sum, any, all, sorted, functools.reduce.
 #include "core/checked.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/containers/sorting.h"
@@ -60,7 +61,7 @@ Value sum(Translator& translator, const Value&, CallArguments& arguments) {
   if (!readArguments(translator, kSignature, arguments, {&iterable, &start})) return Value();
   Value iterator = getIterator(translator, iterable);
   if (!iterator) return iterator;
-  translator.realize(start);
+  realizeType(translator, start);
   const char* replacement = nullptr;
   if (PyType_IsSubtype(typeOf(start), &PyUnicode_Type)) replacement = "strings [use ''";
   if (PyType_IsSubtype(typeOf(start), &PyBytes_Type)) replacement = "bytes [use b''";

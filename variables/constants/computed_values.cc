@@ -85,6 +85,16 @@ PyObject* functionOf(NumberSlot slot) {
   }
 }
 
+// A power that is a float, or a complex: of ints it could have any size.
+PyObject* powerFunction(const SymNode& base, const SymNode& exponent) {
+  static PyObject* const power = operatorFunction("pow");
+  bool isFloat = PyFloat_CheckExact(base.hint.get()) || PyFloat_CheckExact(exponent.hint.get());
+  static PyObject* const zero = checked(PyLong_FromLong(0)).release();
+  bool inverts = exponent.isConstant() && exponent.isInteger() &&
+                 PyObject_RichCompareBool(exponent.hint.get(), zero, Py_LT) == 1;
+  return isFloat || inverts ? power : nullptr;
+}
+
 // A shift to the left by so few bits that the result is hardly larger.
 PyObject* shiftFunction(BorrowedRef<> count) {
   static PyObject* const shift = operatorFunction("lshift");
@@ -262,12 +272,38 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
   return apply(translator, function, operandOf(translator, arguments.values[place]), place, others);
 }
 
+Value composedCall(Translator& translator, PyObject* function, const CallArguments& arguments) {
+  llvm::ArrayRef<Value> values = arguments.values;
+  if (values.size() < 2 || arguments.keywordCount()) return Value();
+  auto varies = [&](const Value& value) { return isSymbolic(translator, value); };
+  if (llvm::none_of(values, varies)) return Value();
+  auto isNumber = [&](const Value& value) {
+    return varies(value) || (value.isConstant() && (PyLong_CheckExact(value.object()) ||
+                                                    PyFloat_CheckExact(value.object())));
+  };
+  if (!llvm::all_of(values, isNumber)) return Value();
+  if (isBuiltinFunction(function, "builtins", "pow")) {
+    return values.size() == 2 ? symbolicBinary(translator, nb_power, values[0], values[1])
+                              : Value();
+  }
+  bool isLeast = isBuiltinFunction(function, "builtins", "min");
+  if (!isLeast && !isBuiltinFunction(function, "builtins", "max")) return Value();
+  Value best = values[0];
+  for (const Value& value : values.drop_front()) {
+    Value better = richCompare(translator, value, best, isLeast ? Py_LT : Py_GT);
+    if (!better) return better;
+    if (isTrue(translator, better) == 1) best = value;
+  }
+  return best;
+}
+
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right) {
   bool isLeft = right.isConstant();
   PyObject* function = functionOf(slot);
   bool isShift = slot == nb_lshift || slot == nb_inplace_lshift;
   if (isShift && isLeft) function = shiftFunction(right.hint);
+  if (slot == nb_power || slot == nb_inplace_power) function = powerFunction(left, right);
   if (!function || (!isLeft && !left.isConstant())) return Value();
   // What a format makes may be as large as the numbers in it are.
   bool isFormat = function == functionOf(nb_remainder) && PyUnicode_CheckExact(left.hint.get());
@@ -318,6 +354,18 @@ Value computedItem(Translator& translator, const Value& container, const Value& 
   CallArguments arguments;
   arguments.values = {container, key};
   return computedCall(translator, getitem, arguments);
+}
+
+Value computedLength(Translator& translator, const VariableTracker& container) {
+  if (!translator.hasVariation() || !container.source()) return Value();
+  Ref<> computation = lengthComputation(Py_TYPE(container.existing()));
+  if (!computation) return Value();
+  const Source* source = translator.sources->computed(container.source(), std::move(computation));
+  if (!translator.hasVaried(source)) return Value();
+  Ref<> length = compute(source->object(), container.existing());
+  if (!length) return Value();
+  translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(&PyLong_Type));
+  return translator.make<SymNodeVariable>(translator.symNodes.input(source, length));
 }
 
 PyObject* computableMethod(Translator& translator, const Value& value, PyObject* name) {

@@ -12,6 +12,9 @@ namespace armature {
 // A call of a function with one symbolic value and constants else; null, with nothing pending,
 // where it is none or the function no such one.
 Value computedCall(Translator& translator, PyObject* function, const CallArguments& arguments);
+// min() and max() of several values of which one is symbolic, and pow() of two: by the comparisons
+// and the operator that they are made of. Null, with nothing pending, for other calls.
+Value composedCall(Translator& translator, PyObject* function, const CallArguments& arguments);
 // An operator, likewise.
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right);
@@ -24,6 +27,9 @@ Value computedInverse(Translator& translator, const Value& value);
 // `item in container` and `container[key]`, likewise.
 Value computedContains(Translator& translator, const Value& container, const Value& item);
 Value computedItem(Translator& translator, const Value& container, const Value& key);
+// The length of an existing list, dict or other container of C as it is at the start of the call;
+// null where that did not vary between calls.
+Value computedLength(Translator& translator, const VariableTracker& container);
 // The function, which the type of a symbolic value has as a method; null where it is no such one.
 // The type is guarded.
 PyObject* computableMethod(Translator& translator, const Value& value, PyObject* name);

@@ -522,9 +522,10 @@ bool isInheritedClassMethod(PyObject* callable) {
                                 cpython::methodDefinition(callable)->ml_name);
 }
 
-// Functions that ask for the types of their arguments alone, or hand them on.
+// Functions that ask for the types of their arguments alone, hand them on, or make texts of them.
 bool leavesNumbersAlone(PyObject* callable) {
-  static const std::array<PyObject*, 4> methods = {
+  static const std::array<PyObject*, 5> methods = {
+      cpython::ownAttribute(&PyUnicode_Type, "format"),
       cpython::ownAttribute(&PyType_Type, "__instancecheck__"),
       cpython::ownAttribute(&PyBaseObject_Type, "__setattr__"),
       cpython::ownAttribute(&PyList_Type, "append"),
@@ -561,6 +562,7 @@ bool readsBuiltinParts(PyObject* callable) {
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
   if (Value computed = computedCall(translator, object, arguments)) return computed;
+  if (Value composed = composedCall(translator, object, arguments)) return composed;
   // Of a method that moves its arguments, only the object is looked at.
   bool moves = movesArguments(object);
   const CallRule& rule = translator.libraryOfCallables.of(object).rule;

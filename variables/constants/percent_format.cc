@@ -1,10 +1,12 @@
 // str % values, conversion by conversion: each is done by CPython on a constant.
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/checked.h"
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/string_formatting.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr const char* kFlags = "-+ #0";
 constexpr const char* kLengths = "hlL";
+constexpr const char* kTypes = "acdeEfFgGiorsuxX";
 
 class PercentFormatter {
  public:
@@ -31,24 +34,24 @@ class PercentFormatter {
   }
 
   Value run() {
-    Ref<> result = checked(PyUnicode_FromString(""));
+    TextPieces pieces(translator_);
     Py_ssize_t length = PyUnicode_GET_LENGTH(format_);
     while (position_ < length) {
       Py_ssize_t percent = PyUnicode_FindChar(format_, '%', position_, length, 1);
       if (percent < 0) percent = length;
       Ref<> literal = checked(PyUnicode_Substring(format_, position_, percent));
-      result = checked(PyUnicode_Concat(result.get(), literal.get()));
+      pieces.add(literal);
       position_ = percent;
       if (position_ == length) break;
       Value converted = convert();
       if (!converted) return converted;
-      result = checked(PyUnicode_Concat(result.get(), converted.object()));
+      pieces.add(std::move(converted));
     }
     if (next_ < arguments_.size() && !isMapping_) {
       return translator_.raise(PyExc_TypeError,
                                "not all arguments converted during string formatting");
     }
-    return Value::steal(result.release());
+    return pieces.take();
   }
 
  private:
@@ -120,6 +123,10 @@ class PercentFormatter {
   Value convert() {
     stars_.clear();
     std::string specification(1, static_cast<char>(take()));
+    if (peek() == '%') {
+      ++position_;
+      return Value::string("%");
+    }
     if (peek() == '(' && !readKey()) return Value();
     while (peekIs(kFlags)) specification += static_cast<char>(take());
     if (!readNumber(specification)) return Value();
@@ -130,11 +137,17 @@ class PercentFormatter {
     if (peekIs(kLengths)) ++position_;
     Py_UCS4 type = peek();
     if (!type) return translator_.raise(PyExc_ValueError, "incomplete format");
-    if (type > 127) unsupported();
     ++position_;
-    if (type == '%') return Value::string("%");
     Value argument = nextArgument();
     if (!argument) return argument;
+    // unicode_format_arg_format
+    if (type > 127 || !std::strchr(kTypes, static_cast<int>(type))) {
+      char shown = 31 <= type && type <= 126 ? static_cast<char>(type) : '?';
+      return translator_.raise(PyExc_ValueError,
+                               "unsupported format character '%c' (0x%x) at index %zd", shown,
+                               static_cast<int>(type), position_ - 1);
+    }
+    if (Value varying = convertVarying(specification, type, argument)) return varying;
     translator_.realize(argument);
     if (!argument.isConstant() && (type == 's' || type == 'r' || type == 'a')) {
       argument = type == 's' ? toStr(translator_, argument) : toRepr(translator_, argument);
@@ -155,6 +168,13 @@ class PercentFormatter {
         argument.object(), [&] { return PyUnicode_Format(format.get(), tuple.get()); }));
   }
 
+  // Of a value that varies; null for another one, with nothing pending.
+  Value convertVarying(const std::string& specification, Py_UCS4 type, const Value& argument) {
+    if (!stars_.empty() || !isSymbolic(translator_, argument)) return Value();
+    std::string format = specification + static_cast<char>(type);
+    return symbolicBinary(translator_, nb_remainder, Value::string(format.c_str()), argument);
+  }
+
   Translator& translator_;
   PyObject* format_;
   std::vector<Ref<>> stars_;  // the numbers that stand for `*` in the conversion at hand
@@ -166,6 +186,23 @@ class PercentFormatter {
 };
 
 }  // namespace
+
+void TextPieces::add(BorrowedRef<> text) { add(Value::constant(text)); }
+
+void TextPieces::add(Value text) {
+  if (sum_.isConstant() && PyUnicode_GET_LENGTH(sum_.object()) == 0) {
+    sum_ = std::move(text);
+    return;
+  }
+  if (text.isConstant() && PyUnicode_GET_LENGTH(text.object()) == 0) return;
+  if (Value sum = symbolicBinary(translator_, nb_add, sum_, text)) {
+    sum_ = std::move(sum);
+    return;
+  }
+  translator_.realize(sum_);
+  translator_.realize(text);
+  sum_ = Value::steal(checked(PyUnicode_Concat(sum_.object(), text.object())).release());
+}
 
 Value formatPercent(Translator& translator, PyObject* format, const Value& argument) {
   return PercentFormatter(translator, format, argument).run();

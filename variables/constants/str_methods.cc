@@ -1,7 +1,9 @@
 // The methods of str that take or return traced values: join, format, format_map and __iter__.
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
+#include "variables/constants/computed_values.h"
 #include "variables/constants/string_formatting.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/loops.h"
@@ -11,6 +13,16 @@
 namespace armature {
 
 namespace {
+
+// Texts of which one varies.
+bool areVaryingTexts(const Translator& translator, llvm::ArrayRef<Value> items) {
+  auto varies = [&](const Value& item) { return isSymbolic(translator, item); };
+  return llvm::any_of(items, varies) && llvm::all_of(items, [&](const Value& item) {
+           PyObject* object = item.objectOrNull();
+           return typeOf(item) == &PyUnicode_Type &&
+                  (varies(item) || (object && PyUnicode_CheckExact(object)));
+         });
+}
 
 Value join(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "str.join", arguments, 1, 1)) return Value();
@@ -24,6 +36,14 @@ Value join(Translator& translator, const Value& self, CallArguments& arguments) 
   }
   ValueVector items;
   if (!readIterable(translator, arguments.values[0], kMessage, items)) return Value();
+  if (areVaryingTexts(translator, items)) {
+    TextPieces pieces(translator);
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i) pieces.add(self);
+      pieces.add(items[i]);
+    }
+    return pieces.take();
+  }
   Ref<> list = checked(PyList_New(static_cast<Py_ssize_t>(items.size())));
   for (size_t i = 0; i < items.size(); ++i) {
     translator.realize(items[i]);
@@ -48,18 +68,17 @@ class FieldFormatter {
   Value format(PyObject* text, int depth = 2) {
     if (depth == 0) return translator_.raise(PyExc_ValueError, "Max string recursion exceeded");
     Ref<> fields = Ref<>::steal(PyObject_CallMethod(module(), "formatter_parser", "O", text));
-    Ref<> result = checked(PyUnicode_FromString(""));
-    auto append = [&](PyObject* part) { result = checked(PyUnicode_Concat(result.get(), part)); };
+    TextPieces pieces(translator_);
     if (!fields) return translator_.raiseFromPython();
     while (Ref<> field = Ref<>::steal(PyIter_Next(fields.get()))) {
-      append(PyTuple_GET_ITEM(field.get(), 0));
+      pieces.add(BorrowedRef<>(PyTuple_GET_ITEM(field.get(), 0)));
       if (PyTuple_GET_ITEM(field.get(), 1) == Py_None) continue;
       Value formatted = formatField(field.get(), depth);
       if (!formatted) return formatted;
-      append(formatted.object());
+      pieces.add(std::move(formatted));
     }
     if (PyErr_Occurred()) return translator_.raiseFromPython();
-    return Value::steal(result.release());
+    return pieces.take();
   }
 
  private:
@@ -73,13 +92,28 @@ class FieldFormatter {
     Value value = lookUp(PyTuple_GET_ITEM(field, 1));
     if (!value) return value;
     PyObject* conversion = PyTuple_GET_ITEM(field, 3);
-    if (conversion != Py_None) {
-      value = convert(std::move(value), PyUnicode_READ_CHAR(conversion, 0));
+    Py_UCS4 kind = conversion == Py_None ? 0 : PyUnicode_READ_CHAR(conversion, 0);
+    bool varies = isSymbolic(translator_, value);
+    if (kind && !varies) {
+      value = convert(std::move(value), kind);
       if (!value) return value;
     }
-    Value specification = format(PyTuple_GET_ITEM(field, 2), depth - 1);
+    Value specification = expand(PyTuple_GET_ITEM(field, 2), depth);
     if (!specification) return specification;
+    if (varies) {
+      Value text = computedText(translator_, static_cast<char>(kind), value, specification);
+      if (text) return text;
+      if (kind) value = convert(std::move(value), kind);
+      if (!value) return value;
+    }
     return formatValue(translator_, std::move(value), std::move(specification));
+  }
+
+  // A specification, which may have fields of its own.
+  Value expand(PyObject* specification, int depth) {
+    Py_ssize_t length = PyUnicode_GET_LENGTH(specification);
+    bool hasFields = PyUnicode_FindChar(specification, '{', 0, length, 1) >= 0;
+    return hasFields ? format(specification, depth - 1) : Value::constant(specification);
   }
 
   Value convert(Value value, Py_UCS4 conversion) {
@@ -150,7 +184,8 @@ class FieldFormatter {
 };
 
 Value format(Translator& translator, const Value& self, CallArguments& arguments) {
-  return FieldFormatter(translator, &arguments, Value()).format(self.object());
+  // The format itself is looked at, if it varies, too.
+  return FieldFormatter(translator, &arguments, Value()).format(translator.realized(self).object());
 }
 
 Value formatMap(Translator& translator, const Value& self, CallArguments& arguments) {

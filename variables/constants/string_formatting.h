@@ -6,6 +6,21 @@
 
 namespace armature {
 
+// A text that is put together of pieces: a sum (SymNodeTable::join) where one of them varies.
+class TextPieces {
+ public:
+  explicit TextPieces(Translator& translator) : translator_(translator) {}
+
+  void add(BorrowedRef<> text);
+  // A str, constant or symbolic.
+  void add(Value text);
+  Value take() { return std::move(sum_); }
+
+ private:
+  Translator& translator_;
+  Value sum_ = Value::string("");
+};
+
 // format % argument, where the argument (a tuple, a dict, or any one value) is not a constant.
 Value formatPercent(Translator& translator, PyObject* format, const Value& argument);
 

@@ -212,21 +212,50 @@ void realizeType(Translator& translator, Value& value) {
   }
 }
 
+namespace {
+
+// The node of an operand; beside a number, True is 1.
+const SymNode* numberOrText(Translator& translator, const Value& operand, const Value& other) {
+  bool isTruth = operand.isConstant() && PyBool_Check(operand.object());
+  if (!isTruth) return nodeOf(translator, operand);
+  if (typeOf(other) == &PyUnicode_Type) return nullptr;
+  Value number = Value::integer(operand.is(Py_True));
+  return translator.symNodes.constant(number.object());
+}
+
+bool divides(SymOperation operation) {
+  return operation == SymOperation::TrueDivide || operation == SymOperation::FloorDivide ||
+         operation == SymOperation::Remainder;
+}
+
+bool isGuardedNonZero(Translator& translator, const SymNode* number) {
+  Value value = translator.make<SymNodeVariable>(number);
+  Value differs = symbolicComparison(translator, value, Value::integer(0), Py_NE);
+  return differs && differs.is(Py_True);
+}
+
+}  // namespace
+
 Value symbolicBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
   if (!isSymbolic(translator, left) && !isSymbolic(translator, right)) return Value();
-  const SymNode* a = nodeOf(translator, left);
-  const SymNode* b = a ? nodeOf(translator, right) : nullptr;
+  const SymNode* a = numberOrText(translator, left, right);
+  const SymNode* b = a ? numberOrText(translator, right, left) : nullptr;
   if (!b) return Value();
   std::optional<SymOperation> operation = operationOf(slot);
   bool needsSmallInputs = false;
-  const SymNode* node = operation && isNumber(*a) && isNumber(*b)
-                            ? translator.symNodes.apply(*operation, a, b, needsSmallInputs)
-                            : nullptr;
+  const SymNode* node = nullptr;
+  if (operation && isNumber(*a) && isNumber(*b)) {
+    bool isNonZero = divides(*operation) && !b->isConstant() && isGuardedNonZero(translator, b);
+    node = translator.symNodes.apply(*operation, a, b, needsSmallInputs, isNonZero);
+  }
   if (node && !(needsSmallInputs && !guardSmallInputs(translator, *node))) {
     return translator.make<SymNodeVariable>(node);
   }
-  return computedOperation(translator, slot, *a, *b);
+  if (Value computed = computedOperation(translator, slot, *a, *b)) return computed;
+  bool areTexts = PyUnicode_CheckExact(a->hint.get()) && PyUnicode_CheckExact(b->hint.get());
+  node = operation == SymOperation::Add && areTexts ? translator.symNodes.join(a, b) : nullptr;
+  return node ? Value(translator.make<SymNodeVariable>(node)) : Value();
 }
 
 Value symbolicComparison(Translator& translator, const Value& left, const Value& right,

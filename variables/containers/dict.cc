@@ -16,6 +16,7 @@
 #include "cpython/dict_layout.h"
 #include "cpython/ordered_dict.h"
 #include "guards/key.h"
+#include "variables/constants/computed_values.h"
 #include "variables/containers/keys.h"
 #include "variables/containers/sequence.h"
 #include "variables/ends_of_objects.h"
@@ -293,6 +294,10 @@ void DictVariable::moveToEnd(Translator& translator, const Value& key) {
 size_t DictVariable::size(Translator& translator) {
   complete(translator);
   return static_cast<size_t>(live_);
+}
+
+Value DictVariable::varyingSize(Translator& translator) const {
+  return complete_ || keysChanged_ ? Value() : computedLength(translator, *this);
 }
 
 void DictVariable::forEach(Translator& translator,

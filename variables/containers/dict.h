@@ -48,6 +48,9 @@ class DictVariable : public VariableTracker {
 
   // Number of live keys. Loads all.
   size_t size(Translator& translator);
+  // The number of keys, where that of an existing dict varied between calls, nothing has asked for
+  // all of them and none came or went; else null.
+  Value varyingSize(Translator& translator) const;
   // Live entries in order. Loads all.
   void forEach(Translator& translator, llvm::function_ref<void(const OrderedValueMap::Entry&)>);
   // The next live entry at or after `position`, which is advanced past it; null at the end.

@@ -47,6 +47,20 @@ bool readListIndex(Translator& translator, const Value& key, const ListVariable*
                        "list indices must be integers or slices, not %.200s", rangeError, index);
 }
 
+// The item that an index from the end finds among those which the trace appended, however many the
+// list had before; null for another one.
+Value appendedItem(Translator& translator, const ListVariable* list, const Value& key) {
+  if (list->rearranged()) return Value();
+  Value index = translator.realized(key);
+  PyObject* object = index.objectOrNull();
+  if (!object || !PyLong_CheckExact(object)) return Value();
+  int overflow = 0;
+  long fromEnd = PyLong_AsLongAndOverflow(object, &overflow);
+  llvm::ArrayRef<Value> appended = list->appended();
+  bool isThere = !overflow && fromEnd < 0 && fromEnd >= -static_cast<int64_t>(appended.size());
+  return isThere ? appended[appended.size() + fromEnd] : Value();
+}
+
 Value subscript(Translator& translator, const Value& self, const Value& key) {
   ListVariable* list = listOf(self);
   if (isSlice(key)) {
@@ -54,6 +68,7 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
     if (!readSlice(translator, key, list->size(), range)) return Value();
     return translator.make<ListVariable>(sliceItems(list->items(), range));
   }
+  if (Value appended = appendedItem(translator, list, key)) return appended;
   int64_t index;
   if (!readListIndex(translator, key, list, "list index out of range", index)) return Value();
   return list->item(index);

@@ -5,7 +5,9 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "variables/constants/computed_values.h"
 #include "variables/constants/constant.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/ends_of_objects.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
@@ -66,6 +68,13 @@ size_t MutableSequenceVariable::size() const {
   if (!unread_) return items_.size();
   guardLength(*unread_);
   return existingSize() + items_.size();
+}
+
+Value MutableSequenceVariable::varyingSize() const {
+  if (!unread_ || lengthGuarded_) return Value();
+  Value length = computedLength(*unread_, *this);
+  if (!length || items_.empty()) return length;
+  return symbolicBinary(*unread_, nb_add, length, Value::integer(items_.size()));
 }
 
 Value MutableSequenceVariable::item(size_t index) const {

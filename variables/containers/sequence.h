@@ -68,6 +68,9 @@ class MutableSequenceVariable : public SequenceVariable {
 
   // Guards the length of an existing one, and reads no item.
   size_t size() const;
+  // The length, where that of an existing one varied between calls and nothing was read of it; else
+  // null.
+  Value varyingSize() const;
   // The item at an index that is in range; reads (and guards) no other.
   Value item(size_t index) const;
 

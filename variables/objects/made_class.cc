@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "cpython/made_classes.h"
 #include "cpython/type_lookup.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
@@ -83,7 +84,7 @@ std::optional<Found> MadeClasses::writtenAttribute(PyTypeObject* type, PyObject*
 }
 
 Found MadeClasses::found(PyTypeObject* type, PyObject* name, Value value) {
-  translator_.realize(value);
+  realizeType(translator_, value);
   if (PyObject* object = value.objectOrNull()) {
     // A tuple that each call makes anew is known again by its address.
     if (translator_.isMadeHere(object)) meanings_.try_emplace(object, value);
@@ -378,7 +379,9 @@ bool setExistingClassAttribute(Translator& translator, const Value& self, PyObje
   }
   translator.madeClasses().write(type, dict);
   if (!value) return static_cast<bool>(dict->remove(translator, key));
-  return dict->set(translator, key, translator.realized(value));
+  Value now = value;
+  realizeType(translator, now);
+  return dict->set(translator, key, std::move(now));
 }
 
 bool setMadeClassAttribute(Translator& translator, MadeClass& made, PyObject* attribute,

@@ -299,7 +299,9 @@ Value objectFloat(Translator& translator, const Value& self, bool tail) {
 
 Value objectSubscript(Translator& translator, const Value& self, const Value& key, bool tail) {
   static PyObject* const special = name("__getitem__");
-  Value result = callSpecial(translator, self, special, {key}, tail);
+  // As it is: a number that varies is not looked at here.
+  Value method = lookupSpecial(translator, self, special);
+  Value result = method ? call(translator, method, {key}, tail) : method;
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
                             nameOf(translator, typeOf(self)));

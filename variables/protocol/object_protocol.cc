@@ -304,6 +304,7 @@ int isTrue(Translator& translator, Value value) {
   if (Value symbolic = symbolicTruth(translator, value)) return symbolic.is(Py_True);
   RecursionGuard guard(translator);
   translator.realize(value);
+  if (Value length = varyingLength(translator, value)) return isTrue(translator, std::move(length));
   const TypeSlots& slots = slotsOf(value);
   UnaryFunction function = slots.nb_bool ? slots.nb_bool : slots.mp_length;
   if (!function) return 1;
@@ -415,6 +416,16 @@ Value assignItem(Translator& translator, Value container, Value key, Value value
   bool ok = value ? setItem(translator, std::move(container), std::move(key), std::move(value))
                   : deleteItem(translator, std::move(container), std::move(key));
   return ok ? Value::none() : Value();
+}
+
+Value varyingLength(Translator& translator, Value container) {
+  if (!translator.hasVariation()) return Value();
+  translator.realize(container);
+  if (auto* sequence = trackerOf<MutableSequenceVariable>(container)) {
+    return sequence->varyingSize();
+  }
+  auto* dict = trackerOf<DictVariable>(container);
+  return dict ? dict->varyingSize(translator) : Value();
 }
 
 Value lengthOf(Translator& translator, Value container, bool tail) {

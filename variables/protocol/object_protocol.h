@@ -53,6 +53,9 @@ Value assignItem(Translator& translator, Value container, Value key, Value value
 // -1 with the exception pending.
 int64_t length(Translator& translator, Value container);
 Value lengthOf(Translator& translator, Value container, bool tail);
+// The length of a container that existed before the trace, where it varied between calls and the
+// trace has not looked into the container; null otherwise, with nothing pending.
+Value varyingLength(Translator& translator, Value container);
 // operator.index: a constant int, or null.
 Value toIndex(Translator& translator, Value value);
 
