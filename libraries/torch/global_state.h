@@ -70,7 +70,8 @@ constexpr uint64_t settingBit(TorchSetting setting) {
 
 // Does a TorchDispatchMode see the operations of this thread?
 bool dispatchModesAreActive();
-// Does a mode of the program, of either kind, see the operations of this thread? A default device is no such mode.
+// Does a mode of the program, of either kind, see the operations of this thread? A default device
+// is no such mode.
 bool programModesAreActive();
 
 // The names of the settings whose bits are set.
