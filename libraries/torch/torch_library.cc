@@ -36,6 +36,7 @@
 #include "libraries/torch/regions.h"
 #include "libraries/torch/tensor_assertion.h"
 #include "libraries/torch/tensor_constants.h"
+#include "libraries/torch/tensor_types.h"
 #include "libraries/torch/torch_constants.h"
 #include "libraries/torch/transform_levels.h"
 #include "variables/tensors/assigned_memory.h"
@@ -259,6 +260,7 @@ bool registerTorchLibrary() {
   registerGradModes();
   registerAutocast();
   registerProfilerRanges();
+  registerTensorTypes();
   registerCompilerQueries();
   registerEagerFunctions();
   registerTensorAssertion();

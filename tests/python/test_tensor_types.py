@@ -1,0 +1,56 @@
+"""isinstance(x, torch.FloatTensor) and its like."""
+
+import armature
+import pytest
+import torch
+
+TYPES = [
+    torch.FloatTensor,
+    torch.DoubleTensor,
+    torch.HalfTensor,
+    torch.BFloat16Tensor,
+    torch.IntTensor,
+    torch.LongTensor,
+    torch.BoolTensor,
+    torch.ByteTensor,
+]
+DTYPES = [torch.float32, torch.float64, torch.float16, torch.int32, torch.int64, torch.bool]
+KIND = torch.FloatTensor
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_kinds_of_arrays(backend):
+    def program(x):
+        answers = [isinstance(x, kind) for kind in TYPES]
+        y = x + 1 if isinstance(x, torch.FloatTensor) else x * 2
+        return y, answers, isinstance(y, torch.FloatTensor), isinstance(y, (int, torch.LongTensor))
+
+    compiled = armature.compile(program, backend=backend, fullgraph=True)
+    for dtype in DTYPES * 2:
+        x = torch.ones(3, dtype=dtype)
+        found, expected = compiled(x), program(x)
+        assert found[0].equal(expected[0])
+        assert found[1:] == expected[1:]
+
+
+def test_what_is_no_array():
+    def program(value):
+        return isinstance(value, torch.FloatTensor)
+
+    compiled = armature.compile(program)
+    own = torch.ones(2).as_subclass(type("Own", (torch.Tensor,), {}))
+    values = [1, None, "text", [torch.ones(1)], torch.Tensor, torch.FloatTensor, own]
+    values += [torch.nn.Parameter(torch.ones(2)), torch.ones(2).to_sparse()]
+    for value in values * 2:
+        assert compiled(value) == program(value)
+
+
+def test_another_kind_under_the_name(monkeypatch):
+    def program(x):
+        return isinstance(x, KIND), x + 1
+
+    compiled = armature.compile(program)
+    x = torch.ones(3)
+    for kind in [torch.FloatTensor, torch.LongTensor, int, torch.Tensor, torch.FloatTensor]:
+        monkeypatch.setitem(globals(), "KIND", kind)
+        assert compiled(x)[0] == program(x)[0]
