@@ -3,7 +3,9 @@
 #include "core/checked.h"
 #include "cpython/buffers.h"
 #include "cpython/type_lookup.h"
+#include "variables/constants/constant.h"
 #include "variables/constants/digit_limit.h"
+#include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
@@ -143,10 +145,18 @@ Value abs(Translator& translator, const Value&, CallArguments& arguments) {
 }
 
 Value pow(Translator& translator, const Value&, CallArguments& arguments) {
-  if (arguments.keywordCount() || arguments.values.size() != 2) {
-    throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, "pow");
+  static constexpr Signature kSignature = {"pow", {"base", "exp", "mod"}, 2, 3};
+  Value base, exponent, modulus = Value::none();
+  if (!readArguments(translator, kSignature, arguments, {&base, &exponent, &modulus})) {
+    return Value();
   }
-  return binaryOperation(translator, nb_power, arguments.values[0], arguments.values[1]);
+  Value divisor = translator.realized(modulus);
+  if (divisor.is(Py_None)) return binaryOperation(translator, nb_power, base, exponent);
+  CallArguments numbers;
+  numbers.values = {translator.realized(base), translator.realized(exponent), std::move(divisor)};
+  if (!allData(numbers)) throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, "pow");
+  return translator.fromPython(PyNumber_Power(
+      numbers.values[0].object(), numbers.values[1].object(), numbers.values[2].object()));
 }
 
 // A special method of the object's class, where there is one that Python would call.

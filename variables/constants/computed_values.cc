@@ -272,31 +272,6 @@ Value computedCall(Translator& translator, PyObject* function, const CallArgumen
   return apply(translator, function, operandOf(translator, arguments.values[place]), place, others);
 }
 
-Value composedCall(Translator& translator, PyObject* function, const CallArguments& arguments) {
-  llvm::ArrayRef<Value> values = arguments.values;
-  if (values.size() < 2 || arguments.keywordCount()) return Value();
-  auto varies = [&](const Value& value) { return isSymbolic(translator, value); };
-  if (llvm::none_of(values, varies)) return Value();
-  auto isNumber = [&](const Value& value) {
-    return varies(value) || (value.isConstant() && (PyLong_CheckExact(value.object()) ||
-                                                    PyFloat_CheckExact(value.object())));
-  };
-  if (!llvm::all_of(values, isNumber)) return Value();
-  if (isBuiltinFunction(function, "builtins", "pow")) {
-    return values.size() == 2 ? symbolicBinary(translator, nb_power, values[0], values[1])
-                              : Value();
-  }
-  bool isLeast = isBuiltinFunction(function, "builtins", "min");
-  if (!isLeast && !isBuiltinFunction(function, "builtins", "max")) return Value();
-  Value best = values[0];
-  for (const Value& value : values.drop_front()) {
-    Value better = richCompare(translator, value, best, isLeast ? Py_LT : Py_GT);
-    if (!better) return better;
-    if (isTrue(translator, better) == 1) best = value;
-  }
-  return best;
-}
-
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right) {
   bool isLeft = right.isConstant();

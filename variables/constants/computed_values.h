@@ -12,9 +12,6 @@ namespace armature {
 // A call of a function with one symbolic value and constants else; null, with nothing pending,
 // where it is none or the function no such one.
 Value computedCall(Translator& translator, PyObject* function, const CallArguments& arguments);
-// min() and max() of several values of which one is symbolic, and pow() of two: by the comparisons
-// and the operator that they are made of. Null, with nothing pending, for other calls.
-Value composedCall(Translator& translator, PyObject* function, const CallArguments& arguments);
 // An operator, likewise.
 Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& left,
                         const SymNode& right);

@@ -522,7 +522,8 @@ bool isInheritedClassMethod(PyObject* callable) {
                                 cpython::methodDefinition(callable)->ml_name);
 }
 
-// Functions that ask for the types of their arguments alone, hand them on, or make texts of them.
+// Functions that ask for the types of their arguments alone, hand them on, make texts of them, or
+// are made of operators.
 bool leavesNumbersAlone(PyObject* callable) {
   static const std::array<PyObject*, 5> methods = {
       cpython::ownAttribute(&PyUnicode_Type, "format"),
@@ -530,11 +531,12 @@ bool leavesNumbersAlone(PyObject* callable) {
       cpython::ownAttribute(&PyBaseObject_Type, "__setattr__"),
       cpython::ownAttribute(&PyList_Type, "append"),
       cpython::ownAttribute(&PyDict_Type, "__setitem__")};
+  constexpr const char* kFunctions[] = {"callable", "isinstance", "max", "min", "pow", "setattr"};
   return llvm::is_contained(methods, callable) ||
          callable == reinterpret_cast<PyObject*>(&PyType_Type) ||
-         isBuiltinFunction(callable, "builtins", "isinstance") ||
-         isBuiltinFunction(callable, "builtins", "callable") ||
-         isBuiltinFunction(callable, "builtins", "setattr");
+         llvm::any_of(kFunctions, [&](const char* name) {
+           return isBuiltinFunction(callable, "builtins", name);
+         });
 }
 
 // Methods of int, str and their like that are the object's own business, not its value's.
@@ -562,7 +564,6 @@ bool readsBuiltinParts(PyObject* callable) {
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyObject* object = callable.object();
   if (Value computed = computedCall(translator, object, arguments)) return computed;
-  if (Value composed = composedCall(translator, object, arguments)) return composed;
   // Of a method that moves its arguments, only the object is looked at.
   bool moves = movesArguments(object);
   const CallRule& rule = translator.libraryOfCallables.of(object).rule;
