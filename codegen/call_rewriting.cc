@@ -1,17 +1,29 @@
 #include "codegen/call_rewriting.h"
 
+#include <llvm/ADT/STLExtras.h>
+
+#include "core/checked.h"
+
 namespace armature {
 
 namespace {
 
 // For each instruction: what comes in its place.
-enum class Rewriting : uint8_t { None, Caller, CallerAndMethod, CallOfMade };
+enum class Rewriting : uint8_t {
+  None,
+  Caller,
+  CallerAndMethod,
+  CallOfMade,
+  StarredCaller,
+  CallOfStarred
+};
 
 // The instruction that left the lower of the two entries below the arguments of a call: PUSH_NULL
 // or LOAD_METHOD, which the compiler puts before them in the text of the code, or MAKE_FUNCTION,
 // where a comprehension's function is called like the method of its iterator. -1 if another did.
 int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_t call) {
-  int32_t slot = depths[call] - code.instructions[call].argument - 2;
+  const Instruction& called = code.instructions[call];
+  int32_t slot = depths[call] - stackUse(called.opcode, called.argument).before;
   for (int32_t pc = call - 1; pc >= 0; --pc) {
     if (depths[pc] < 0) continue;
     const Instruction& instruction = code.instructions[pc];
@@ -28,6 +40,10 @@ int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_
 
 }  // namespace
 
+Ref<> starredCaller(BorrowedRef<> caller) {
+  return checked(PyObject_GetAttrString(caller.get(), "starred"));
+}
+
 Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
   Code rewritten = code;
   std::vector<int32_t> depths = stackDepths(code, nullptr);
@@ -35,9 +51,16 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
   auto size = static_cast<int32_t>(code.instructions.size());
   std::vector<Rewriting> rewritings(size, Rewriting::None);
   for (int32_t pc = 0; pc < size; ++pc) {
-    if (code.instructions[pc].opcode != Opcode::CALL || depths[pc] < 0) continue;
-    int32_t beginning = beginningOf(code, depths, pc);
+    Opcode opcode = code.instructions[pc].opcode;
+    bool isCall = opcode == Opcode::CALL || opcode == Opcode::CALL_FUNCTION_EX;
+    int32_t beginning = isCall && depths[pc] >= 0 ? beginningOf(code, depths, pc) : -1;
     if (beginning < 0) continue;
+    if (opcode == Opcode::CALL_FUNCTION_EX) {
+      if (code.instructions[beginning].opcode != Opcode::PUSH_NULL) continue;
+      rewritings[beginning] = Rewriting::StarredCaller;
+      rewritings[pc] = Rewriting::CallOfStarred;
+      continue;
+    }
     if (code.instructions[beginning].opcode == Opcode::MAKE_FUNCTION) {
       if (code.instructions[pc].argument == 0) rewritings[pc] = Rewriting::CallOfMade;
       continue;
@@ -49,6 +72,10 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
 
   auto constant = static_cast<int32_t>(rewritten.constants.size());
   rewritten.constants.push_back(Ref<>::create(caller));
+  auto starred = static_cast<int32_t>(rewritten.constants.size());
+  if (llvm::is_contained(rewritings, Rewriting::StarredCaller)) {
+    rewritten.constants.push_back(starredCaller(caller));
+  }
   rewritten.instructions.clear();
   rewritten.positions.clear();
   std::vector<int32_t> moved(size + 1);  // where the code of an instruction begins
@@ -76,6 +103,12 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
         emit({Opcode::SWAP, 3});
         emit({Opcode::SWAP, 2});
         emit({Opcode::CALL, 1});
+        break;
+      case Rewriting::StarredCaller:
+        emit({Opcode::LOAD_CONST, starred});
+        break;
+      case Rewriting::CallOfStarred:
+        emit({Opcode::CALL, 1 + (instruction.argument & 1)});
         break;
     }
   }

@@ -5,9 +5,13 @@
 
 namespace armature {
 
-// The same code, but that each call `callable(*arguments)` is the call
-// `caller(callable, *arguments)`. Positions, regions and variables stay as they are. Calls whose
-// callable the code does not load in the compiler's way stay, too.
+// The same code, but that each call is made by `caller`: CodegenEnvironment::pythonCalls.
+// Positions, regions and variables stay as they are. Calls whose callable the code does not load in
+// the compiler's way stay, too. Throws PendingPythonException.
 Code rewriteCalls(const Code& code, BorrowedRef<> caller);
+
+// What CALL_FUNCTION_EX calls in place of the callable, with that, the arguments and, if there are
+// some, the keywords. Throws PendingPythonException.
+Ref<> starredCaller(BorrowedRef<> caller);
 
 }  // namespace armature

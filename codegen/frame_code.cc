@@ -3,6 +3,7 @@
 #include <llvm/ADT/STLExtras.h>
 
 #include "bytecode/liveness.h"
+#include "codegen/call_rewriting.h"
 #include "codegen/continuations.h"
 #include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
@@ -334,7 +335,9 @@ void FrameCode::runInstruction(llvm::function_ref<void()> begin) {
   begin();
   size_t bottom = stored.stack.size() - operands.taken - operands.borrowed;
   // caller(callable, *arguments): its place is that of the NULL below, or below a method.
-  if (instruction().opcode == Opcode::CALL) caller_ = environment_.pythonCalls();
+  bool isStarred = instruction().opcode == Opcode::CALL_FUNCTION_EX;
+  if (isStarred || instruction().opcode == Opcode::CALL) caller_ = environment_.pythonCalls();
+  if (isStarred && caller_) caller_ = starredCaller(caller_);
   if (caller_) assembler_.emitLoadConst(caller_);
   for (size_t i = bottom; i < stored.stack.size(); ++i) {
     if (caller_ && i == bottom && stored.stack[i] < 0) continue;
@@ -413,6 +416,8 @@ void FrameCode::emitInstruction() {
     BorrowedRef<> names = nullptr;
     if (instruction.names >= 0) names = code.constants[instruction.names];
     assembler_.emitCall(instruction.argument + callerTakes_, names);
+  } else if (instruction.opcode == Opcode::CALL_FUNCTION_EX && caller_) {
+    assembler_.emitCall(1 + (instruction.argument & 1) + callerTakes_);
   } else if (instruction.opcode == Opcode::RERAISE) {
     assembler_.emit(Opcode::RERAISE, 0);  // without what it says of f_lasti
   } else {

@@ -58,8 +58,9 @@ class CodegenEnvironment {
   // arguments, in their order (codegen/continuations.h).
   virtual Ref<> frameFunction(BorrowedRef<> function,
                               llvm::ArrayRef<Continuation> continuations) = 0;
-  // A callable `caller(callable, *arguments)` for calls that Python makes; null: they are made as
-  // they are, or an exception is set.
+  // A callable `caller(callable, *arguments)` for calls that Python makes; its attribute `starred`
+  // is `caller(callable, arguments, keywords={})`. Null: they are made as they are, or an exception
+  // is set.
   virtual Ref<> pythonCalls() = 0;
   // A code object of the same instructions that makes its calls by pythonCalls(). Null where the
   // code has to run as it is, or with an exception set.

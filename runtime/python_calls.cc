@@ -9,6 +9,7 @@
 #include "core/constant.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
+#include "cpython/starred_arguments.h"
 #include "cpython/type_lookup.h"
 #include "libraries/skipped_code.h"
 #include "runtime/argument_binding.h"
@@ -305,6 +306,70 @@ PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t fla
   });
 }
 
+// `self` of the other one, as CALL_FUNCTION_EX makes calls.
+struct StarredCaller {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* caller;
+};
+
+PyObject* callStarred(PyObject* self, PyObject* const* arguments, size_t flags, PyObject*) {
+  return forPython([&]() -> PyObject* {
+    Py_ssize_t count = PyVectorcall_NARGS(flags);
+    bool hasKeywords = count == 3 && PyDict_CheckExact(arguments[2]);
+    if (count != 2 && !hasKeywords) {
+      return PyErr_Format(PyExc_TypeError, "a call needs a callable, arguments, and keywords");
+    }
+    PyObject* callable = arguments[0];
+    Ref<> positional = cpython::starredArguments(callable, arguments[1]);
+    if (!positional) return nullptr;
+    llvm::SmallVector<PyObject*, kInlineSlots> all{callable};
+    PyObject** items = PySequence_Fast_ITEMS(positional.get());
+    all.append(items, items + PyTuple_GET_SIZE(positional.get()));
+    size_t positionalCount = all.size();
+    Ref<> names;
+    if (hasKeywords && PyDict_GET_SIZE(arguments[2]) > 0) {
+      names = Ref<>::steal(PySequence_Tuple(arguments[2]));
+      if (!names) return nullptr;
+      PyObject *key, *value;
+      for (Py_ssize_t position = 0; PyDict_Next(arguments[2], &position, &key, &value);) {
+        // The error is Python's own.
+        if (!PyUnicode_Check(key)) return PyObject_Call(callable, positional.get(), arguments[2]);
+        all.push_back(value);
+      }
+    }
+    auto* caller = reinterpret_cast<StarredCaller*>(self)->caller;
+    return callPythonCalls(caller, all.data(), positionalCount, names.get());
+  });
+}
+
+void deallocateStarred(PyObject* self) {
+  Py_DECREF(reinterpret_cast<StarredCaller*>(self)->caller);
+  PyObject_Free(self);
+}
+
+PyTypeObject StarredCallsType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.StarredPythonCalls",
+    .tp_basicsize = sizeof(StarredCaller),
+    .tp_dealloc = deallocateStarred,
+    .tp_vectorcall_offset = offsetof(StarredCaller, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "Calls a callable with a tuple and a dict, captured if it is Python code.",
+};
+
+PyObject* getStarred(PyObject* self, void*) {
+  auto* made = PyObject_New(StarredCaller, &StarredCallsType);
+  if (!made) return nullptr;
+  made->vectorcall = callStarred;
+  made->caller = Py_NewRef(self);
+  return reinterpret_cast<PyObject*>(made);
+}
+
+PyGetSetDef attributes[] = {
+    {"starred", getStarred, nullptr, "The same for calls with a tuple and a dict.", nullptr},
+    {},
+};
+
 void deallocate(PyObject* self) {
   delete reinterpret_cast<Caller*>(self)->state;
   PyObject_Free(self);
@@ -318,6 +383,7 @@ PyTypeObject PythonCallsType = {
     .tp_call = PyVectorcall_Call,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_doc = "Calls a callable with arguments, captured if it is Python code.",
+    .tp_getset = attributes,
 };
 
 }  // namespace
@@ -392,6 +458,12 @@ PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
   return PyObject_Vectorcall(made.get(), arguments, flags, keywordNames);
 }
 
-int readyPythonCallsType() { return PyType_Ready(&PythonCallsType); }
+bool isPythonCalls(BorrowedRef<> object) {
+  return Py_IS_TYPE(object.get(), &PythonCallsType) || Py_IS_TYPE(object.get(), &StarredCallsType);
+}
+
+int readyPythonCallsType() {
+  return PyType_Ready(&PythonCallsType) < 0 ? -1 : PyType_Ready(&StarredCallsType);
+}
 
 }  // namespace armature

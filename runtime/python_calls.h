@@ -13,10 +13,14 @@
 
 namespace armature {
 
-// The callable `caller(callable, *arguments)` of a family; always the same. Null with an exception
-// set.
+// The callable `caller(callable, *arguments)` of a family; always the same. Its attribute `starred`
+// is a callable `caller(callable, arguments, keywords)`, whose keywords may be left out. Null with
+// an exception set.
 Ref<> pythonCallsOf(const std::shared_ptr<const Settings>& settings,
                     const std::shared_ptr<CodeCache::Family>& family);
+
+// Is it one of these?
+bool isPythonCalls(BorrowedRef<> object);
 
 // Forgets what it knows of functions. What it held, code that refers to it above all, is destroyed
 // on return.

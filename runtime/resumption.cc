@@ -16,6 +16,7 @@
 #include "runtime/break_statistics.h"
 #include "runtime/failure.h"
 #include "runtime/frame_hook/frame_hook.h"
+#include "runtime/python_calls.h"
 #include "runtime/thread_state.h"
 
 namespace armature {
@@ -161,7 +162,7 @@ class HandledScope {
 
 // Where a generator that was left at a yield goes on, is the other one to go on. It has the same
 // instructions and locals, but for those that stand before the program's.
-bool handOver(BorrowedRef<> from, BorrowedRef<> to, BorrowedRef<> pythonCalls) {
+bool handOver(BorrowedRef<> from, BorrowedRef<> to) {
   CodePtr ofFrom = lift(cpython::generatorCode(from)), ofTo = lift(cpython::generatorCode(to));
   if (!ofFrom || !ofTo) return false;
   size_t localCount = ofTo->locals.size(), stackStart = ofFrom->locals.size();
@@ -172,7 +173,7 @@ bool handOver(BorrowedRef<> from, BorrowedRef<> to, BorrowedRef<> pythonCalls) {
   }
   for (size_t i = stackStart; i < cpython::generatorSlotCount(from); ++i) {
     PyObject* held = cpython::generatorSlot(from, i);
-    slots.push_back(held == pythonCalls.get() ? nullptr : held);
+    slots.push_back(held && isPythonCalls(held) ? nullptr : held);
   }
   int32_t position = cpython::generatorPosition(from);
   for (size_t i = 0; i < ofFrom->yields.size(); ++i) {
@@ -196,7 +197,7 @@ PyObject* runTurn(const ResumeState& state, BorrowedRef<> function,
   if (PyIter_Send(made.get(), Py_None, &item) != PYGEN_NEXT) return item;
   Ref<> owned = Ref<>::steal(item);
   PyObject* generator = arguments[state.entry.generatorInput()];
-  return handOver(made, generator, state.pythonCalls) ? owned.release() : nullptr;
+  return handOver(made, generator) ? owned.release() : nullptr;
 }
 
 PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments) {

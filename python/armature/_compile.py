@@ -125,11 +125,11 @@ def _compile_any(fn: Any, settings: Settings) -> Any:
 
     if isinstance(fn, _C.CompiledFunction):
         return _compile_function(fn.function, settings)
+    disabled = fn._armature_call if isinstance(fn, _C.CompiledCallable) else fn
+    if isinstance(disabled, _C.DisabledFunction):
+        return fn if disabled.recursive else _compile_object(fn, settings)
     if isinstance(fn, _C.CompiledCallable):
-        is_disabled = isinstance(fn._armature_call, _C.DisabledFunction)
-        return fn if is_disabled else _compile_object(fn._orig_mod, settings)
-    if isinstance(fn, _C.DisabledFunction):
-        return fn
+        return _compile_object(fn._orig_mod, settings)
     if isinstance(fn, types.FunctionType):
         return _compile_function(fn, settings)
     if is_torch_module(fn):
@@ -285,7 +285,8 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
     and Python runs the call. Takes what compile() takes, and raises TypeError likewise.
 
     recursive: False: only ``fn`` itself runs as plain Python. What it calls is captured, where
-        captured code calls ``fn``; compiled functions are compiled, whoever calls it.
+        captured code calls ``fn`` and where the result is given to compile(); compiled functions
+        are compiled, whoever calls it.
     reason: why; ``explain``, the logs and ``fullgraph=True`` tell it.
     """
 

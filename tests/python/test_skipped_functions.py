@@ -183,7 +183,7 @@ def test_kinds_and_pickles() -> None:
     assert armature.disable(whole, recursive=False) is whole  # that asks for more
     copy = pickle.loads(pickle.dumps(disabled))
     assert (copy.recursive, copy.reason, copy.function) == (False, "too big", middle)
-    assert armature.compile(disabled) is disabled
+    assert armature.compile(whole) is whole
     with pytest.raises(TypeError):
         armature.disable(3, recursive=False)
 
