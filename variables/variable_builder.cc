@@ -173,9 +173,11 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildBuiltinMethod();
   } else if (type == partialType()) {
     built = buildPartial();
-  } else if (type == unionType()) {
+  } else if (type == unionType() && (!source_ || source_->isGlobal())) {
     guard(GuardType::ID_MATCH, object);
     return Value::constant(object);
+  } else if (type == unionType()) {
+    built = buildOpaque();  // an argument may be a new one in each call
   } else if (type == &PyDictProxy_Type) {
     built = buildMappingProxy();
   } else if (PyType_Check(object)) {

@@ -211,3 +211,22 @@ def entry(n):
 """,
         *["entry(2)"] * 3,
     )
+
+
+ALTERNATIVES = """
+class A: pass
+class B(A): pass
+class Other: pass
+def entry(x, kinds):
+    try:
+        return isinstance(x, kinds), issubclass(type(x), (kinds, str)), kinds
+    except TypeError as error:
+        return str(error)
+"""
+
+
+def test_alternatives_of_classes_are_known_by_the_classes():
+    steps = ["entry(3, int | str)", "entry(B(), A | Other)", "entry('a', int | list[int])"]
+    steps += ["entry(A(), B | Other)", "B.__bases__ = (Other,)", "entry(B(), A | None)"]
+    check_world(ALTERNATIVES, *steps, "entry(None, A | None)", "entry(3, list[int] | int)")
+    assert compilations(ALTERNATIVES, *["entry(B(), A | None)"] * 5)[1:] == [0] * 4

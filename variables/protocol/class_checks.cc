@@ -38,9 +38,15 @@ bool alternatives(Translator& translator, const Value& classInfo, ValueVector& m
   if ((object && PyTuple_CheckExact(object)) || tuple) {
     return iterateInto(translator, tuple ? Value(tuple) : classInfo, members);
   }
+  static PyObject* const member = cpython::ownAttribute(unionType(), "__args__");
+  auto* existing = trackerOf<OpaqueVariable>(classInfo);
+  if (existing && existing->source() && typeOf(classInfo) == unionType()) {
+    const Source* source = translator.sources->item(SourceKind::Slot, existing->source(), member);
+    PyObject* arguments = cpython::memberValue(existing->existing(), member);
+    return iterateInto(translator, translator.wrap(source, arguments), members);
+  }
   if (!object || Py_TYPE(object) != unionType()) return false;
-  PyObject* arguments =
-      cpython::memberValue(object, cpython::ownAttribute(Py_TYPE(object), "__args__"));
+  PyObject* arguments = cpython::memberValue(object, member);
   for (Py_ssize_t i = 0; arguments && i < PyTuple_GET_SIZE(arguments); ++i) {
     PyObject* member = PyTuple_GET_ITEM(arguments, i);
     members.push_back(PyType_Check(member)
