@@ -20,6 +20,7 @@ struct CompiledCallable {
   PyObject* transform;  // what to run in place of a function
   PyObject* rebuild;    // another one like this, for a copy of the original
   PyObject* calls;      // a dict: the function that a call came to, and what runs in its place
+  PyObject* captured;   // a frozenset: the names of methods whose calls are captured as well
   PyObject* weakReferences;
 };
 
@@ -29,6 +30,7 @@ struct MethodOfOriginal {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* method;
   PyObject* owner;
+  PyObject* captured;  // what runs in place of its function; null: nothing does
 };
 
 extern PyTypeObject MethodOfOriginalType;
@@ -67,10 +69,8 @@ bool takesSelf(BorrowedRef<> function) {
           Py_TYPE(function.get()) == &DisabledFunctionType);
 }
 
-// What a call of the original runs, with the original first. Null with an exception set.
-Ref<> callOf(CompiledCallable* object) {
-  BorrowedRef<> called = calledFunction(object->original);
-  Ref<> function = Ref<>::create(takesSelf(called) ? called : BorrowedRef<>(Py_None));
+// What runs in place of the function, with the original first. Null with an exception set.
+Ref<> inPlaceOf(CompiledCallable* object, const Ref<>& function) {
   if (PyObject* known = PyDict_GetItemWithError(object->calls, function.get())) {
     return Ref<>::create(known);
   }
@@ -78,6 +78,22 @@ Ref<> callOf(CompiledCallable* object) {
   Ref<> call = Ref<>::steal(PyObject_CallOneArg(object->transform, function.get()));
   if (!call || PyDict_SetItem(object->calls, function.get(), call.get()) < 0) return nullptr;
   return call;
+}
+
+// What a call of the original runs. Null with an exception set.
+Ref<> callOf(CompiledCallable* object) {
+  BorrowedRef<> called = calledFunction(object->original);
+  return inPlaceOf(object, Ref<>::create(takesSelf(called) ? called : BorrowedRef<>(Py_None)));
+}
+
+PyObject* callWithFirst(BorrowedRef<> function, PyObject* first, PyObject* const* arguments,
+                        size_t flags, PyObject* keywordNames) {
+  size_t positional = PyVectorcall_NARGS(flags);
+  size_t total = positional + (keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0);
+  llvm::SmallVector<PyObject*, 12> all(total + 1);
+  all[0] = first;
+  std::copy_n(arguments, total, all.begin() + 1);
+  return PyObject_Vectorcall(function.get(), all.data(), positional + 1, keywordNames);
 }
 
 PyObject* callOriginal(PyObject* self, PyObject* const* arguments, size_t flags,
@@ -88,18 +104,18 @@ PyObject* callOriginal(PyObject* self, PyObject* const* arguments, size_t flags,
   }
   Ref<> call = callOf(object);
   if (!call) return nullptr;
-  size_t positional = PyVectorcall_NARGS(flags);
-  size_t total = positional + (keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0);
-  llvm::SmallVector<PyObject*, 12> all(total + 1);
-  all[0] = object->original;
-  std::copy_n(arguments, total, all.begin() + 1);
-  return PyObject_Vectorcall(call.get(), all.data(), positional + 1, keywordNames);
+  return callWithFirst(call, object->original, arguments, flags, keywordNames);
 }
 
 PyObject* callMethod(PyObject* self, PyObject* const* arguments, size_t flags,
                      PyObject* keywordNames) {
   Ref<> owner = Ref<>::create(method(self)->owner);
-  PyObject* result = PyObject_Vectorcall(method(self)->method, arguments, flags, keywordNames);
+  Ref<> captured = Ref<>::create(method(self)->captured);
+  bool isPlain = !captured || runsPlain() || isWatched(*packageEngine());
+  PyObject* result = isPlain
+                         ? PyObject_Vectorcall(method(self)->method, arguments, flags, keywordNames)
+                         : callWithFirst(captured, callable(owner.get())->original, arguments,
+                                         flags, keywordNames);
   if (result != callable(owner.get())->original) return result;
   Py_DECREF(result);
   return owner.release();
@@ -132,6 +148,13 @@ PyObject* getAttribute(PyObject* self, PyObject* name) {
   }
   auto bound = Ref<>::steal(MethodOfOriginalType.tp_alloc(&MethodOfOriginalType, 0));
   if (!bound) return nullptr;
+  Ref<> function = Ref<>::create(PyMethod_GET_FUNCTION(value.get()));
+  int isCaptured = PySet_Contains(callable(self)->captured, name);
+  if (isCaptured < 0) return nullptr;
+  if (isCaptured && takesSelf(function)) {
+    method(bound.get())->captured = inPlaceOf(callable(self), function).release();
+    if (!method(bound.get())->captured) return nullptr;
+  }
   method(bound.get())->vectorcall = callMethod;
   method(bound.get())->method = value.release();
   method(bound.get())->owner = Py_NewRef(self);
@@ -263,10 +286,11 @@ PyObject* reduce(PyObject* self, PyObject*) {
 // --- The types.
 
 PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
-  static const char* names[] = {"original", "transform", "rebuild", nullptr};
-  PyObject *original, *transform, *rebuild;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO:CompiledCallable",
-                                   const_cast<char**>(names), &original, &transform, &rebuild)) {
+  static const char* names[] = {"original", "transform", "rebuild", "captured", nullptr};
+  PyObject *original, *transform, *rebuild, *captured = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|O:CompiledCallable",
+                                   const_cast<char**>(names), &original, &transform, &rebuild,
+                                   &captured)) {
     return nullptr;
   }
   Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
@@ -277,7 +301,8 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
   object->transform = Py_NewRef(transform);
   object->rebuild = Py_NewRef(rebuild);
   object->calls = PyDict_New();
-  if (!object->calls) return nullptr;
+  object->captured = PyFrozenSet_New(captured);
+  if (!object->calls || !object->captured) return nullptr;
   // What the transformation refuses, it refuses here and not at the first call.
   return callOf(object) ? self.release() : nullptr;
 }
@@ -290,6 +315,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(object->transform);
   Py_VISIT(object->rebuild);
   Py_VISIT(object->calls);
+  Py_VISIT(object->captured);
   return 0;
 }
 
@@ -297,6 +323,7 @@ void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   CompiledCallable* object = callable(self);
   if (object->weakReferences) PyObject_ClearWeakRefs(self);
+  Py_CLEAR(object->captured);
   Py_CLEAR(object->calls);
   Py_CLEAR(object->rebuild);
   Py_CLEAR(object->transform);
@@ -307,12 +334,14 @@ void deallocate(PyObject* self) {
 int traverseMethod(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(method(self)->method);
   Py_VISIT(method(self)->owner);
+  Py_VISIT(method(self)->captured);
   return 0;
 }
 
 void deallocateMethod(PyObject* self) {
   PyObject_GC_UnTrack(self);
   Py_CLEAR(method(self)->method);
+  Py_CLEAR(method(self)->captured);
   Py_CLEAR(method(self)->owner);
   Py_TYPE(self)->tp_free(self);
 }
@@ -377,8 +406,8 @@ PyTypeObject CompiledCallableType = {
     .tp_setattro = setAttribute,
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_doc =
-        "CompiledCallable(original, transform, rebuild)\n--\n\n"
-        "Stands for an object whose calls are captured.",
+        "CompiledCallable(original, transform, rebuild, captured=())\n--\n\n"
+        "Stands for an object whose calls are captured, and those of some of its methods.",
     .tp_traverse = traverse,
     .tp_richcompare = compare,
     .tp_weaklistoffset = offsetof(CompiledCallable, weakReferences),

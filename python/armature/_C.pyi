@@ -82,7 +82,8 @@ class CompiledCallable:
     """Stands for an object; ``transform(function)`` runs when it is called, where ``function`` is
     what a call of the object comes to, or None where that is no Python function.
 
-    ``rebuild(copy_of_original)`` makes another one like it.
+    ``rebuild(copy_of_original)`` makes another one like it. Where ``captured`` names a method that
+    is a Python function, ``transform`` of that runs when the method is called.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class CompiledCallable:
         original: Any,
         transform: Callable[[Any], Callable[..., Any]],
         rebuild: Callable[[Any], Any],
+        captured: Iterable[str] = ...,
     ) -> None: ...
     @property
     def _orig_mod(self) -> Any:

@@ -171,6 +171,7 @@ def _compile_object(original: Any, settings: Settings) -> Any:
             _transform_call, original, functools.partial(_compile_any, settings=settings)
         ),
         functools.partial(_compile_object, settings=settings),
+        ("forward",) if is_torch_module(original) else (),
     )
 
 

@@ -13,6 +13,9 @@ from typing import Any
 from armature import _C
 
 
+_MOST_COMPILATIONS = 2**31 - 1
+
+
 class Config:
     """The settings of the package. An unknown name or a wrong value is an error at once."""
 
@@ -44,8 +47,8 @@ class Config:
     def recompile_limit(self, limit: int) -> None:
         if isinstance(limit, bool) or not isinstance(limit, int):
             raise TypeError(f"recompile_limit must be an int, not {type(limit).__name__}")
-        if limit < 1:
-            raise ValueError(f"recompile_limit must be at least 1, not {limit}")
+        if not 1 <= limit <= _MOST_COMPILATIONS:
+            raise ValueError(f"recompile_limit must be 1 to {_MOST_COMPILATIONS}, not {limit}")
         self._recompile_limit = limit
 
     @property

@@ -532,6 +532,8 @@ def test_config_refuses_nonsense():
         armature.config.recompile_limit = "3"
     with pytest.raises(ValueError):
         armature.config.recompile_limit = 0
+    with pytest.raises(ValueError):
+        armature.config.recompile_limit = 2**31
     with pytest.raises(AttributeError), armature.config.patch(nonsense=1):
         pass
     assert armature.config.recompile_limit == 8

@@ -118,6 +118,29 @@ def test_gradients(module):
         torch.testing.assert_close(mine, expected.grad)
 
 
+def test_forward_is_captured_when_it_is_called_itself(module):
+    graphs = []
+
+    def backend(graph_module, example_inputs):
+        graphs.append(graph_module)
+        return graph_module.forward
+
+    module.register_forward_hook(lambda module, args, output: output + 100)
+    compiled = armature.compile(module, backend=backend)
+    for _ in range(2):
+        torch.testing.assert_close(compiled.forward(X, bias=1.0), module.forward(X, bias=1.0))
+    assert len(graphs) == 1
+    assert compiled.forward == module.forward
+    assert compiled.forward.__func__ is Block.forward
+    torch.testing.assert_close(compiled(X), module(X))
+    module.forward = lambda x: x * 5
+    assert torch.equal(compiled.forward(X), X * 5)
+    del module.forward
+    assert torch.equal(armature.disable(module).forward(X), module.forward(X))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'other'"):
+        compiled.forward(X, other=1)
+
+
 def test_forward_set_on_the_instance(module):
     module.forward = lambda x: x + module.offset
     compiled = armature.compile(module)
