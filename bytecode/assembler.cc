@@ -51,6 +51,13 @@ int32_t Assembler::addFreshLocal(const char* name) {
   return addLocal(internedString(freshName(name).c_str()));
 }
 
+void Assembler::addNames(llvm::ArrayRef<LocalVariable> locals) {
+  for (const LocalVariable& local : locals) {
+    std::string name = printable(local.name);
+    if (freshName(name.c_str()) == name) addLocal(local.name);
+  }
+}
+
 void Assembler::rename(int32_t local, const char* name) {
   Ref<>& old = code_.locals[local].name;
   if (printable(old) == name) return;

@@ -2,6 +2,8 @@
 // and names, exception regions. Used by codegen and by tests.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +28,9 @@ class Assembler {
   int32_t addLocal(BorrowedRef<> name);
   // Adds a local whose name is not taken yet: "name", else "name_1", "name_2", ….
   int32_t addFreshLocal(const char* name);
+  // Adds a local for each name that none has yet. They stay unset: Python suggests names of locals
+  // where it prints a NameError.
+  void addNames(llvm::ArrayRef<LocalVariable> locals);
   // Gives a local that has another name one that is not taken yet, in the same way.
   void rename(int32_t local, const char* name);
 

@@ -165,8 +165,9 @@ bool isOneOf(BorrowedRef<> name, llvm::ArrayRef<const char*> others) {
 // By its names: what they stand for is known only when it runs.
 bool callsReaderOfFrame(const Code& code) {
   constexpr const char* kReaders[] = {"locals", "vars", "dir", "eval", "exec"};
-  // Of modules (sys, inspect), or imported from them.
-  constexpr const char* kGivers[] = {"_getframe", "currentframe"};
+  // Of modules (sys, inspect), or imported from them. The references to an object that are counted
+  // are those of the frame, too.
+  constexpr const char* kGivers[] = {"_getframe", "currentframe", "getrefcount"};
   return llvm::any_of(code.instructions, [&](const Instruction& instruction) {
     switch (instruction.opcode) {
       case Opcode::LOAD_GLOBAL:

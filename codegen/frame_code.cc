@@ -454,6 +454,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   FrameCode(assembler, environment_, frames_.drop_front(), std::move(stored), inner,
             innerStored_.drop_front())
       .emit(plain);
+  assembler.addNames(next.code->locals);
   Ref<PyCodeObject> code = lower(*assembler.finish());
   if (!code) return nullptr;
   Ref<> function = Ref<>::steal(

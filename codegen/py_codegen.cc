@@ -150,6 +150,7 @@ GeneratedCode PyCodegen::generate() {
       FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain, [&] {
         releaseLocals();
       });
+      assembler_.addNames(outcome_.frames.front().code->locals);
     }
     emitInterruptHandlers();
     generated.canonical = assembler_.finish();

@@ -54,8 +54,16 @@ struct State {
 // Programs that make ever new code objects run that as it is, from some number of them on.
 constexpr size_t kMostTwins = 4096;
 
+// The arguments of f(*arguments, **keywords); `keywords` may be null.
+struct Starred {
+  PyObject* arguments;
+  PyObject* keywords;
+};
+
+// `starred`: what the arguments were put together from, which a function of C may be given as it
+// is.
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
-               size_t flags, PyObject* keywordNames);
+               size_t flags, PyObject* keywordNames, const Starred* starred = nullptr);
 
 // Does a call of the function make a generator, a coroutine or the like?
 bool suspends(BorrowedRef<> function) {
@@ -232,9 +240,15 @@ PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject*
               PyTuple_GET_SIZE(names.get()) ? names.get() : nullptr);
 }
 
+PyObject* callPlainly(PyObject* callable, PyObject* const* arguments, size_t flags,
+                      PyObject* keywordNames, const Starred* starred) {
+  return starred ? PyObject_Call(callable, starred->arguments, starred->keywords)
+                 : PyObject_Vectorcall(callable, arguments, flags, keywordNames);
+}
+
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
-               size_t flags, PyObject* keywordNames) {
-  auto plain = [&] { return PyObject_Vectorcall(callable, arguments, flags, keywordNames); };
+               size_t flags, PyObject* keywordNames, const Starred* starred) {
+  auto plain = [&] { return callPlainly(callable, arguments, flags, keywordNames, starred); };
   PyTypeObject* type = Py_TYPE(callable);
   if (type == &PyFunction_Type) {
     return callFunction(state, self, callable, arguments, flags, keywordNames);
@@ -282,28 +296,31 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
   return callWithSelf(state, self, function.get(), callable, arguments, flags, keywordNames);
 }
 
-PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t flags,
-                          PyObject* keywordNames) {
+// arguments[0] with the others.
+PyObject* callFirst(PyObject* self, PyObject* const* arguments, size_t flags,
+                    PyObject* keywordNames, const Starred* starred) {
+  Py_ssize_t count = PyVectorcall_NARGS(flags);
+  if (count < 1) return PyErr_Format(PyExc_TypeError, "a call needs a callable");
+  auto plain = [&] {
+    return callPlainly(arguments[0], arguments + 1, count - 1, keywordNames, starred);
+  };
   // Nothing of it is ever captured, and it is what breaks most.
-  if (PyVectorcall_NARGS(flags) > 0 && Py_IS_TYPE(arguments[0], &PyCFunction_Type)) {
-    return PyObject_Vectorcall(arguments[0], arguments + 1, PyVectorcall_NARGS(flags) - 1,
-                               keywordNames);
-  }
+  if (Py_IS_TYPE(arguments[0], &PyCFunction_Type)) return plain();
   return forPython([&]() -> PyObject* {
-    Py_ssize_t count = PyVectorcall_NARGS(flags);
-    if (count < 1) return PyErr_Format(PyExc_TypeError, "a call needs a callable");
     if (arguments[0] == reinterpret_cast<PyObject*>(cpython::lruCacheType())) {
-      Ref<> made =
-          Ref<>::steal(PyObject_Vectorcall(arguments[0], arguments + 1, count - 1, keywordNames));
+      Ref<> made = Ref<>::steal(plain());
       return made && noteMadeCache(made) ? made.release() : nullptr;
     }
     State& state = *reinterpret_cast<Caller*>(self)->state;
     bool isPlain = runsPlain() || isWatched(*state.settings->engine);
-    if (isPlain || capturesFrames(*state.settings)) {
-      return PyObject_Vectorcall(arguments[0], arguments + 1, count - 1, keywordNames);
-    }
-    return call(state, self, arguments[0], arguments + 1, count - 1, keywordNames);
+    if (isPlain || capturesFrames(*state.settings)) return plain();
+    return call(state, self, arguments[0], arguments + 1, count - 1, keywordNames, starred);
   });
+}
+
+PyObject* callPythonCalls(PyObject* self, PyObject* const* arguments, size_t flags,
+                          PyObject* keywordNames) {
+  return callFirst(self, arguments, flags, keywordNames, nullptr);
 }
 
 // `self` of the other one, as CALL_FUNCTION_EX makes calls.
@@ -338,7 +355,8 @@ PyObject* callStarred(PyObject* self, PyObject* const* arguments, size_t flags, 
       }
     }
     auto* caller = reinterpret_cast<StarredCaller*>(self)->caller;
-    return callPythonCalls(caller, all.data(), positionalCount, names.get());
+    Starred starred{positional.get(), names ? arguments[2] : nullptr};
+    return callFirst(caller, all.data(), positionalCount, names.get(), &starred);
   });
 }
 

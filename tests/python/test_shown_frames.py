@@ -7,7 +7,10 @@ references to what its frame holds; then the exception is dropped.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import io
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -210,3 +213,35 @@ def test_frames_of_a_long_loop_are_not_kept() -> None:
     before = len(gc.get_objects())
     compiled(2000)
     assert len(gc.get_objects()) - before < 200
+
+
+def test_a_name_error_suggests_names_of_locals_behind_a_break() -> None:
+    def wrong() -> None:
+        noise = other = None
+        blch = None
+        print(bluch)  # noqa: F821
+
+    def program() -> Any:
+        found = []
+        for _ in range(2):
+            try:
+                wrong()
+            except NameError:
+                with contextlib.redirect_stderr(io.StringIO()) as printed:
+                    sys.__excepthook__(*sys.exc_info())
+                found.append(printed.getvalue().splitlines()[-1])
+        return found
+
+    expected = "NameError: name 'bluch' is not defined. Did you mean: 'blch'?"
+    assert program() == armature.compile(program)() == [expected] * 2
+
+
+def test_references_are_counted_as_python_has_them() -> None:
+    def program() -> Any:
+        thing = object()
+        before = sys.getrefcount(thing)
+        things = [thing for _ in range(3)]
+        return before, sys.getrefcount(thing), len(things)
+
+    compiled = armature.compile(program)
+    assert [compiled() for _ in range(3)] == [program()] * 3

@@ -204,3 +204,13 @@ def test_functions_may_change_between_two_calls() -> None:
     assert compiled(x).item() == 7
     helper.__code__ = (lambda x, y: x - y).__code__
     assert compiled(x).item() == -7
+
+
+def test_c_code_is_given_the_tuple_itself() -> None:
+    def program(x: torch.Tensor) -> Any:
+        armature.skip_frame()
+        arguments = (x, 2)
+        made = ValueError(*arguments)
+        return made.args is arguments, KeyError(*arguments, **{}).args is arguments
+
+    check(program, torch.ones(2))
