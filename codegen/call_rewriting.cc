@@ -14,16 +14,14 @@ enum class Rewriting : uint8_t {
   Caller,
   CallerAndMethod,
   CallOfMade,
-  StarredCaller,
-  CallOfStarred
+  Starred,
 };
 
 // The instruction that left the lower of the two entries below the arguments of a call: PUSH_NULL
 // or LOAD_METHOD, which the compiler puts before them in the text of the code, or MAKE_FUNCTION,
 // where a comprehension's function is called like the method of its iterator. -1 if another did.
 int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_t call) {
-  const Instruction& called = code.instructions[call];
-  int32_t slot = depths[call] - stackUse(called.opcode, called.argument).before;
+  int32_t slot = depths[call] - code.instructions[call].argument - 2;
   for (int32_t pc = call - 1; pc >= 0; --pc) {
     if (depths[pc] < 0) continue;
     const Instruction& instruction = code.instructions[pc];
@@ -52,15 +50,10 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
   std::vector<Rewriting> rewritings(size, Rewriting::None);
   for (int32_t pc = 0; pc < size; ++pc) {
     Opcode opcode = code.instructions[pc].opcode;
-    bool isCall = opcode == Opcode::CALL || opcode == Opcode::CALL_FUNCTION_EX;
-    int32_t beginning = isCall && depths[pc] >= 0 ? beginningOf(code, depths, pc) : -1;
+    if (opcode == Opcode::CALL_FUNCTION_EX && depths[pc] >= 0) rewritings[pc] = Rewriting::Starred;
+    if (opcode != Opcode::CALL || depths[pc] < 0) continue;
+    int32_t beginning = beginningOf(code, depths, pc);
     if (beginning < 0) continue;
-    if (opcode == Opcode::CALL_FUNCTION_EX) {
-      if (code.instructions[beginning].opcode != Opcode::PUSH_NULL) continue;
-      rewritings[beginning] = Rewriting::StarredCaller;
-      rewritings[pc] = Rewriting::CallOfStarred;
-      continue;
-    }
     if (code.instructions[beginning].opcode == Opcode::MAKE_FUNCTION) {
       if (code.instructions[pc].argument == 0) rewritings[pc] = Rewriting::CallOfMade;
       continue;
@@ -73,7 +66,7 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
   auto constant = static_cast<int32_t>(rewritten.constants.size());
   rewritten.constants.push_back(Ref<>::create(caller));
   auto starred = static_cast<int32_t>(rewritten.constants.size());
-  if (llvm::is_contained(rewritings, Rewriting::StarredCaller)) {
+  if (llvm::is_contained(rewritings, Rewriting::Starred)) {
     rewritten.constants.push_back(starredCaller(caller));
   }
   rewritten.instructions.clear();
@@ -104,12 +97,14 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
         emit({Opcode::SWAP, 2});
         emit({Opcode::CALL, 1});
         break;
-      case Rewriting::StarredCaller:
+      case Rewriting::Starred: {
+        // The callable, the tuple and the dict go up by one place each, over the NULL.
+        int32_t keywords = instruction.argument & 1;
         emit({Opcode::LOAD_CONST, starred});
+        for (int32_t place = 3 + keywords; place >= 2; --place) emit({Opcode::SWAP, place});
+        emit({Opcode::CALL, 2 + keywords});
         break;
-      case Rewriting::CallOfStarred:
-        emit({Opcode::CALL, 1 + (instruction.argument & 1)});
-        break;
+      }
     }
   }
   moved[size] = static_cast<int32_t>(rewritten.instructions.size());

@@ -12,6 +12,7 @@ from typing import Any
 import armature
 import pytest
 import torch
+from armature import _C
 from differential import check
 
 CAPTURED: list[bool] = []
@@ -214,3 +215,30 @@ def test_c_code_is_given_the_tuple_itself() -> None:
         return made.args is arguments, KeyError(*arguments, **{}).args is arguments
 
     check(program, torch.ones(2))
+
+
+@pytest.mark.parametrize("every", range(1, 8))
+def test_past_the_recompile_limit_from_any_instruction_on(every: int) -> None:
+    def first(one: int = 0, *rest: int, by: int = 0) -> int:
+        return one + by
+
+    def program(numbers: list[int], keywords: dict[str, int]) -> Any:
+        found = []
+        for more in (1, 2):
+            found.append(abs(first(*numbers)) - first(*[3, more], **keywords))
+            numbers[0] += more
+        numbers.append(len(numbers) * 7)
+        found.append(max(*numbers, *found))
+        return found
+
+    with armature.config.patch(recompile_limit=2):
+        compiled = armature.compile(program)
+        numbers, expected = [1], [1]
+        _C.inject_fault("break every", every)
+        try:
+            for i in range(5):
+                found = compiled(numbers, {"by": i})
+                assert found == program(expected, {"by": i})
+                assert numbers == expected
+        finally:
+            _C.clear_fault()

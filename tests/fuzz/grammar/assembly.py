@@ -11,7 +11,7 @@ _PRELUDE = """\
 import abc, collections, contextlib, functools, gc, math, operator, types, weakref
 import numpy as np
 import torch
-from armature import graph_break
+from armature import disable, graph_break
 
 WATCHED = []
 N = 2

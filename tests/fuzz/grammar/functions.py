@@ -16,6 +16,9 @@ def call(w: Writer) -> str:
         f"{function}({value})",
         f"{function}({value}, {w.expression('number')})",
         f"{function}({value}, k={w.expression('number')})",
+        f"{function}(*({value}, {w.leaf('number')}))",
+        f"{function}(*[{value}], **{{'k': {w.leaf('number')}}})",
+        f"{function}(**{w.expression('dict')})",
         f"{function}()",
     )
 
@@ -95,6 +98,8 @@ def write_function(w: Writer, number: int) -> None:
     """A function of the module, which calls those of lower levels."""
     w.level = 2 * number + 1
     keyword = w.pick("k=2", "*, k=2", "k=N", "*rest, k=1", "k=1, **more")
+    if w.chance(0.15):
+        w.line("@disable(recursive=False)")
     with w.block(f"def f{number}(v=1, {keyword}):"):
         w.line("global N, M")
         w.scope["number"] += ["v", "k"]
