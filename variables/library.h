@@ -56,8 +56,7 @@ struct CallRule {
   bool leavesLibrary = false;
   // GraphOperation: the result is one array whatever the arguments, so nobody has to ask.
   bool returnsOneArray = false;
-  // GraphOperation: the operation mutates arguments (Library::changedArrays). Where that is one
-  // array, and the result is an array, it returns the one that it has mutated.
+  // GraphOperation: the operation mutates arguments (Library::changedArrays).
   bool mutates = false;
   // GraphOperation: called with as many arguments, all of them positional, only the types of Python
   // numbers among them matter to what is known of the result (and whether it raises), as long as
@@ -380,6 +379,12 @@ class Library {
   // The arrays that a call with CallRule::mutates, or with `out`, changes; none where nobody can
   // tell.
   virtual void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const = 0;
+  // Of such a call that changes one array and whose result is an array: is it that one? False only
+  // where it is known what the operation changes.
+  virtual bool returnsChanged(const Node& node) const {
+    (void)node;
+    return true;
+  }
 };
 
 // Whose callables are, in one trace, which asks the libraries once for each: most calls are of what

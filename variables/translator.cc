@@ -610,6 +610,7 @@ Value Translator::recordMutations(const Library& library, const Node& node,
   llvm::SmallVector<Node*, 4> changed;
   library.changedArrays(node, changed);
   if (changed.empty()) {
+    if (!library.returnsChanged(node)) return result;  // what it would change was left out
     throw GraphBreak(GraphBreakKind::UnknownMutation, targetName(node.target));
   }
   auto* resultTensor = trackerOf<TensorVariable>(result);
@@ -618,7 +619,7 @@ Value Translator::recordMutations(const Library& library, const Node& node,
     if (!tensor || !llvm::is_contained(changed, tensor->node)) continue;
     if (library.changesLayout(node)) prepareChangeOfLayout(*this, tensor);
     recordTensorMutation(*this, tensor);
-    if (changed.size() > 1 || !resultTensor) continue;
+    if (changed.size() > 1 || !resultTensor || !library.returnsChanged(node)) continue;
     // The node is the present value of the object that it has mutated, and that is what is
     // returned.
     assignTrailed(trail, tensor->node, resultTensor->node);

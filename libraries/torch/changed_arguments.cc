@@ -76,7 +76,7 @@ bool changesArgument(const Node& node) {
   }
   if (node.operation != NodeOperation::CallFunction) return false;
   if (std::optional<OperatorSchema> schema = operatorSchema(node.target)) {
-    return schema->effect != SchemaEffect::None;
+    return !schema->changed.empty() || isInPlaceCall(node);
   }
   const CallableName& callable = callableNames().of(node.target);
   bool isInPlace =
@@ -91,19 +91,39 @@ llvm::SmallVector<Node*, 4> changedArrays(const Node& node) {
     addNodes(argument, nodes);
     return nodes;
   }
-  bool isMethod = node.operation == NodeOperation::CallMethod;
-  const CallableName* callable = isMethod ? nullptr : &callableNames().of(node.target);
-  // What operators of torch.ops change is their first argument.
-  if (isMethod || !(isOperator(*callable) || operatorSchema(node.target))) {
-    const auto& parameters =
-        changedByName(isMethod ? stringView(node.target) : std::string_view(callable->name));
+  auto addChanged = [&](llvm::ArrayRef<ChangedParameter> parameters) {
     for (const ChangedParameter& parameter : parameters) {
       if (const Argument* argument = findArgument(node, parameter)) addNodes(*argument, nodes);
     }
-    if (!parameters.empty()) return nodes;
+    return !parameters.empty();
+  };
+  if (node.operation == NodeOperation::CallMethod) {
+    if (addChanged(changedByName(stringView(node.target)))) return nodes;
+  } else if (std::optional<OperatorSchema> schema = operatorSchema(node.target)) {
+    addChanged(schema->changed);
+    return nodes;
+  } else if (const CallableName& callable = callableNames().of(node.target);
+             !isOperator(callable) && addChanged(changedByName(callable.name))) {
+    return nodes;
   }
   if (!node.arguments.empty()) addNodes(node.arguments[0], nodes);
   return nodes;
+}
+
+bool returnsChanged(const Node& node) {
+  if (node.operation == NodeOperation::CallFunction) {
+    if (std::optional<OperatorSchema> schema = operatorSchema(node.target)) {
+      return schema->returnsChanged || isInPlaceCall(node);
+    }
+  }
+  std::string_view name = node.operation == NodeOperation::CallMethod
+                              ? stringView(node.target)
+                              : std::string_view(callableNames().of(node.target).name);
+  if (changedByName(name).empty() || isInPlaceName(name) || isInPlaceCall(node)) return true;
+  static auto* known = new llvm::StringMap<bool>();
+  auto [entry, isNew] = known->try_emplace(name, true);
+  if (isNew) entry->second = returnsChangedByName(name);
+  return entry->second;
 }
 
 }  // namespace armature

@@ -17,6 +17,9 @@ bool changesArgument(const Node& node);
 // of its operator say; of a list, all. Nothing where they are not the graph's.
 llvm::SmallVector<Node*, 4> changedArrays(const Node& node);
 
+// Of a call that changes an array and returns one: is it that one?
+bool returnsChanged(const Node& node);
+
 // May the name's operation change something, by its schemas or as it is called?
 bool changesByName(std::string_view name);
 

@@ -188,11 +188,9 @@ CallRule FunctionTable::findOperator(BorrowedRef<> overloadOrPacket) {
   if (const char* reason = reasonAgainstMethod(text)) return unsupported(reason);
   CallRule rule{.kind = CallKind::GraphOperation, .mutates = isInPlaceName(text)};
   if (std::optional<OperatorSchema> schema = operatorSchema(overloadOrPacket)) {
-    if (schema->effect == SchemaEffect::Other) {
-      return unsupported("it changes another argument than the first one");
-    }
+    if (schema->isAmbiguous) return unsupported("its overloads change different arguments");
     rule.returnsOneArray = schema->returnsOneTensor;
-    rule.mutates = schema->effect != SchemaEffect::None;
+    rule.mutates = !schema->changed.empty();
   }
   return rule;
 }

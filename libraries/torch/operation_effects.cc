@@ -138,6 +138,8 @@ void TorchLibrary::changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>&
   llvm::append_range(changed, armature::changedArrays(node));
 }
 
+bool TorchLibrary::returnsChanged(const Node& node) const { return armature::returnsChanged(node); }
+
 bool TorchLibrary::isPure(const Node& node) const {
   // TorchDynamo keeps what nobody uses, but for items. That an operation may raise is an effect.
   bool isItem = node.operation == NodeOperation::CallFunction &&

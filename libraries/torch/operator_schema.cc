@@ -14,39 +14,6 @@ bool isOfType(BorrowedRef<> object, BorrowedRef<> type) {
   return reinterpret_cast<PyObject*>(Py_TYPE(object.get())) == type.get();
 }
 
-// packet.default, if it is the only overload.
-Ref<> onlyOverload(BorrowedRef<> packet) {
-  Ref<> names = Ref<>::steal(PyObject_CallMethod(packet.get(), "overloads", nullptr));
-  bool isOnly = names && PyList_Check(names.get()) && PyList_GET_SIZE(names.get()) == 1;
-  Ref<> overload = Ref<>::steal(
-      isOnly ? PyObject_GetAttr(packet.get(), PyList_GET_ITEM(names.get(), 0)) : nullptr);
-  PyErr_Clear();
-  return overload;
-}
-
-// A parameter that is changed is written "Tensor(a!) name".
-SchemaEffect effectOf(std::string_view parameters) {
-  size_t mark = parameters.find('!');
-  if (mark == std::string_view::npos) return SchemaEffect::None;
-  if (parameters.find('!', mark + 1) != std::string_view::npos) return SchemaEffect::Other;
-  bool isFirst = parameters.find(',') > mark;
-  std::string_view rest = parameters.substr(mark);
-  bool isOut = rest.ends_with(" out)");
-  return isFirst || isOut ? SchemaEffect::First : SchemaEffect::Other;
-}
-
-std::optional<OperatorSchema> read(BorrowedRef<> overload) {
-  Ref<> schema = Ref<>::steal(PyObject_GetAttrString(overload.get(), "_schema"));
-  Ref<> text = Ref<>::steal(schema ? PyObject_Str(schema.get()) : nullptr);
-  PyErr_Clear();
-  if (!text) return {};
-  std::string_view signature = stringView(text);
-  size_t arrow = signature.rfind(" -> ");
-  if (arrow == std::string_view::npos) return {};
-  return OperatorSchema{.effect = effectOf(signature.substr(0, arrow)),
-                        .returnsOneTensor = isOneTensor(signature.substr(arrow + 4))};
-}
-
 // "Tensor(a!)", "Tensor(a!)[]", …: scripts also have lists that change, "t[](a!)".
 bool isChangedArray(std::string_view parameter) {
   return parameter.starts_with("Tensor(") && parameter.find("!)") != std::string_view::npos;
@@ -57,9 +24,9 @@ std::string_view nameOfParameter(std::string_view parameter) {
   return parameter.substr(parameter.rfind(' ') + 1);
 }
 
-// Calls `visit` with each parameter that may be passed by position, and where it stands.
+// Calls `visit` with each parameter and where it stands.
 template <class Visitor>
-void forEachPositional(std::string_view signature, Visitor&& visit) {
+void forEachParameter(std::string_view signature, Visitor&& visit) {
   size_t begin = signature.find('('), end = signature.rfind(") -> ");
   if (begin == std::string_view::npos || end == std::string_view::npos) return;
   std::string_view rest = signature.substr(begin + 1, end - begin - 1);
@@ -71,18 +38,78 @@ void forEachPositional(std::string_view signature, Visitor&& visit) {
       if (rest[length] == ']') --depth;
     }
     std::string_view parameter = rest.substr(0, length);
-    if (parameter == "*") return;
-    visit(position, parameter);
     rest.remove_prefix(std::min(rest.size(), length + 2));
+    if (parameter == "*") {
+      position = ChangedParameter::kKeywordOnly - 1;
+    } else {
+      visit(position, parameter);
+      if (position == ChangedParameter::kKeywordOnly) --position;
+    }
   }
 }
 
-}  // namespace
+// What is behind the last arrow.
+std::string_view returnsOf(std::string_view signature) {
+  constexpr std::string_view kArrow = " -> ";
+  size_t arrow = signature.rfind(kArrow);
+  return arrow == std::string_view::npos ? std::string_view()
+                                         : signature.substr(arrow + kArrow.size());
+}
 
-std::vector<ChangedParameter> changedParameters(std::string_view name) {
+bool returnsChangedArray(std::string_view signature) {
+  return returnsOf(signature).find('!') != std::string_view::npos;
+}
+
+std::optional<OperatorSchema> read(BorrowedRef<> overload) {
+  Ref<> text = Ref<>::steal(PyObject_GetAttrString(overload.get(), "_schema"));
+  if (text) text = Ref<>::steal(PyObject_Str(text.get()));
+  PyErr_Clear();
+  std::string_view signature = stringView(text);
+  if (returnsOf(signature).empty()) return {};
+  OperatorSchema schema{.changed = {},
+                        .returnsChanged = returnsChangedArray(signature),
+                        .returnsOneTensor = isOneTensor(returnsOf(signature))};
+  forEachParameter(signature, [&](size_t position, std::string_view parameter) {
+    if (!isChangedArray(parameter)) return;
+    schema.changed.push_back({position, std::string(nameOfParameter(parameter))});
+  });
+  return schema;
+}
+
+// Does it change nothing but its `out`, which a call has to name?
+bool isOutVariant(const OperatorSchema& schema) {
+  return !schema.changed.empty() && std::ranges::all_of(schema.changed, [](const auto& each) {
+    return each.position == ChangedParameter::kKeywordOnly;
+  });
+}
+
+// What all overloads have in common, the ones with `out` aside.
+std::optional<OperatorSchema> readPacket(BorrowedRef<> packet) {
+  Ref<> names = Ref<>::steal(PyObject_CallMethod(packet.get(), "overloads", nullptr));
+  bool isList = names && PyList_Check(names.get());
+  std::optional<OperatorSchema> common;
+  for (Py_ssize_t i = 0; isList && i < PyList_GET_SIZE(names.get()); ++i) {
+    Ref<> overload = Ref<>::steal(PyObject_GetAttr(packet.get(), PyList_GET_ITEM(names.get(), i)));
+    std::optional<OperatorSchema> schema = overload ? read(overload) : std::nullopt;
+    bool isOnly = PyList_GET_SIZE(names.get()) == 1;
+    if (!schema || (!isOnly && isOutVariant(*schema))) continue;
+    if (!common) {
+      common = std::move(schema);
+      continue;
+    }
+    common->isAmbiguous |= schema->changed != common->changed;
+    common->returnsOneTensor &= schema->returnsOneTensor;
+    common->returnsChanged &= schema->returnsChanged;
+  }
+  PyErr_Clear();
+  return common;
+}
+
+// The schemas of `name` of aten, as texts.
+template <class Visitor>
+void forEachSchema(std::string_view name, Visitor&& visit) {
   static const BorrowedRef<> schemasOf =
       importedAttribute("torch._C", "_jit_get_schemas_for_operator");
-  std::vector<ChangedParameter> changed;
   std::string qualified = "aten::" + std::string(name);
   Ref<> schemas = Ref<>::steal(
       schemasOf ? PyObject_CallFunction(schemasOf.get(), "s", qualified.c_str()) : nullptr);
@@ -90,15 +117,37 @@ std::vector<ChangedParameter> changedParameters(std::string_view name) {
   bool isList = schemas && PyList_Check(schemas.get());
   for (Py_ssize_t i = 0; isList && i < PyList_GET_SIZE(schemas.get()); ++i) {
     Ref<> text = Ref<>::steal(PyObject_Str(PyList_GET_ITEM(schemas.get(), i)));
-    forEachPositional(stringView(text), [&](size_t position, std::string_view parameter) {
-      bool isKnown = std::ranges::any_of(
-          changed, [&](const ChangedParameter& each) { return each.position == position; });
-      if (isKnown || !isChangedArray(parameter)) return;
-      changed.push_back({position, std::string(nameOfParameter(parameter))});
-    });
+    visit(stringView(text));
   }
   clearUnlessInterrupted();
+}
+
+}  // namespace
+
+std::vector<ChangedParameter> changedParameters(std::string_view name) {
+  std::vector<ChangedParameter> changed;
+  forEachSchema(name, [&](std::string_view signature) {
+    forEachParameter(signature, [&](size_t position, std::string_view parameter) {
+      bool isKnown = std::ranges::any_of(
+          changed, [&](const ChangedParameter& each) { return each.position == position; });
+      bool isPositional = position != ChangedParameter::kKeywordOnly;
+      if (isKnown || !isPositional || !isChangedArray(parameter)) return;
+      changed.push_back({position, std::string(nameOfParameter(parameter))});
+    });
+  });
   return changed;
+}
+
+bool returnsChangedByName(std::string_view name) {
+  bool returnsIt = false;
+  forEachSchema(name, [&](std::string_view signature) {
+    bool changesAny = false;
+    forEachParameter(signature, [&](size_t position, std::string_view parameter) {
+      changesAny |= position != ChangedParameter::kKeywordOnly && isChangedArray(parameter);
+    });
+    returnsIt |= changesAny && returnsChangedArray(signature);
+  });
+  return returnsIt;
 }
 
 bool isOneTensor(std::string_view returns) {
@@ -110,9 +159,7 @@ std::optional<OperatorSchema> operatorSchema(BorrowedRef<> target) {
   static const BorrowedRef<> overloadType = importedAttribute("torch._ops", "OpOverload");
   static const BorrowedRef<> packetType = importedAttribute("torch._ops", "OpOverloadPacket");
   if (isOfType(target, overloadType)) return read(target);
-  if (!isOfType(target, packetType)) return {};
-  Ref<> overload = onlyOverload(target);
-  return overload ? read(overload) : std::nullopt;
+  return isOfType(target, packetType) ? readPacket(target) : std::nullopt;
 }
 
 }  // namespace armature

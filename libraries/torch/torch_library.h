@@ -64,6 +64,7 @@ class TorchLibrary : public Library {
                                   Observer& observer) const override;
   bool mayFailOnData(const Node& node, Observer& observer) const override;
   void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const override;
+  bool returnsChanged(const Node& node) const override;
 
  private:
   // mayFailOnData(), of arrays that share no memory.
