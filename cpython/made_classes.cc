@@ -2,10 +2,49 @@
 
 namespace armature::cpython {
 
-Ref<> makeClass(BorrowedRef<> name, BorrowedRef<> bases, BorrowedRef<> classNamespace) {
+namespace {
+
+// A class without anything, over which one can be made that gets its bases later.
+PyTypeObject* plainBase() {
+  static PyObject* const base =
+      PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "Plain");
+  return reinterpret_cast<PyTypeObject*>(base);
+}
+
+Ref<> newClass(BorrowedRef<PyTypeObject> metaclass, BorrowedRef<> name, BorrowedRef<> bases,
+               BorrowedRef<> classNamespace) {
   Ref<> arguments = Ref<>::steal(PyTuple_Pack(3, name.get(), bases.get(), classNamespace.get()));
   if (!arguments) return nullptr;
-  return Ref<>::steal(PyType_Type.tp_new(&PyType_Type, arguments.get(), nullptr));
+  return Ref<>::steal(PyType_Type.tp_new(metaclass, arguments.get(), nullptr));
+}
+
+}  // namespace
+
+bool canBeAdopted(BorrowedRef<> bases) {
+  PyTypeObject* plain = plainBase();
+  if (!plain) return PyErr_Clear(), false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases.get()); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases.get(), i));
+    bool isPlain = base->tp_flags & Py_TPFLAGS_HEAPTYPE && base->tp_dealloc == plain->tp_dealloc &&
+                   base->tp_basicsize == plain->tp_basicsize && base->tp_itemsize == 0 &&
+                   base->tp_dictoffset == plain->tp_dictoffset &&
+                   base->tp_weaklistoffset == plain->tp_weaklistoffset;
+    // What a class takes over from its bases when it is made, and never again.
+    bool isMarked = base->tp_flags & (Py_TPFLAGS_SEQUENCE | Py_TPFLAGS_MAPPING);
+    if (!isPlain || isMarked) return false;
+  }
+  return true;
+}
+
+Ref<> makeClass(BorrowedRef<PyTypeObject> metaclass, BorrowedRef<> name, BorrowedRef<> bases,
+                BorrowedRef<> classNamespace, bool tellsBases) {
+  if (!tellsBases) return newClass(metaclass, name, bases, classNamespace);
+  // type_set_bases does all that type_new does, but for telling the bases.
+  Ref<> plain = Ref<>::steal(PyTuple_Pack(1, plainBase()));
+  Ref<> made = plain ? newClass(metaclass, name, plain, classNamespace) : Ref<>();
+  if (!made) return nullptr;
+  static PyObject* const field = PyUnicode_InternFromString("__bases__");
+  return PyType_Type.tp_setattro(made.get(), field, bases) < 0 ? Ref<>() : std::move(made);
 }
 
 bool setClassAttribute(BorrowedRef<> type, BorrowedRef<> name, PyObject* value) {
@@ -36,7 +75,7 @@ bool classesAreHidden() {
     Ref<> name = Ref<>::steal(PyUnicode_FromString("Hidden"));
     Ref<> bases = Ref<>::steal(PyTuple_Pack(1, base));
     Ref<> names = Ref<>::steal(PyDict_New());
-    return name && bases && names ? makeClass(name, bases, names) : Ref<>();
+    return name && bases && names ? makeClass(&PyType_Type, name, bases, names, false) : Ref<>();
   };
   Ref<> base = make(object), seen = base ? make(base.get()) : Ref<>();
   Ref<> hidden = seen ? make(base.get()) : Ref<>();

@@ -6,10 +6,15 @@
 
 namespace armature::cpython {
 
-// type.__new__(type, name, bases, namespace); null with an exception set. The metaclass of all
-// bases is type, none of them has an __init_subclass__ other than object's, and no value of the
-// namespace has a __set_name__: then nothing of the program's runs.
-Ref<> makeClass(BorrowedRef<> name, BorrowedRef<> bases, BorrowedRef<> classNamespace);
+// type.__new__(metaclass, name, bases, namespace), but for the call of __init_subclass__; null with
+// an exception set. The metaclass is below those of all bases and has the mro() of type, and no
+// value of the namespace has a __set_name__: then nothing of the program's runs. `tellsBases`: one
+// of the bases has an __init_subclass__ that is not object's, and canBeAdopted() is true of them.
+Ref<> makeClass(BorrowedRef<PyTypeObject> metaclass, BorrowedRef<> name, BorrowedRef<> bases,
+                BorrowedRef<> classNamespace, bool tellsBases);
+// Can a class that has been made without these bases (tuple) get them later, and be as if it had
+// been made with them?
+bool canBeAdopted(BorrowedRef<> bases);
 
 // type.__setattr__ and, for a null `value`, type.__delattr__, past any metaclass. False with an
 // exception set.

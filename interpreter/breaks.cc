@@ -70,6 +70,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   if (reason.kind() == GraphBreakKind::FailedOperation && !failureCanGoOn()) {
     for (const Frame* frame = frame_; frame; frame = frame->back) {
       PyObject* globals = frame->globals->existing();
+      if (!globals) globals = rootGlobals();
       outcome.left.push_back({frame->code, Ref<>::create(globals), frame->pc});
     }
   }

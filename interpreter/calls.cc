@@ -18,7 +18,13 @@ namespace {
 
 // The name by which errors call the function.
 PyObject* qualifiedName(Translator& translator, const UserFunctionVariable* function) {
-  if (!function->existing()) return function->code->qualifiedName.get();
+  if (!function->existing()) {
+    static PyObject* const attribute = staticName("__qualname__");
+    Value set = function->members ? function->members->get(translator, attribute) : Value();
+    PyObject* object = set ? set.objectOrNull() : function->code->qualifiedName.get();
+    if (object) return object;
+    throw GraphBreak(GraphBreakKind::AssignmentToFunction, printable(function->code->name));
+  }
   Found name = translator.heap.part(function->source(),
                                     reinterpret_cast<PyFunctionObject*>(function->existing()),
                                     SourceKind::FunctionQualifiedName);
@@ -211,6 +217,13 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
     throw GraphBreak(GraphBreakKind::SkippedFunction, printable(function->code->qualifiedName),
                      "The methods of a dataclass are written as text, which is executed.");
   }
+  // Its frame cannot go on in generated code, which would need the globals.
+  if (!function->globals->existing()) {
+    if (function->code->flags & CO_GENERATOR) {
+      throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(function->code->name));
+    }
+    arguments.tail = false;
+  }
   Frame* caller = frame_;
   Frame* frame = pushFrame(function->code, function->globals, function);
   if (!bindArguments(function, arguments, *frame)) {
@@ -344,6 +357,7 @@ bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instru
     return false;
   }
   auto* function = make<UserFunctionVariable>(std::move(code), frame.globals);
+  function->builtins = frame.function ? frame.function->builtins : nullptr;
   int32_t next = 2;
   if (instruction.argument & 0x08) {
     ValueVector cells;

@@ -35,6 +35,11 @@ void raiseNameError(Translator& translator, const char* format, PyObject* name) 
 }
 
 Value InstructionTranslator::builtin(Frame& frame, PyObject* name) {
+  if (!frame.globals->existing()) {
+    DictVariable* chosen = frame.function ? frame.function->builtins : nullptr;
+    if (!chosen) throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
+    return chosen->get(*this, name);
+  }
   PyObject* builtins = builtinsOf(*this, frame);
   if (!builtins || !PyDict_CheckExact(builtins)) {
     throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));

@@ -10,6 +10,10 @@
 #include "cpython/iterators.h"
 #include "cpython/made_classes.h"
 #include "cpython/type_lookup.h"
+#include "variables/containers/dict.h"
+#include "variables/objects/made_class.h"
+#include "variables/objects/user_defined.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -177,7 +181,17 @@ void prepareMethodCall(PyCodegen& codegen, VariableTracker* self, const char* na
 void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object,
                           const Value& value) {
   codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));
-  codegen.loadConstant(descriptor);
+  if (MadeClass* made = codegen.translator().madeClasses().find(PyDescr_TYPE(descriptor))) {
+    // That of the class which stands for the prototype in this call.
+    PyObject* name = PyDescr_NAME(descriptor);
+    if (!trackerOf<OpaqueVariable>(made->attributes->get(codegen.translator(), name))) {
+      throw UnsupportedReconstruction(describe(Value(object)));
+    }
+    codegen.load(made->variable);
+    codegen.assembler().emitName(Opcode::LOAD_ATTR, name);
+  } else {
+    codegen.loadConstant(descriptor);
+  }
   codegen.load(object);
   codegen.load(value);
   codegen.call(3);

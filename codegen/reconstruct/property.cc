@@ -7,21 +7,33 @@ namespace armature {
 
 namespace {
 
+template <PyObject* (*make)(PyObject*)>
+PyObject* functionOf(const char* name) {
+  static PyMethodDef method = {name, [](PyObject*, PyObject* function) { return make(function); },
+                               METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
 class PropertyReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     for (const Value& part : partsOf(tracker)) visit(part);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    codegen.prepareCall(reinterpret_cast<PyObject*>(tracker->type()));
+    auto* property = llvm::cast<PropertyVariable>(tracker);
+    codegen.prepareCall(property->showsFunction ? reinterpret_cast<PyObject*>(tracker->type())
+                        : tracker->type() == &PyStaticMethod_Type
+                            ? functionOf<PyStaticMethod_New>("static_method")
+                            : functionOf<PyClassMethod_New>("class_method"));
     for (const Value& part : partsOf(tracker)) codegen.load(part);
     codegen.call(static_cast<int32_t>(partsOf(tracker).size()));
   }
 
  private:
   static llvm::ArrayRef<Value> partsOf(VariableTracker* tracker) {
-    llvm::ArrayRef<Value> parts = llvm::cast<PropertyVariable>(tracker)->parts;
-    return tracker->type() == &PyProperty_Type ? parts : parts.take_front(1);
+    auto* property = llvm::cast<PropertyVariable>(tracker);
+    return llvm::ArrayRef<Value>(property->parts).take_front(property->partCount());
   }
 };
 

@@ -13,13 +13,18 @@ namespace armature {
 
 namespace {
 
-// make_class(name, bases, namespace)
+// make_class(name, bases, namespace, metaclass)
+template <bool tellsBases>
 PyObject* makeClass(PyObject*, PyObject* const* arguments, Py_ssize_t) {
-  return cpython::makeClass(arguments[0], arguments[1], arguments[2]).release();
+  return cpython::makeClass(reinterpret_cast<PyTypeObject*>(arguments[3]), arguments[0],
+                            arguments[1], arguments[2], tellsBases)
+      .release();
 }
 
+template <bool tellsBases>
 PyObject* makeClassFunction() {
-  static PyMethodDef method = {"make_class", cpython::asMethod(makeClass), METH_FASTCALL, nullptr};
+  static PyMethodDef method = {"make_class", cpython::asMethod(makeClass<tellsBases>),
+                               METH_FASTCALL, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
   return function;
 }
@@ -36,6 +41,7 @@ class UserClassReconstructor : public Reconstructor {
   Steps steps(VariableTracker*) const override { return Steps::Two; }
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     const MadeClass& made = madeClass(tracker);
+    visit(made.metaclass);
     for (const Value& base : made.bases) visit(base);
     for (const auto& [key, value] : made.given) visit(value);
   }
@@ -48,7 +54,7 @@ class UserClassReconstructor : public Reconstructor {
 
   void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {
     const MadeClass& made = madeClass(tracker);
-    codegen.prepareCall(makeClassFunction());
+    codegen.prepareCall(made.tellsBases ? makeClassFunction<true>() : makeClassFunction<false>());
     codegen.load(made.name);
     for (const Value& base : made.bases) codegen.load(base);
     codegen.assembler().emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(made.bases.size()));
@@ -57,7 +63,8 @@ class UserClassReconstructor : public Reconstructor {
       codegen.load(value);
     }
     codegen.assembler().emit(Opcode::BUILD_MAP, static_cast<int32_t>(made.given.size()));
-    codegen.call(3);
+    codegen.load(made.metaclass);
+    codegen.call(4);
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
 

@@ -1,6 +1,8 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "codegen/unsupported.h"
+#include "core/describe.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/functions.h"
 #include "variables/protocol/object_protocol.h"
@@ -72,6 +74,16 @@ class UserFunctionReconstructor : public Reconstructor {
     codegen.assembler().emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(function->closure.size()));
   }
 
+  // The constructor looks for the builtins in the globals.
+  static void requireBuiltins(PyCodegen& codegen, UserFunctionVariable* function) {
+    if (!function->builtins) return;
+    static PyObject* const name = staticName("__builtins__");
+    Value found = function->globals->get(codegen.translator(), name);
+    bool isFound = found && found.isTracker() && found.tracker() == function->builtins;
+    if (!isFound || codegen.isMadeInTwoSteps(function->globals)) {
+      throw UnsupportedReconstruction(describe(Value(function)));
+    }
+  }
   // Its globals are those of the code that is generated.
   static void makeFunction(PyCodegen& codegen, UserFunctionVariable* function) {
     int32_t flags = 0;
@@ -85,6 +97,7 @@ class UserFunctionReconstructor : public Reconstructor {
 
   // FunctionType(code, globals, name, argdefs, closure), for a function of another module.
   static void callConstructor(PyCodegen& codegen, UserFunctionVariable* function) {
+    requireBuiltins(codegen, function);
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyFunction_Type));
     codegen.loadConstant(codeOf(function));
     codegen.load(function->globals);

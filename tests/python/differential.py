@@ -14,6 +14,7 @@ import dataclasses
 import enum
 import io
 import math
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -80,7 +81,9 @@ class Comparison:
     @staticmethod
     def same_named_class(a: Any, b: Any) -> bool:
         """Classes made inside the function are made anew in each call."""
-        return type(a).__qualname__ == type(b).__qualname__ and "<locals>" in type(a).__qualname__
+        names = [(kind.__module__, kind.__qualname__) for kind in (type(a), type(b))]
+        module, name = names[0]
+        return names[0] == names[1] and not hasattr(sys.modules.get(module), name)
 
     def parts(self, a: Any, b: Any, where: str) -> None:
         if isinstance(a, torch.nn.Module):

@@ -55,6 +55,14 @@ Value delattr(Translator& translator, const Value&, CallArguments& arguments) {
       {OnReturn::Give, {Value::none()}});
 }
 
+ValueVector valuesOf(Translator& translator, const Value& tuple) {
+  ValueVector values;
+  Value known = translator.realized(tuple);
+  if (typeOf(known) == &PyTuple_Type) iterateInto(translator, known, values);
+  for (Value& value : values) translator.realize(value);
+  return values;
+}
+
 Value type(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.values.size() == 1 && !arguments.keywordCount()) {
     Value value = arguments.values[0];
@@ -65,10 +73,16 @@ Value type(Translator& translator, const Value&, CallArguments& arguments) {
   if (count != 1 && count != 3) {  // type_new
     return translator.raise(PyExc_TypeError, "type() takes 1 or 3 arguments");
   }
-  if (arguments.keywordCount() || count != 3) {
-    throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(…)");
+  if (count != 3) throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "type(…)");
+  // The metaclass of the bases is called, if it is another one.
+  for (const Value& base : valuesOf(translator, arguments.values[1])) {
+    PyTypeObject* cls = asClass(base);
+    if (!cls || translator.heap.metaclassOf(cls) != &PyType_Type) {
+      throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing, "base " + describe(base));
+    }
   }
-  return makeClass(translator, arguments.values[0], arguments.values[1], arguments.values[2]);
+  return makeClass(translator, Value::constant(reinterpret_cast<PyObject*>(&PyType_Type)),
+                   arguments);
 }
 
 Value isinstance(Translator& translator, const Value&, CallArguments& arguments) {

@@ -24,7 +24,6 @@ constexpr Unsupported kUnsupported[] = {
      "The dict of a module's variables is read one variable at a time; name the variables that "
      "are needed."},
     {"exec", "The text of a program is not known to be the same at the next call."},
-    {"eval", "The text of an expression is not known to be the same at the next call."},
     {"compile", "Compiling a program is not part of a graph."},
     {"open", "Files are outside of the graph.", "_io"},
     {"input", "Reading from the terminal is an effect outside of the graph."},

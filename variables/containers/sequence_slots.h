@@ -9,6 +9,9 @@
 
 namespace armature {
 
+// The type of the fields of the classes that namedtuple() makes.
+PyTypeObject* tupleFieldType();
+
 // The index of the item that a field descriptor of a namedtuple or structseq type reads, or -1.
 int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor);
 

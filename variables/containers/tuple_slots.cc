@@ -112,12 +112,16 @@ TypeSlots makeTupleSlots() {
 
 }  // namespace
 
-int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor) {
-  static PyTypeObject* const getter = [] {
+PyTypeObject* tupleFieldType() {
+  static PyTypeObject* const type = [] {
     Ref<> module = checked(PyImport_ImportModule("_collections"));
     return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "_tuplegetter"));
   }();
-  if (Py_TYPE(descriptor) == getter) {
+  return type;
+}
+
+int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor) {
+  if (Py_TYPE(descriptor) == tupleFieldType()) {
     // It has no attribute for its index, but says it when it is pickled.
     Ref<> reduced = Ref<>::steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));
     if (!reduced) {

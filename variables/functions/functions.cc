@@ -197,6 +197,17 @@ bool setFunctionAttribute(Translator& translator, const Value& self, PyObject* n
     auto* dict = trackerOf<DictVariable>(translator.realized(value));
     settable = dict && dict->type() == &PyDict_Type;
   }
+  if (PyUnicode_CompareWithASCIIString(name, "__defaults__") == 0 && !function->existing()) {
+    // func_set_defaults
+    Value defaults = value ? translator.realized(value) : Value::none();
+    bool isTuple = typeOf(defaults) == &PyTuple_Type;
+    if (isTuple || defaults.is(Py_None)) {
+      recordUndo(translator.trail,
+                 [function, before = function->defaults] { function->defaults = before; });
+      function->defaults = isTuple ? defaults : Value();
+      return true;
+    }
+  }
   if (function->existing() || !settable || !value) {
     throw GraphBreak(GraphBreakKind::AssignmentToFunction, describe(self));
   }

@@ -52,6 +52,8 @@ class UserFunctionVariable : public VariableTracker {
   Value keywordDefaults;
   Value annotations;
   llvm::SmallVector<NewCellVariable*, 2> closure;
+  // What it has chosen as its builtins, if the trace has made its globals; they hold it.
+  DictVariable* builtins = nullptr;
   // Of a function that the trace made: what it has put where descriptors of function look
   // (`__name__`, as functools.wraps does), and the __dict__. Made on demand. Trailed.
   DictVariable* members = nullptr;

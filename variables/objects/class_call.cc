@@ -12,6 +12,7 @@
 #include "variables/functions/partial.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/exception.h"
+#include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -191,6 +192,13 @@ Value makeInstance(Translator& translator, const Value& callable, CallArguments&
     return inheritsInit ? Value(object) : runInit(translator, object, arguments);
   }
   PyTypeObject* layout = cpython::staticBase(type);
+  if (layout == &PyType_Type && arguments.positionalCount() == 3 && heap.hasNewOf(type, layout)) {
+    CallArguments given = arguments;
+    given.tail = false;
+    Value made = makeClass(translator, callable, given);
+    if (!made || heap.inherits(type, layout, initName())) return made;
+    return runInit(translator, made, arguments);
+  }
   bool isFilled = isFilledLater(layout);
   bool isImmutable = layout == &PyTuple_Type || layout == &PyFrozenSet_Type;
   bool isData = dataLayout(type) == layout;
@@ -320,18 +328,21 @@ Value initializeMade(Translator& translator, const Value& cls, Value made,
   // With a __new__ of the class's own, object's takes all arguments.
   bool takesAll = arguments.values.empty() || !heap.hasNewOf(type, &PyBaseObject_Type);
   if (takesAll && heap.inherits(type, &PyBaseObject_Type, initName())) return made;
+  if (cpython::staticBase(type) == &PyType_Type && heap.inherits(type, &PyType_Type, initName())) {
+    return made;
+  }
   return runInit(translator, made, arguments);
 }
 
 Value callClass(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* cls = requireKind<UserClassVariable>(callable);
-  if (cls->made()) return makeInstance(translator, callable, arguments);
-  if (BuiltinHandler handler = findHandler(cls->existing())) {
+  BuiltinHandler handler = cls->made() ? nullptr : findHandler(cls->existing());
+  if (handler) {
     arguments.tail = false;
     return handler(translator, callable, arguments);
   }
   Value result;
-  if (callLibrary(translator, callable, arguments, result)) return result;
+  if (!cls->made() && callLibrary(translator, callable, arguments, result)) return result;
   static PyObject* const callName = staticName("__call__");
   PyTypeObject* metaclass = Py_TYPE(cls->value());
   if (translator.heap.inherits(metaclass, &PyType_Type, callName)) {

@@ -7,6 +7,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/objects/property.h"
 #include "variables/objects/user_defined.h"
@@ -17,7 +18,7 @@
 namespace armature {
 
 UserClassVariable::UserClassVariable(MadeClass* made)
-    : VariableTracker(VariableKind::UserClass, &PyType_Type),
+    : VariableTracker(VariableKind::UserClass, Py_TYPE(made->prototype.get())),
       value_(reinterpret_cast<PyTypeObject*>(made->prototype.get())),
       made_(made) {}
 
@@ -120,7 +121,8 @@ Ref<> MadeClasses::makeStandIn(const Value& value) {
   }
   PyTypeObject* type = typeOf(value);
   if (auto* property = trackerOf<PropertyVariable>(value)) {
-    size_t count = property->type() == &PyProperty_Type ? 3 : 1;
+    // (Not the doc of a property.)
+    size_t count = std::min<size_t>(property->partCount(), 3);
     Ref<> parts = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
     for (size_t i = 0; i < count; ++i) {
       const Value& part = property->parts[i];
@@ -167,7 +169,8 @@ bool checkArgument(Translator& translator, int position, const Value& value, PyT
 }
 
 // The bases' metaclasses and MROs decide what class it will be.
-ValueVector readBases(Translator& translator, const Value& bases, Ref<>& tuple) {
+ValueVector readBases(Translator& translator, PyTypeObject* metaclass, const Value& bases,
+                      Ref<>& tuple) {
   ValueVector classes;
   if (typeOf(bases) != &PyTuple_Type || !iterateInto(translator, bases, classes)) {
     refuse("bases " + describe(bases));
@@ -176,7 +179,7 @@ ValueVector readBases(Translator& translator, const Value& bases, Ref<>& tuple) 
   for (size_t i = 0; i < classes.size(); ++i) {
     translator.realize(classes[i]);
     PyTypeObject* type = asClass(classes[i]);
-    if (!type || translator.heap.metaclassOf(type) != &PyType_Type) {
+    if (!type || !translator.heap.isSubtype(metaclass, translator.heap.metaclassOf(type))) {
       refuse("base " + describe(classes[i]));
     }
     translator.heap.mro(type);
@@ -207,6 +210,31 @@ PyObject* placeholder(const Value& value) {
 bool isSpecialName(PyObject* name) {
   Py_ssize_t size = PyUnicode_GET_LENGTH(name);
   return size > 4 && PyUnicode_READ_CHAR(name, 0) == '_' && PyUnicode_READ_CHAR(name, 1) == '_';
+}
+
+// A descriptor of such a name would be taken for a method.
+bool isSpecialMethod(PyObject* text) {
+  if (isNamed(text, "__dict__") || isNamed(text, "__weakref__")) return false;
+  static PyObject* const underscores = name("__");
+  return isSpecialName(text) && PyUnicode_Tailmatch(text, underscores, 0, PY_SSIZE_T_MAX, 1) == 1;
+}
+
+// The names in __slots__; CPython sees to the rest.
+Ref<> readSlots(Translator& translator, const Value& slots) {
+  if (PyObject* text = slots.objectOrNull(); text && PyUnicode_CheckExact(text)) {
+    return Ref<>::create(text);
+  }
+  ValueVector names;
+  bool isKnown = typeOf(slots) == &PyTuple_Type || typeOf(slots) == &PyList_Type;
+  if (!isKnown || !iterateInto(translator, slots, names)) refuse("__slots__");
+  Ref<> tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
+  for (size_t i = 0; i < names.size(); ++i) {
+    translator.realize(names[i]);
+    PyObject* name = names[i].objectOrNull();
+    if (!name || !PyUnicode_CheckExact(name) || isSpecialMethod(name)) refuse("__slots__");
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(name));
+  }
+  return tuple;
 }
 
 struct ClassNamespace {
@@ -243,10 +271,9 @@ ClassNamespace readNamespace(Translator& translator, const Value& value) {
         isNamed(text, "__qualname__") || isNamed(text, "__doc__") || isNamed(text, "__module__");
     if (isText && !attribute.isConstant()) refuse(printable(text));
     if (isNamed(text, "__slots__")) {
-      PyObject* slots = attribute.objectOrNull();
-      if (!slots || !PyTuple_CheckExact(slots) || PyTuple_GET_SIZE(slots)) refuse("__slots__");
       result.items.emplace_back(key, attribute);
-      checked(PyDict_SetItem(result.placeholders.get(), text, slots));
+      Ref<> slots = readSlots(translator, attribute);
+      checked(PyDict_SetItem(result.placeholders.get(), text, slots.get()));
       continue;
     }
     add(text, asAttribute(translator, text, attribute));
@@ -292,14 +319,44 @@ bool tellNames(Translator& translator, MadeClass& made) {
   return true;
 }
 
-// super(cls, cls).__init_subclass__(), which is called where the class is made: that of object does
-// nothing.
-void requirePlainInitSubclass(Translator& translator, const ValueVector& bases) {
+// Does super(cls, cls).__init_subclass__() do anything? That of object does not.
+bool tellBases(Translator& translator, const ValueVector& bases) {
   static PyObject* const special = name("__init_subclass__");
-  for (const Value& base : bases) {
+  return llvm::any_of(bases, [&](const Value& base) {
     Found found = translator.heap.lookup(asClass(base), special);
-    if (found.object != cpython::lookup(&PyBaseObject_Type, special)) refuse("__init_subclass__");
+    return found.object != cpython::lookup(&PyBaseObject_Type, special);
+  });
+}
+
+// type_new_init_subclass. False with an exception pending.
+bool initSubclass(Translator& translator, MadeClass& made, const CallArguments& arguments) {
+  static PyObject* const special = name("__init_subclass__");
+  if (!made.tellsBases && !arguments.keywordCount()) return true;
+  UserClassVariable* cls = made.variable;
+  Value super = translator.make<SuperVariable>(cls, cls, cls->value());
+  Value method = getAttribute(translator, super, special);
+  if (!method) return false;
+  CallArguments given;
+  for (size_t i = 0; i < arguments.keywordCount(); ++i) {
+    given.values.push_back(arguments.keywordValue(i));
   }
+  given.keywordNames = arguments.keywordNames;
+  return static_cast<bool>(call(translator, method, given));
+}
+
+// Is the metaclass one whose classes are as type makes them?
+void requireMetaclass(Translator& translator, PyTypeObject* metaclass) {
+  static PyObject* const names[] = {name("mro"), name("__getattribute__"), name("__setattr__"),
+                                    name("__delattr__")};
+  static PyObject* const finalizer = name("__del__");
+  if (metaclass == &PyType_Type) return;
+  bool isPlain = translator.heap.isSubtype(metaclass, &PyType_Type) &&
+                 cpython::staticBase(metaclass) == &PyType_Type &&
+                 !translator.heap.lookup(metaclass, finalizer);
+  for (PyObject* method : names) {
+    isPlain = isPlain && translator.heap.inherits(metaclass, &PyType_Type, method);
+  }
+  if (!isPlain) refuse(metaclass->tp_name);
 }
 
 // The dict of the class, in the order in which type.__new__ leaves it.
@@ -321,32 +378,88 @@ void fillAttributes(Translator& translator, MadeClass& made) {
 
 }  // namespace
 
-Value makeClass(Translator& translator, const Value& nameValue, const Value& basesValue,
-                const Value& classNamespace) {
-  Value text = translator.realized(nameValue);
-  Value baseTuple = translator.realized(basesValue);
-  Value names = translator.realized(classNamespace);
+Value makeClass(Translator& translator, const Value& metaclassValue,
+                const CallArguments& arguments) {
+  Value text = translator.realized(arguments.values[0]);
+  Value baseTuple = translator.realized(arguments.values[1]);
+  Value names = translator.realized(arguments.values[2]);
   bool isGivenRightly = checkArgument(translator, 1, text, &PyUnicode_Type) &&
                         checkArgument(translator, 2, baseTuple, &PyTuple_Type) &&
                         checkArgument(translator, 3, names, &PyDict_Type);
   if (!isGivenRightly) return Value();
   PyObject* className = text.objectOrNull();
   if (!className || !PyUnicode_CheckExact(className)) refuse("name " + describe(text));
+  PyTypeObject* metaclass = asClass(metaclassValue);
+  requireMetaclass(translator, metaclass);
   Ref<> bases;
-  ValueVector classes = readBases(translator, baseTuple, bases);
-  requirePlainInitSubclass(translator, classes);
+  ValueVector classes = readBases(translator, metaclass, baseTuple, bases);
   ClassNamespace read = readNamespace(translator, names);
-  Ref<> prototype = cpython::makeClass(className, bases, read.placeholders);
+  bool tellsBases = tellBases(translator, classes);
+  static PyObject* const slots = name("__slots__");
+  if (metaclass != &PyType_Type && PyDict_Contains(read.placeholders.get(), slots)) {
+    refuse("__slots__");
+  }
+  if (tellsBases &&
+      (!cpython::canBeAdopted(bases) || PyDict_Contains(read.placeholders.get(), slots))) {
+    refuse("__init_subclass__");
+  }
+  Ref<> prototype = cpython::makeClass(metaclass, className, bases, read.placeholders, tellsBases);
   if (!prototype) return translator.raiseFromPython();
   MadeClass* made = translator.madeClasses().add(std::move(prototype));
   made->name = text;
+  made->metaclass = metaclassValue;
   made->bases = std::move(classes);
+  made->tellsBases = tellsBases;
   made->given = std::move(read.items);
   fillAttributes(translator, *made);
   if (read.classCell) read.classCell->store(translator, made->variable);
   if (!tellNames(translator, *made)) return Value();
+  if (!initSubclass(translator, *made, arguments)) return Value();
   return made->variable;
 }
+
+namespace {
+
+// type.__new__(metaclass, name, bases, namespace, …)
+Value typeNew(Translator& translator, const Value&, CallArguments& arguments) {
+  if (arguments.positionalCount() != 4) refuse("type.__new__");
+  Value metaclass = translator.realized(arguments.values[0]);
+  PyTypeObject* type = asClass(metaclass);
+  if (!type || !translator.heap.isSubtype(type, &PyType_Type)) refuse("type.__new__");
+  CallArguments rest = arguments;
+  rest.tail = false;
+  rest.values.erase(rest.values.begin());
+  return makeClass(translator, metaclass, rest);
+}
+
+// type_init, which has nothing to do.
+Value typeInit(Translator& translator, const Value& self, CallArguments& arguments) {
+  auto* cls = trackerOf<UserClassVariable>(translator.realized(self));
+  if (!cls || !cls->made() || arguments.positionalCount() != 3) refuse("type.__init__");
+  return Value::none();
+}
+
+// object.__init_subclass__
+Value initSubclassOfObject(Translator& translator, const Value&, CallArguments& arguments) {
+  PyTypeObject* cls = arguments.positionalCount() == 1
+                          ? asClass(translator.realized(arguments.values[0]))
+                          : nullptr;
+  if (!cls) refuse("object.__init_subclass__");
+  if (!arguments.keywordCount()) return Value::none();
+  Found name = translator.heap.qualifiedNameOf(cls);
+  if (name.source) translator.addGuard(name.source, GuardType::EQUALS_MATCH, name.object);
+  return translator.raise(PyExc_TypeError, "%U.__init_subclass__() takes no keyword arguments",
+                          name.object);
+}
+
+void registerClassMaking() {
+  registerMethodHandler(&PyBaseObject_Type, "__init_subclass__", initSubclassOfObject);
+  registerMethodHandler(&PyType_Type, "__new__", typeNew);
+  registerMethodHandler(&PyType_Type, "__init__", typeInit);
+}
+ARMATURE_REGISTER_HANDLERS(registerClassMaking);
+
+}  // namespace
 
 // --- Attributes of the class itself.
 
@@ -384,13 +497,52 @@ bool setExistingClassAttribute(Translator& translator, const Value& self, PyObje
   return dict->set(translator, key, std::move(now));
 }
 
+namespace {
+
+// Are these the bases that it has?
+bool hasBases(Translator& translator, const MadeClass& made, const Value& value) {
+  ValueVector bases;
+  Value tuple = translator.realized(value);
+  if (typeOf(tuple) != &PyTuple_Type || !iterateInto(translator, tuple, bases)) return false;
+  if (bases.size() != made.bases.size()) return false;
+  for (size_t i = 0; i < bases.size(); ++i) {
+    if (asClass(translator.realized(bases[i])) != asClass(made.bases[i])) return false;
+  }
+  return true;
+}
+
+// type_set_qualname: as if the class had been made with it.
+bool setQualifiedName(Translator& translator, MadeClass& made, const Value& value) {
+  static PyObject* const attribute = name("__qualname__");
+  Value text = translator.realized(value);
+  if (!text.isConstant() || !PyUnicode_CheckExact(text.object())) refuse("__qualname__");
+  PyObject* prototype = made.prototype.get();
+  Ref<> before = Ref<>::create(cpython::qualifiedName(made.variable->value()));
+  recordUndo(translator.trail, [&made, prototype, before, given = made.given] {
+    cpython::setClassAttribute(prototype, attribute, before.get());
+    made.given = given;
+  });
+  if (!cpython::setClassAttribute(prototype, attribute, text.object())) {
+    throw PendingPythonException();
+  }
+  for (auto& [key, item] : made.given) {
+    if (isNamed(key.object(), "__qualname__")) return item = text, true;
+  }
+  made.given.emplace_back(Value::constant(attribute), text);
+  return true;
+}
+
+}  // namespace
+
 bool setMadeClassAttribute(Translator& translator, MadeClass& made, PyObject* attribute,
                            const Value& value) {
   PyTypeObject* type = made.variable->value();
   bool isItem = isNamed(attribute, "__module__") || isNamed(attribute, "__doc__") ||
                 isNamed(attribute, "__annotations__");
-  PyObject* ofType = cpython::lookup(&PyType_Type, attribute);
-  bool isComputed = ofType && Py_TYPE(ofType)->tp_descr_set;
+  if (isNamed(attribute, "__bases__") && value && hasBases(translator, made, value)) return true;
+  if (isNamed(attribute, "__qualname__") && value) return setQualifiedName(translator, made, value);
+  Found ofType = translator.heap.lookup(Py_TYPE(type), attribute);
+  bool isComputed = ofType && translator.heap.isDataDescriptor(ofType.object);
   if ((isComputed && !isItem) || isNamed(attribute, "__classcell__")) {
     throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
                      std::string(cpython::nameOf(type)) + "." + printable(attribute));

@@ -33,7 +33,10 @@ struct MadeClass {
   Ref<> prototype;
   UserClassVariable* variable = nullptr;
   Value name;
+  Value metaclass;
   ValueVector bases;  // classes
+  // One of them has an __init_subclass__, which has been traced.
+  bool tellsBases = false;
   // What type.__new__ is given: names and values; None in the place of a value that is set later,
   // since its __set_name__ has been traced.
   std::vector<std::pair<Value, Value>> given;
@@ -79,10 +82,10 @@ class MadeClasses {
   llvm::DenseMap<PyTypeObject*, DictVariable*> written_;
 };
 
-// type.__new__(type, name, bases, namespace), with the methods of others that it calls. Breaks
+// type.__new__(metaclass, name, bases, namespace, …), with the methods of others that it calls.
+// `arguments`: name, bases and namespace, and the keywords that __init_subclass__ is given. Breaks
 // where the class would have another metaclass.
-Value makeClass(Translator& translator, const Value& name, const Value& bases,
-                const Value& classNamespace);
+Value makeClass(Translator& translator, const Value& metaclass, const CallArguments& arguments);
 
 // What type's own descriptors answer for a made class, out of its dict; null for what it has not.
 Value madeClassItem(Translator& translator, MadeClass& made, PyObject* name);

@@ -1,5 +1,6 @@
 #include "variables/objects/property.h"
 
+#include "variables/containers/sequence_slots.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -20,10 +21,24 @@ Value requireFunction(Translator& translator, const Value& value) {
   return function;
 }
 
+std::array<Value, 4> onlyPart(Value value) {
+  return {std::move(value), Value::none(), Value::none(), Value::none()};
+}
+
 Value wrapper(Translator& translator, PyTypeObject* type, const Value& function) {
-  return translator.make<PropertyVariable>(
-      type, std::array<Value, 4>{requireFunction(translator, function), Value::none(),
-                                 Value::none(), Value::none()});
+  return translator.make<PropertyVariable>(type, onlyPart(requireFunction(translator, function)));
+}
+
+// tuplegetter_new
+Value constructTupleField(Translator& translator, const Value&, CallArguments& arguments) {
+  bool isKnown = arguments.values.size() == 2 && !arguments.keywordCount();
+  Value index = isKnown ? translator.realized(arguments.values[0]) : Value();
+  if (!index || typeOf(index) != &PyLong_Type || !index.isConstant()) {
+    throw GraphBreak(GraphBreakKind::UnsupportedDescriptor, tupleFieldType()->tp_name);
+  }
+  std::array<Value, 4> parts = onlyPart(index);
+  parts[1] = translator.realized(arguments.values[1]);
+  return translator.make<PropertyVariable>(tupleFieldType(), std::move(parts));
 }
 
 template <PyTypeObject& type>
@@ -71,7 +86,10 @@ PyObject* const kProperty = reinterpret_cast<PyObject*>(&PyProperty_Type);
 PyObject* const kStaticMethod = reinterpret_cast<PyObject*>(&PyStaticMethod_Type);
 PyObject* const kClassMethod = reinterpret_cast<PyObject*>(&PyClassMethod_Type);
 
+PyObject* tupleField = nullptr;  // registered below
+
 constexpr BuiltinAttribute kAttributes[] = {
+    {&tupleField, "__doc__", readPart<1>, nullptr},
     {&kProperty, "fget", readPart<0>, nullptr},
     {&kProperty, "fset", readPart<1>, nullptr},
     {&kProperty, "fdel", readPart<2>, nullptr},
@@ -102,9 +120,11 @@ TypeSlots makePropertySlots() {
 }
 
 void registerProperties() {
+  tupleField = reinterpret_cast<PyObject*>(tupleFieldType());
   registerObjectHandler(kProperty, constructProperty);
   registerObjectHandler(kStaticMethod, constructWrapper<PyStaticMethod_Type>);
   registerObjectHandler(kClassMethod, constructWrapper<PyClassMethod_Type>);
+  registerObjectHandler(reinterpret_cast<PyObject*>(tupleFieldType()), constructTupleField);
   registerMethodHandler(&PyProperty_Type, "getter", copyWith<0>);
   registerMethodHandler(&PyProperty_Type, "setter", copyWith<1>);
   registerMethodHandler(&PyProperty_Type, "deleter", copyWith<2>);
@@ -113,12 +133,16 @@ ARMATURE_REGISTER_HANDLERS(registerProperties);
 
 }  // namespace
 
+size_t PropertyVariable::partCount() const {
+  return type() == &PyProperty_Type ? 4 : type() == tupleFieldType() ? 2 : 1;
+}
+
 Value makeStaticMethod(Translator& translator, const Value& function) {
-  return wrapper(translator, &PyStaticMethod_Type, function);
+  return translator.make<PropertyVariable>(&PyStaticMethod_Type, onlyPart(function), false);
 }
 
 Value makeClassMethod(Translator& translator, const Value& function) {
-  return wrapper(translator, &PyClassMethod_Type, function);
+  return translator.make<PropertyVariable>(&PyClassMethod_Type, onlyPart(function), false);
 }
 
 const TypeSlots kPropertySlots = makePropertySlots();

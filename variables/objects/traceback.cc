@@ -1,6 +1,7 @@
 #include "variables/objects/traceback.h"
 
 #include "variables/kind_slots.h"
+#include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -35,11 +36,28 @@ TypeSlots makeTracebackSlots() {
   return slots;
 }
 
-// Nobody looks into one: it has no locals and no caller.
+PyObject* const kFrameType = reinterpret_cast<PyObject*>(&PyFrame_Type);
+
+constexpr BuiltinAttribute kFrameAttributes[] = {
+    {&kFrameType, "f_globals",
+     [](Translator&, const Value& self) {
+       return Value(requireKind<TracedFrameVariable>(self)->globals);
+     },
+     nullptr},
+};
+
+Value frameAttribute(Translator& translator, const Value& self, PyObject* name) {
+  bool isGlobals = PyUnicode_CompareWithASCIIString(name, "f_globals") == 0;
+  return isGlobals ? genericGetAttribute(translator, self, name)
+                   : unimplemented::getAttribute(translator, self, name);
+}
+
+// Nobody looks further into one: it has no locals and no caller.
 TypeSlots makeTracedFrameSlots() {
   TypeSlots slots;
   slots.tp_hash = unimplemented::unary;
-  slots.tp_getattro = unimplemented::getAttribute;
+  slots.getset = kFrameAttributes;
+  slots.tp_getattro = frameAttribute;
   slots.tp_setattro = unimplemented::setAttribute;
   return slots;
 }

@@ -282,7 +282,8 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
     // A plain class attribute; or a descriptor looked at through its class, which most of C's
     // descriptors answer with themselves.
     bool answersItself = !hasGet || isCMethod(object) || kind == &PyProperty_Type ||
-                         kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type;
+                         kind == tupleFieldType() || kind == &PyGetSetDescr_Type ||
+                         kind == &PyMemberDescr_Type;
     if (answersItself) {
       if (!hasPath(translator, found) && isConstantObject(object)) return Value::constant(object);
       return translator.wrap(found.source, object);
