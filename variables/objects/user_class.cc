@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/type_lookup.h"
+#include "heap/subclasses.h"
 #include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -56,6 +57,20 @@ constexpr ClassAttribute kClassAttributes[] = {
     {"__dict__", [](Translator& t, PyTypeObject* type) { return classDict(t, type); }},
 };
 
+// The members of type that are numbers: of its layout, and flags, which may come and go.
+constexpr const char* kClassNumbers[] = {"__flags__", "__basicsize__", "__itemsize__",
+                                         "__dictoffset__", "__weakrefoffset__"};
+
+Value classNumber(Translator& translator, PyTypeObject* type, PyObject* attribute) {
+  // Looking for an attribute may give the class a version, which is one of the flags.
+  translator.heap.lookup(type, attribute);
+  PyObject* member = cpython::lookup(&PyType_Type, attribute);
+  const Source* source =
+      translator.sources->item(SourceKind::Descriptor, translator.heap.classSource(type), member);
+  auto* object = reinterpret_cast<PyObject*>(type);
+  return translator.wrap(source, checked(Heap::attributeOfData(object, attribute).release()));
+}
+
 // A getset or member descriptor of `type` itself.
 Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attribute) {
   for (const ClassAttribute& known : kClassAttributes) {
@@ -68,6 +83,11 @@ Value describedByType(Translator& translator, PyTypeObject* type, PyObject* attr
     if (value || translator.exceptionPending()) return value;
     throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
                      std::string(cpython::nameOf(type)) + "." + printable(attribute));
+  }
+  for (const char* number : kClassNumbers) {
+    if (PyUnicode_CompareWithASCIIString(attribute, number) == 0) {
+      return classNumber(translator, type, attribute);
+    }
   }
   // What the type's text in C says, which nothing changes.
   if (PyUnicode_CompareWithASCIIString(attribute, "__text_signature__") == 0) {
@@ -254,7 +274,34 @@ Value resolutionOrder(Translator& translator, const Value& self, CallArguments& 
   return translator.make<ListVariable>(std::move(classes));
 }
 
-void registerClassMethods() { registerMethodHandler(&PyType_Type, "mro", resolutionOrder); }
+// type.__subclasses__(). Nobody keeps them alive: each is found again in the next call.
+Value subclasses(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!checkArgumentCount(translator, "type.__subclasses__", arguments, 0, 0)) return Value();
+  PyTypeObject* type = asClass(translator.realized(self));
+  if (!type) unimplemented::unary(translator, self);
+  ValueVector classes;
+  for (UserClassVariable* made : translator.madeClasses().standing()) {
+    for (const Value& base : made->made()->bases) {
+      if (asClass(base) == type) classes.push_back(made);
+    }
+  }
+  if (translator.heap.isMade(type)) return translator.make<ListVariable>(std::move(classes));
+  // Where generated code makes them, among the others that come and go, is not known.
+  if (!classes.empty()) {
+    throw GraphBreak(GraphBreakKind::ComputedClassAttribute, describe(self) + ".__subclasses__()");
+  }
+  const Source* source = translator.sources->item(
+      SourceKind::Descriptor, translator.heap.classSource(type), subclassesField());
+  Value tuple =
+      translator.realized(translator.wrapOnce(source, checked(subclassesOf(type).release())));
+  if (!iterateInto(translator, tuple, classes)) return Value();
+  return translator.make<ListVariable>(std::move(classes));
+}
+
+void registerClassMethods() {
+  registerMethodHandler(&PyType_Type, "mro", resolutionOrder);
+  registerMethodHandler(&PyType_Type, "__subclasses__", subclasses);
+}
 ARMATURE_REGISTER_HANDLERS(registerClassMethods);
 
 bool setClassAttribute(Translator& translator, const Value& self, PyObject* name,
