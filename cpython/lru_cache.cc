@@ -1,5 +1,8 @@
 #include "cpython/lru_cache.h"
 
+#include <utility>
+
+#include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 
 namespace armature::cpython {
@@ -34,6 +37,26 @@ Py_ssize_t findPlace() {
   return 0;
 }
 
+// The place of the function in an instance; null where it cannot be found.
+PyObject** functionIn(BorrowedRef<> wrapper) {
+  if (!lruCacheType() || !PyObject_TypeCheck(wrapper.get(), lruCacheType())) return nullptr;
+  static const Py_ssize_t place = findPlace();
+  if (!place) return nullptr;
+  return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(wrapper.get()) + place);
+}
+
+// Stands for the function where the cache has no answer.
+PyObject* raiseNoAnswer(PyObject*, PyObject*, PyObject*) {
+  PyErr_SetNone(PyExc_LookupError);
+  return nullptr;
+}
+PyObject* noAnswer() {
+  static PyMethodDef method = {"no_answer", asMethod(raiseNoAnswer), METH_VARARGS | METH_KEYWORDS,
+                               nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
 }  // namespace
 
 PyTypeObject* lruCacheType() {
@@ -50,10 +73,19 @@ PyTypeObject* lruCacheType() {
 }
 
 PyObject* cachedFunction(BorrowedRef<> wrapper) {
-  if (!lruCacheType() || !PyObject_TypeCheck(wrapper.get(), lruCacheType())) return nullptr;
-  static const Py_ssize_t place = findPlace();
-  if (!place) return nullptr;
-  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(wrapper.get()) + place);
+  PyObject** place = functionIn(wrapper);
+  return place ? *place : nullptr;
+}
+
+Ref<> remembered(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords) {
+  PyObject** place = functionIn(wrapper);
+  if (!place || !noAnswer()) return nullptr;
+  PyObject* function = std::exchange(*place, noAnswer());
+  auto call = lruCacheType()->tp_call;
+  Ref<> found = Ref<>::steal(call(wrapper.get(), arguments.get(), keywords));
+  *place = function;
+  if (!found) PyErr_Clear();
+  return found;
 }
 
 }  // namespace armature::cpython

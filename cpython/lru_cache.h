@@ -13,4 +13,9 @@ PyTypeObject* lruCacheType();
 // no answer; borrowed. Null where it cannot be found.
 PyObject* cachedFunction(BorrowedRef<> wrapper);
 
+// What the cache remembers for these arguments; null, with no exception set, where it has nothing
+// or hashing them fails. The arguments are data or go by their identity, so that no code of the
+// program's runs; that the cache was asked, it counts as it counts any call.
+Ref<> remembered(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords);
+
 }  // namespace armature::cpython

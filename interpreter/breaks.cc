@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/functions/cached_function.h"
 #include "variables/library.h"
 #include "variables/objects/exception.h"
 #include "variables/tensors/tensor.h"
@@ -96,6 +97,7 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     frame_->slots[slot] = std::move(before);
     mark_.operands.pop_back();
   }
+  if (auto* missed = dynamic_cast<const MissedCall*>(&reason)) addGuard(missed->guard());
   outcome.kind = mark_.isPlain ? Outcome::Kind::ResumePlain : Outcome::Kind::Break;
   Value handled = handled_;
   for (Frame* frame = frame_; frame; frame = frame->back) {

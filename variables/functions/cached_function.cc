@@ -1,11 +1,13 @@
 // Calls of what functools.lru_cache has made: the trace goes through the function and leaves the
-// cache alone, if it existed before captured code ran. What tells a repeated call from a remembered
-// one, Python does: changes of what the function did not make, and results that can be changed.
+// cache alone, if it existed before captured code ran. An object that can be changed is the one
+// that the cache remembers, which is asked again in each call; what it does not remember yet, and
+// what changes objects that the function did not make, Python calls.
 #include "variables/functions/cached_function.h"
 
 #include <llvm/ADT/DenseSet.h>
 
 #include "core/checked.h"
+#include "core/constant.h"
 #include "core/text.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
@@ -158,6 +160,105 @@ bool isMadeCache(BorrowedRef<> wrapper) {
   return PySet_Contains(madeCaches(), reference.get()) == 1;
 }
 
+// --- What the cache remembers.
+
+// A call of a cache, as a descriptor of its type reads it: arguments that are objects and no data
+// are held weakly, as everything is that the program may let go of.
+struct RememberedCall {
+  std::vector<std::pair<Ref<>, bool>> values;  // constants, or (true) weak references
+  Ref<> names;                                 // tuple of str, or null
+
+  // Null, with no exception set, where nothing is remembered any more.
+  Ref<> ask(PyObject* wrapper) const {
+    size_t keywordCount = names ? static_cast<size_t>(PyTuple_GET_SIZE(names.get())) : 0;
+    size_t count = values.size() - keywordCount;
+    Ref<> arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
+    Ref<> keywords = keywordCount ? checked(PyDict_New()) : Ref<>();
+    for (size_t i = 0; i < values.size(); ++i) {
+      PyObject* value = values[i].first.get();
+      if (values[i].second) value = PyWeakref_GetObject(value);
+      if (values[i].second && value == Py_None) return nullptr;
+      if (i < count) {
+        PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), Py_NewRef(value));
+      } else {
+        PyObject* name = PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i - count));
+        checked(PyDict_SetItem(keywords.get(), name, value));
+      }
+    }
+    return cpython::remembered(wrapper, arguments, keywords.get());
+  }
+};
+
+PyObject* readRemembered(PyObject* wrapper, void* call) {
+  Ref<> found = static_cast<const RememberedCall*>(call)->ask(wrapper);
+  if (!found) PyErr_SetNone(PyExc_LookupError);
+  return found.release();
+}
+
+PyObject* isRemembered(PyObject* wrapper, void* call) {
+  Ref<> found = static_cast<const RememberedCall*>(call)->ask(wrapper);
+  return Py_NewRef(found ? Py_True : Py_False);
+}
+
+// Nothing frees the definition of a descriptor.
+const Source* fieldOf(Translator& translator, const Source* wrapper, const RememberedCall& call,
+                      getter read) {
+  auto* definition =
+      new PyGetSetDef{"remembered", read, nullptr, nullptr, new RememberedCall(call)};
+  Ref<> field = checked(PyDescr_NewGetSet(cpython::lruCacheType(), definition));
+  return translator.sources->item(SourceKind::Descriptor, wrapper, field);
+}
+
+// The arguments as the cache compares them. False where it would run code of the program's, or
+// where nothing can be held weakly.
+bool readCall(Translator& translator, const CallArguments& arguments, RememberedCall& call) {
+  for (const Value& argument : arguments.values) {
+    Value value = translator.realized(argument);
+    if (Ref<> data = keyData(translator, value); data && isConstant(data)) {
+      call.values.emplace_back(std::move(data), false);
+      continue;
+    }
+    PyObject* object = value.isTracker() ? value.tracker()->existing() : nullptr;
+    if (!object || !value.tracker()->source()) return false;
+    PyTypeObject* type = Py_TYPE(object);
+    static PyObject* const hash = staticName("__hash__");
+    static PyObject* const equal = staticName("__eq__");
+    bool isByIdentity = PyType_SUPPORTS_WEAKREFS(type) &&
+                        translator.heap.inherits(type, &PyBaseObject_Type, hash) &&
+                        translator.heap.inherits(type, &PyBaseObject_Type, equal);
+    if (!isByIdentity) return false;
+    translator.addGuard(value.tracker()->source(), GuardType::ID_MATCH, object);
+    call.values.emplace_back(checked(PyWeakref_NewRef(object, nullptr)), true);
+  }
+  if (arguments.keywordCount()) call.names = Ref<>::create(arguments.keywordNames);
+  return true;
+}
+
+// Can the program change it, so that it matters which object it is?
+bool isChangeable(PyObject* object) {
+  if (PyTuple_Check(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(object, i);
+      if (item != object && !PyTuple_Check(item) && isChangeable(item)) return true;
+    }
+    return false;
+  }
+  PyTypeObject* type = Py_TYPE(object);
+  if (isConstant(object) || libraryOfArrays(type) || PyType_Check(object)) return false;
+  return PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+         cpython::isHeapType(type);
+}
+
+// An object that the program can change and that the cache has an answer for: it is the one that
+// each call gets, and the cache is asked for it in the next. Null where the function is to be
+// called.
+Value rememberedResult(Translator& translator, const Source* wrapper, const RememberedCall& call,
+                       PyObject* existing) {
+  Ref<> found = call.ask(existing);
+  if (!found || !isChangeable(found.get())) return Value();
+  return translator.wrap(fieldOf(translator, wrapper, call, readRemembered), found);
+}
+
 Value callCached(Translator& translator, const Value& self, CallArguments& arguments) {
   VariableTracker* wrapper = self.isTracker() ? self.tracker() : nullptr;
   PyObject* existing = wrapper ? wrapper->existing() : nullptr;
@@ -177,6 +278,12 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
       }
     }
   }
+  RememberedCall remembered;
+  bool isReadable = wrapper->source() && readCall(translator, arguments, remembered);
+  if (isReadable) {
+    Value result = rememberedResult(translator, wrapper->source(), remembered, existing);
+    if (result) return result;
+  }
   Value function = translator.wrapOnce(translator.sources->constant(real), real);
   Value result;
   {
@@ -184,7 +291,16 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
     arguments.tail = false;
     result = call(translator, function, arguments);
   }
-  if (result && canBeChanged(translator, result)) refuse(self, "what it returns can be changed");
+  if (result && canBeChanged(translator, result)) {
+    const std::string what = describe(self) + ": what it returns can be changed";
+    if (!isReadable) throw GraphBreak(GraphBreakKind::CachedFunction, what);
+    // Python calls it now and remembers; then there is an answer.
+    Guard guard;
+    guard.source = fieldOf(translator, wrapper->source(), remembered, isRemembered);
+    guard.type = GuardType::ID_MATCH;
+    guard.operand = Ref<>::create(Py_False);
+    throw MissedCall(what, std::move(guard));
+  }
   warn(translator, real);
   return result;
 }
