@@ -77,15 +77,51 @@ PyObject* cachedFunction(BorrowedRef<> wrapper) {
   return place ? *place : nullptr;
 }
 
-Ref<> remembered(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords) {
+namespace {
+
+// A call of the wrapper while `stand` is in the place of the function.
+Ref<> callWith(BorrowedRef<> wrapper, PyObject* stand, BorrowedRef<> arguments,
+               PyObject* keywords) {
   PyObject** place = functionIn(wrapper);
-  if (!place || !noAnswer()) return nullptr;
-  PyObject* function = std::exchange(*place, noAnswer());
-  auto call = lruCacheType()->tp_call;
-  Ref<> found = Ref<>::steal(call(wrapper.get(), arguments.get(), keywords));
+  if (!place || !stand) return nullptr;
+  PyObject* function = std::exchange(*place, stand);
+  Ref<> result = Ref<>::steal(lruCacheType()->tp_call(wrapper.get(), arguments.get(), keywords));
   *place = function;
+  return result;
+}
+
+PyObject* giveResult(PyObject* result, PyObject*, PyObject*) { return Py_NewRef(result); }
+
+}  // namespace
+
+Ref<> remembered(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords) {
+  Ref<> found = callWith(wrapper, noAnswer(), arguments, keywords);
   if (!found) PyErr_Clear();
   return found;
+}
+
+bool remember(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords,
+              BorrowedRef<> result) {
+  static PyMethodDef method = {"give_result", asMethod(giveResult), METH_VARARGS | METH_KEYWORDS,
+                               nullptr};
+  Ref<> stand = Ref<>::steal(PyCFunction_New(&method, result.get()));
+  return stand && callWith(wrapper, stand.get(), arguments, keywords);
+}
+
+Py_ssize_t roomIn(BorrowedRef<> wrapper) {
+  if (Py_TYPE(wrapper.get()) != lruCacheType()) return 0;
+  static PyObject* const method = lookup(lruCacheType(), PyUnicode_InternFromString("cache_info"));
+  // hits, misses, maxsize, currsize
+  Ref<> info = Ref<>::steal(method ? PyObject_CallOneArg(method, wrapper.get()) : nullptr);
+  Ref<> size = Ref<>::steal(info ? PySequence_GetItem(info.get(), 2) : nullptr);
+  Ref<> used = Ref<>::steal(info ? PySequence_GetItem(info.get(), 3) : nullptr);
+  Py_ssize_t room = 0;
+  if (size && used) {
+    room = size.get() == Py_None ? PY_SSIZE_T_MAX
+                                 : PyLong_AsSsize_t(size.get()) - PyLong_AsSsize_t(used.get());
+  }
+  if (PyErr_Occurred()) PyErr_Clear();
+  return room;
 }
 
 }  // namespace armature::cpython

@@ -18,4 +18,11 @@ PyObject* cachedFunction(BorrowedRef<> wrapper);
 // program's runs; that the cache was asked, it counts as it counts any call.
 Ref<> remembered(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords);
 
+// Lets the cache remember `result` for these arguments, as if the function had given it. False with
+// an exception set.
+bool remember(BorrowedRef<> wrapper, BorrowedRef<> arguments, PyObject* keywords,
+              BorrowedRef<> result);
+// For how many calls more the cache has room; none for one that remembers nothing.
+Py_ssize_t roomIn(BorrowedRef<> wrapper);
+
 }  // namespace armature::cpython

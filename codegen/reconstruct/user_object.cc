@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_part.h"
 #include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/call_result.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "cpython/c_functions.h"
 #include "cpython/random_state.h"
@@ -73,10 +74,12 @@ class UserObjectReconstructor : public Reconstructor {
 
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
     if (effect.kind == EffectKind::IteratorAdvance) return;
+    if (effect.kind == EffectKind::Call) return visitCall(effect, visit);
     visit(objectOf(effect.target)->memberValues->written(effect.key));
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {
     if (effect.kind == EffectKind::IteratorAdvance) return replayDraws(codegen, effect);
+    if (effect.kind == EffectKind::Call) return replayCall(codegen, effect);
     const Value value = objectOf(effect.target)->memberValues->written(effect.key);
     // A slot that is set first can be deleted, whatever it held before.
     setThroughDescriptor(codegen, effect.key.object(), effect.target,

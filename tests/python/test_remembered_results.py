@@ -165,14 +165,113 @@ def test_a_typed_cache():
         assert result is typed(a) and type(result[0]) is type(a)
 
 
-def test_a_miss_is_translated_once():
-    def ask(x, flag):
-        return x + len(recipe("abc").axes) if flag else x
+def test_what_the_trace_gives_the_cache():
+    def ask(x, name):
+        made, again = recipe(name), recipe(name, flag=False)
+        made.axes.append("z")
+        return x + len(recipe(name).axes), made, again, made is again, recipe(name) is made
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask, fullgraph=True)
+    for name, count in (("ab", 3), ("ab", 4), ("cde", 4), ("ab", 5)):
+        value, made, again, same, remembered = compiled(x, name)
+        assert not same and remembered and torch.equal(value, x + count)
+        assert recipe(name) is made and recipe(name, flag=False) is again
+        assert len(made.axes) == count
+    assert recipe.cache_info().currsize == 4
+    assert translations(compiled) <= 5
+
+
+def test_given_before_a_break():
+    def ask(x):
+        made = recipe("ab")
+        size = recipe.cache_info().currsize
+        armature.graph_break()
+        return x + size, recipe("ab") is made, made
 
     x = torch.ones(2)
     compiled = armature.compile(ask)
-    assert torch.equal(compiled(x, True), x + 3)
+    for _ in range(3):
+        value, same, made = compiled(x)
+        assert same and torch.equal(value, x + 1) and made is recipe("ab")
+
+
+def test_keys_that_are_equal_and_of_other_types():
+    def ask(x, function):
+        return function(1), function(True), function(1.0), x + 1
+
+    for typed in (False, True):
+
+        @functools.lru_cache(typed=typed)
+        def boxed(a):
+            return [a]
+
+        compiled = armature.compile(ask)
+        for _ in range(3):
+            first, second, third, _ = compiled(torch.ones(2), boxed)
+            assert (second is third) is (not typed) and first is not second
+            assert first is boxed(1) and second is boxed(True) and third is boxed(1.0)
+
+
+def test_a_remembered_call_in_another():
+    @functools.lru_cache
+    def outer(name):
+        made = recipe(name)
+        return {"made": made, "size": len(made.axes)}
+
+    def ask(x, name):
+        result = outer(name)
+        return x + result["size"], result
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask)
+    for _ in range(3):
+        value, result = compiled(x, "abc")
+        assert torch.equal(value, x + 3)
+        assert result is outer("abc") and result["made"] is recipe("abc")
+    assert armature.compile(ask, fullgraph=True)(x, "abc")[1] is result
+
+
+def test_a_function_that_breaks_is_called_once():
+    @functools.lru_cache
+    def breaks(name):
+        armature.graph_break()
+        return list(name)
+
+    def ask(x):
+        return x + len(breaks("abc")), breaks("abc")
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask)
+    assert compiled(x)[1] is breaks("abc")
     assert break_reasons(compiled)
     for _ in range(5):
-        assert torch.equal(compiled(x, True), x + 3)
+        value, names = compiled(x)
+        assert torch.equal(value, x + 3) and names is breaks("abc")
     assert translations(compiled) <= 3
+    assert armature.compile(ask, fullgraph=True)(x)[1] is names
+
+
+def test_a_small_cache_is_asked_by_python():
+    def ask(x):
+        first = last(1)
+        last(2)
+        return x + 1, first is last(1)
+
+    compiled = armature.compile(ask)
+    for _ in range(3):
+        assert compiled(torch.ones(2))[1] is False
+
+
+def test_a_remembered_number_of_a_function_that_breaks():
+    @functools.lru_cache
+    def breaks(a):
+        armature.graph_break()
+        return a + 1
+
+    compiled = armature.compile(lambda x: x + breaks(1))
+    breaks(1)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 3)
+    breaks.cache_clear()
+    assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 3)

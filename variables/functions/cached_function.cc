@@ -1,7 +1,7 @@
 // Calls of what functools.lru_cache has made: the trace goes through the function and leaves the
 // cache alone, if it existed before captured code ran. An object that can be changed is the one
-// that the cache remembers, which is asked again in each call; what it does not remember yet, and
-// what changes objects that the function did not make, Python calls.
+// that the cache remembers, which is asked again in each call; what it does not remember yet, the
+// trace gives it. What changes objects that the function did not make, Python calls.
 #include "variables/functions/cached_function.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/text.h"
+#include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
 #include "guards/key.h"
@@ -259,6 +260,107 @@ Value rememberedResult(Translator& translator, const Source* wrapper, const Reme
   return translator.wrap(fieldOf(translator, wrapper, call, readRemembered), found);
 }
 
+// --- What the trace gives the cache to remember.
+
+// remember(wrapper, (arguments, names, result))
+PyObject* remember(PyObject*, PyObject* const* given, Py_ssize_t) {
+  PyObject* arguments = PyTuple_GET_ITEM(given[1], 0);
+  PyObject* names = PyTuple_GET_ITEM(given[1], 1);
+  Py_ssize_t keywordCount = names == Py_None ? 0 : PyTuple_GET_SIZE(names);
+  Py_ssize_t count = PyTuple_GET_SIZE(arguments) - keywordCount;
+  Ref<> positional = Ref<>::steal(PyTuple_GetSlice(arguments, 0, count));
+  Ref<> keywords = Ref<>::steal(keywordCount ? PyDict_New() : nullptr);
+  if (!positional || (keywordCount && !keywords)) return nullptr;
+  for (Py_ssize_t i = 0; i < keywordCount; ++i) {
+    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, i),
+                       PyTuple_GET_ITEM(arguments, count + i)) < 0) {
+      return nullptr;
+    }
+  }
+  bool ok = cpython::remember(given[0], positional, keywords.get(), PyTuple_GET_ITEM(given[1], 2));
+  return ok ? Py_NewRef(Py_None) : nullptr;
+}
+
+PyObject* rememberFunction() {
+  static PyMethodDef method = {"remember", cpython::asMethod(remember), METH_FASTCALL, nullptr};
+  static PyObject* const function = checked(PyCFunction_New(&method, nullptr)).release();
+  return function;
+}
+
+// Are the calls one to the cache? Nothing where that depends on whether it minds types.
+std::optional<bool> isSameCall(const RememberedCall& a, const RememberedCall& b) {
+  if (a.values.size() != b.values.size() || !a.names != !b.names) return false;
+  if (a.names && checked(PyObject_RichCompareBool(a.names.get(), b.names.get(), Py_EQ)) == 0) {
+    return false;
+  }
+  bool hasOtherType = false;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    PyObject* left = a.values[i].first.get();
+    PyObject* right = b.values[i].first.get();
+    if (a.values[i].second != b.values[i].second) return false;
+    if (a.values[i].second) {
+      if (PyWeakref_GetObject(left) != PyWeakref_GetObject(right)) return false;
+      continue;
+    }
+    if (checked(PyObject_RichCompareBool(left, right, Py_EQ)) == 0) return false;
+    hasOtherType = hasOtherType || Py_TYPE(left) != Py_TYPE(right);
+  }
+  return hasOtherType ? std::nullopt : std::optional<bool>(true);
+}
+
+// So many results at most does a trace give to one cache.
+constexpr Py_ssize_t kMostGiven = 64;
+
+// What the trace itself has given the cache for the call; null if nothing.
+Value givenResult(Translator& translator, const Value& self, const RememberedCall& call) {
+  for (int32_t i = 0; i < translator.effects.size(); ++i) {
+    const Effect& effect = translator.effects[i];
+    bool isGiven = effect.kind == EffectKind::Call && effect.target == self.tracker() &&
+                   effect.key.is(rememberFunction());
+    if (!isGiven) continue;
+    ValueVector parts, values;
+    iterateInto(translator, effect.value, parts);
+    iterateInto(translator, parts[0], values);
+    CallArguments arguments;
+    arguments.values.assign(values.begin(), values.end());
+    if (!parts[1].is(Py_None)) arguments.keywordNames = parts[1].object();
+    RememberedCall other;
+    if (!readCall(translator, arguments, other)) refuse(self, "what it returns can be changed");
+    std::optional<bool> isSame = isSameCall(call, other);
+    if (!isSame) refuse(self, "what it returns can be changed");
+    if (*isSame) return parts[2];
+  }
+  return Value();
+}
+
+// Python calls it now and remembers; then there is an answer.
+Guard missed(Translator& translator, VariableTracker* wrapper, const RememberedCall& call) {
+  Guard guard;
+  guard.source = fieldOf(translator, wrapper->source(), call, isRemembered);
+  guard.type = GuardType::ID_MATCH;
+  guard.operand = Ref<>::create(Py_False);
+  return guard;
+}
+
+// The cache is to remember what the function has returned. False where it might forget something
+// in this very trace.
+bool giveResult(Translator& translator, const Value& self, const CallArguments& arguments,
+                const RememberedCall& call, const Value& result) {
+  VariableTracker* wrapper = self.tracker();
+  if (cpython::roomIn(wrapper->existing()) < kMostGiven ||
+      translator.effects.chainLength(translator.effects.last(wrapper)) >= kMostGiven ||
+      !trackerOf<UserObjectVariable>(self) || !translator.effects.concerns(wrapper)) {
+    return false;
+  }
+  translator.addGuard(missed(translator, wrapper, call));
+  ValueVector values(arguments.values.begin(), arguments.values.end());
+  Value names = arguments.keywordCount() ? Value::constant(arguments.keywordNames) : Value::none();
+  Value all = makeTuple(translator, std::move(values));
+  translator.effects.append({EffectKind::Call, wrapper, Value::constant(rememberFunction()),
+                             makeTuple(translator, {all, names, result})});
+  return true;
+}
+
 Value callCached(Translator& translator, const Value& self, CallArguments& arguments) {
   VariableTracker* wrapper = self.isTracker() ? self.tracker() : nullptr;
   PyObject* existing = wrapper ? wrapper->existing() : nullptr;
@@ -278,9 +380,11 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
       }
     }
   }
+  const CallArguments given = arguments;
   RememberedCall remembered;
   bool isReadable = wrapper->source() && readCall(translator, arguments, remembered);
   if (isReadable) {
+    if (Value given = givenResult(translator, self, remembered)) return given;
     Value result = rememberedResult(translator, wrapper->source(), remembered, existing);
     if (result) return result;
   }
@@ -289,17 +393,23 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
   {
     SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
     arguments.tail = false;
-    result = call(translator, function, arguments);
+    try {
+      result = call(translator, function, arguments);
+    } catch (const GraphBreak& reason) {
+      bool isOfFrames = reason.kind() == GraphBreakKind::SkipFrameCall ||
+                        reason.kind() == GraphBreakKind::RecursionLimit ||
+                        reason.kind() == GraphBreakKind::FailedOperation;
+      bool isMiss = isReadable && !isOfFrames && !remembered.ask(existing);
+      if (!isMiss || dynamic_cast<const MissedCall*>(&reason)) throw;
+      throw MissedCall(reason, missed(translator, wrapper, remembered));
+    }
   }
   if (result && canBeChanged(translator, result)) {
     const std::string what = describe(self) + ": what it returns can be changed";
     if (!isReadable) throw GraphBreak(GraphBreakKind::CachedFunction, what);
-    // Python calls it now and remembers; then there is an answer.
-    Guard guard;
-    guard.source = fieldOf(translator, wrapper->source(), remembered, isRemembered);
-    guard.type = GuardType::ID_MATCH;
-    guard.operand = Ref<>::create(Py_False);
-    throw MissedCall(what, std::move(guard));
+    if (giveResult(translator, self, given, remembered, result)) return result;
+    throw MissedCall(GraphBreak(GraphBreakKind::CachedFunction, what),
+                     missed(translator, wrapper, remembered));
   }
   warn(translator, real);
   return result;

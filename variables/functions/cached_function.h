@@ -12,8 +12,8 @@ namespace armature {
 // as that is so, by the guard, which the trace takes over when it has gone back to the call.
 class MissedCall : public GraphBreak {
  public:
-  MissedCall(std::string context, Guard guard)
-      : GraphBreak(GraphBreakKind::CachedFunction, std::move(context)), guard_(std::move(guard)) {}
+  MissedCall(const GraphBreak& reason, Guard guard)
+      : GraphBreak(reason), guard_(std::move(guard)) {}
   const Guard& guard() const { return guard_; }
 
  private:
