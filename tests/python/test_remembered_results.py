@@ -275,3 +275,31 @@ def test_a_remembered_number_of_a_function_that_breaks():
         assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 3)
     breaks.cache_clear()
     assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 3)
+
+
+def test_arguments_that_the_trace_has_made():
+    def ask(x, name):
+        made = recipe(name)
+        sizes, same = cooked(made, tuple(x.shape))
+        again = cooked(made, tuple(x.shape))[0]
+        other = cooked(made, (1, 1))[0]
+        return x * sum(sizes), made, sizes, same is made, again is sizes, other
+
+    x = torch.ones(2, 3)
+    compiled = armature.compile(ask, fullgraph=True)
+    for name in ("ab", "ab", "cd", "ab"):
+        value, made, sizes, same, again, other = compiled(x, name)
+        assert same and again and torch.equal(value, x * 6) and made is recipe(name)
+        assert sizes is cooked(made, (2, 3))[0] and other is cooked(made, (1, 1))[0]
+    assert cooked.cache_info().currsize == 4
+
+    def own(x):
+        made = Recipe("ab")
+        first = cooked(made, (1, 2))
+        return x + sum(first[0]), cooked(made, (1, 2)) is first, first[1] is made
+
+    compiled = armature.compile(own, fullgraph=True)
+    for count in range(5, 8):
+        value, same, made = compiled(x)
+        assert same and made and torch.equal(value, x + 4)
+        assert cooked.cache_info().currsize == count

@@ -167,10 +167,14 @@ bool isMadeCache(BorrowedRef<> wrapper) {
 // are held weakly, as everything is that the program may let go of.
 struct RememberedCall {
   std::vector<std::pair<Ref<>, bool>> values;  // constants, or (true) weak references
-  Ref<> names;                                 // tuple of str, or null
+  // Objects that the trace has made, by their places, where `values` has null: nothing is
+  // remembered for a call of them yet.
+  std::vector<std::pair<size_t, VariableTracker*>> made;
+  Ref<> names;  // tuple of str, or null
 
   // Null, with no exception set, where nothing is remembered any more.
   Ref<> ask(PyObject* wrapper) const {
+    if (!made.empty()) return nullptr;
     size_t keywordCount = names ? static_cast<size_t>(PyTuple_GET_SIZE(names.get())) : 0;
     size_t count = values.size() - keywordCount;
     Ref<> arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
@@ -220,14 +224,20 @@ bool readCall(Translator& translator, const CallArguments& arguments, Remembered
       continue;
     }
     PyObject* object = value.isTracker() ? value.tracker()->existing() : nullptr;
-    if (!object || !value.tracker()->source()) return false;
-    PyTypeObject* type = Py_TYPE(object);
+    auto* made = object ? nullptr : trackerOf<UserObjectVariable>(value);
+    if (!made && (!object || !value.tracker()->source())) return false;
+    PyTypeObject* type = typeOf(value);
     static PyObject* const hash = staticName("__hash__");
     static PyObject* const equal = staticName("__eq__");
     bool isByIdentity = PyType_SUPPORTS_WEAKREFS(type) &&
                         translator.heap.inherits(type, &PyBaseObject_Type, hash) &&
                         translator.heap.inherits(type, &PyBaseObject_Type, equal);
     if (!isByIdentity) return false;
+    if (made) {
+      call.made.emplace_back(call.values.size(), made);
+      call.values.emplace_back(Ref<>(), false);
+      continue;
+    }
     translator.addGuard(value.tracker()->source(), GuardType::ID_MATCH, object);
     call.values.emplace_back(checked(PyWeakref_NewRef(object, nullptr)), true);
   }
@@ -289,7 +299,7 @@ PyObject* rememberFunction() {
 
 // Are the calls one to the cache? Nothing where that depends on whether it minds types.
 std::optional<bool> isSameCall(const RememberedCall& a, const RememberedCall& b) {
-  if (a.values.size() != b.values.size() || !a.names != !b.names) return false;
+  if (a.values.size() != b.values.size() || !a.names != !b.names || a.made != b.made) return false;
   if (a.names && checked(PyObject_RichCompareBool(a.names.get(), b.names.get(), Py_EQ)) == 0) {
     return false;
   }
@@ -298,6 +308,7 @@ std::optional<bool> isSameCall(const RememberedCall& a, const RememberedCall& b)
     PyObject* left = a.values[i].first.get();
     PyObject* right = b.values[i].first.get();
     if (a.values[i].second != b.values[i].second) return false;
+    if (!left && !right) continue;
     if (a.values[i].second) {
       if (PyWeakref_GetObject(left) != PyWeakref_GetObject(right)) return false;
       continue;
@@ -352,7 +363,7 @@ bool giveResult(Translator& translator, const Value& self, const CallArguments& 
       !trackerOf<UserObjectVariable>(self) || !translator.effects.concerns(wrapper)) {
     return false;
   }
-  translator.addGuard(missed(translator, wrapper, call));
+  if (call.made.empty()) translator.addGuard(missed(translator, wrapper, call));
   ValueVector values(arguments.values.begin(), arguments.values.end());
   Value names = arguments.keywordCount() ? Value::constant(arguments.keywordNames) : Value::none();
   Value all = makeTuple(translator, std::move(values));
@@ -399,7 +410,8 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
       bool isOfFrames = reason.kind() == GraphBreakKind::SkipFrameCall ||
                         reason.kind() == GraphBreakKind::RecursionLimit ||
                         reason.kind() == GraphBreakKind::FailedOperation;
-      bool isMiss = isReadable && !isOfFrames && !remembered.ask(existing);
+      bool isMiss =
+          isReadable && remembered.made.empty() && !isOfFrames && !remembered.ask(existing);
       if (!isMiss || dynamic_cast<const MissedCall*>(&reason)) throw;
       throw MissedCall(reason, missed(translator, wrapper, remembered));
     }
@@ -408,6 +420,7 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
     const std::string what = describe(self) + ": what it returns can be changed";
     if (!isReadable) throw GraphBreak(GraphBreakKind::CachedFunction, what);
     if (giveResult(translator, self, given, remembered, result)) return result;
+    if (!remembered.made.empty()) throw GraphBreak(GraphBreakKind::CachedFunction, what);
     throw MissedCall(GraphBreak(GraphBreakKind::CachedFunction, what),
                      missed(translator, wrapper, remembered));
   }
