@@ -24,6 +24,7 @@ int32_t lineOf(const Frame& frame) { return frame.code->positions[frame.pc].line
 BreakReason InstructionTranslator::describeBreak(const GraphBreak& reason) const {
   BreakReason report;
   const GraphBreakEntry& kind = entryOf(reason.kind());
+  report.kind = reason.kind();
   report.gbType = kind.gbType;
   report.context = reason.context();
   report.explanation = reason.explanation();

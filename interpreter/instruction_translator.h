@@ -33,6 +33,7 @@ struct FrameLine {
 
 // A graph break as users see it.
 struct BreakReason {
+  GraphBreakKind kind;
   std::string gbType;
   std::string context;
   std::string explanation;

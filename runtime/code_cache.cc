@@ -50,6 +50,7 @@ std::string abridged(const std::string& text) {
 BreakReason wholeFunction(const Code& code, GraphBreakKind kind, std::string context) {
   const GraphBreakEntry& entry = entryOf(kind);
   BreakReason reason;
+  reason.kind = kind;
   reason.gbType = entry.gbType;
   reason.context = std::move(context);
   reason.explanation = entry.explanation;
@@ -91,6 +92,13 @@ std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr
   return cache;
 }
 
+namespace {
+
+// Thrown where the first use of an object has to be left to Python in code that must not break.
+struct FirstUseIsPythons {};
+
+}  // namespace
+
 // --- Finding an entry.
 
 CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** captures,
@@ -129,6 +137,7 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
     }
     plainStatistics_ = nullptr;
     found_ = nullptr;
+    isFirstUse_ = false;
     if (!walkedInPeace || givenUp_ || hasOtherBuiltins() || !mayTranslate()) return Action::Plain;
     if (compile(inputs)) return Action::Compiled;
   } catch (...) {
@@ -143,6 +152,7 @@ std::string CodeCache::whyNotCompiled() const {
     bool isLimit = internalErrors_.back().starts_with(kCannotRebuild);
     return (isLimit ? "Known limit: " : "Internal error: ") + internalErrors_.back();
   }
+  if (isFirstUse_) return "First use of an object";
   if (givenUp_) return "Recompile limit";
   if (hasOtherBuiltins()) return "The function has builtins of its own";
   if (isNearRecursionLimit()) return "Near the recursion limit";
@@ -257,6 +267,9 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
     entry->recompileReason = std::move(recompileReason);
     entries_.insert(entries_.begin(), std::move(entry));
     ++changes_;
+  } catch (const FirstUseIsPythons&) {
+    isFirstUse_ = true;
+    return false;
   } catch (...) {
     std::string message;
     if (isForUser(message)) {
@@ -323,6 +336,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     isAgain = !isAsPython && trace->asksWhetherCompiling() && outcome.raised;
     isAsPython |= isAgain;
     if (!isAgain && breaksAreErrors(outcome) && outcome.kind != Outcome::Kind::Return) {
+      if (outcome.reason->kind == GraphBreakKind::FirstUse) throw FirstUseIsPythons();
       raiseUnsupported(hooks(), *outcome.reason);
     }
     if (outcome.skipped) skipped.codes.push_back(outcome.skipped);

@@ -52,6 +52,9 @@ class CodeCache {
   void leaveVaryingToPython() { leavesVarying_ = true; }
   // After Run and Plain: the entry that was found, until other code runs; null if there is none.
   const CacheEntry* found() const { return found_; }
+  // After Plain: the call uses an object for the first time, in code that must not break. It and
+  // all that it calls is to run as it is, once: the next one may be translated.
+  bool isFirstUse() const { return isFirstUse_; }
   // Why there is no entry for the inputs of a call that is Plain, for people.
   std::string whyNotCompiled() const;
   // After Plain: of the break because of which the call is plain (break_statistics.h), borrowed;
@@ -160,6 +163,7 @@ class CodeCache {
   // All of them count towards the limit: those whose entry has died, and those that failed.
   int32_t compilations_ = 0;
   bool givenUp_ = false;
+  bool isFirstUse_ = false;
   bool leavesVarying_ = false;
   std::vector<std::string> internalErrors_;
 };

@@ -261,6 +261,8 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
       case CodeCache::Action::Plain: {
         if (chosen) chosen(cache.found());
         BreakScope scope(cache.plainStatistics());
+        std::optional<PlainScope> untouched;
+        if (cache.isFirstUse()) untouched.emplace();
         return plain();
       }
       case CodeCache::Action::Error:

@@ -92,7 +92,8 @@ bool drawsBefore(const Graph& graph) {
 }
 
 // LazyModuleMixin._infer_parameters(self, module, args, kwargs), the hook that makes the parameters
-// before the first call. torch's own modules look at the sizes of their input alone.
+// before the first call. torch's own modules look at the sizes of their input alone. What a module
+// of the program's does there, Python does: it is done once.
 Value inferParameters(Translator& translator, const Value& callable, CallArguments& arguments) {
   bool isPlain = arguments.values.size() == 4 && !arguments.keywordCount();
   Value module = isPlain ? translator.realized(arguments.values[1]) : Value::none();
@@ -101,20 +102,25 @@ Value inferParameters(Translator& translator, const Value& callable, CallArgumen
       isPlain ? trackerOf<TupleVariable>(translator.realized(arguments.values[2])) : nullptr;
   auto* named =
       isPlain ? trackerOf<DictVariable>(translator.realized(arguments.values[3])) : nullptr;
-  bool isKnown = object && object->existing() && object->source() && inputs && named &&
-                 isSame(translator, arguments.values[0], module) && named->size(translator) == 0;
+  bool isExisting = object && object->existing() && object->source();
+  bool isKnown = isExisting && inputs && named && isSame(translator, arguments.values[0], module) &&
+                 named->size(translator) == 0;
+  auto leave = [&]() -> Value {
+    if (!isExisting) return inlined(translator, callable, arguments);
+    throw GraphBreak(GraphBreakKind::FirstUse, describe(module));
+  };
   PyTypeObject* type = isKnown ? object->type() : nullptr;
   for (const char* name : {"initialize_parameters", "reset_parameters", "has_uninitialized_params",
                            "__setattr__", "__getattr__", "__delattr__"}) {
     isKnown = isKnown && isTorchsMethod(type, name);
   }
-  if (!isKnown || drawsBefore(*translator.graph)) return inlined(translator, callable, arguments);
+  if (!isKnown || drawsBefore(*translator.graph)) return leave();
   Ref<> given = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs->items().size())));
   for (size_t i = 0; i < inputs->items().size(); ++i) {
     Ref<> argument = likeArgument(translator, inputs->items()[i]);
     if (!argument && translator.exceptionPending()) return Value();
     clearUnlessInterrupted();
-    if (!argument) return inlined(translator, callable, arguments);
+    if (!argument) return leave();
     PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), argument.release());
   }
   PyObject* self = object->existing();

@@ -3,7 +3,8 @@
 import armature
 import pytest
 import torch
-from differential import break_reasons
+from differential import break_reasons, translations
+from torch.nn.modules.lazy import LazyModuleMixin
 
 
 def test_an_operator_that_nobody_has_asked_for():
@@ -106,3 +107,158 @@ def test_code_of_the_program_runs_once_and_in_its_place():
     assert (before, after, Counted.calls) == (0, 1, 1)
     assert break_reasons(compiled)
     assert torch.equal(compiled(torch.ones(2, 4))[0], module(torch.ones(2, 4)))
+
+
+class Remembers(LazyModuleMixin, torch.nn.Module):
+    """Makes what it needs by code that no trace takes whole, and says what it saw."""
+
+    cls_to_become = None
+    seen: list = []
+
+    def __init__(self, fails=0):
+        super().__init__()
+        self.weight = torch.nn.UninitializedParameter()
+        self.fails = fails
+
+    def initialize_parameters(self, x, *, scale=1.0):
+        Remembers.seen.append((self.training, torch.is_grad_enabled(), tuple(x.shape)))
+        armature.graph_break()
+        if self.fails:
+            self.fails -= 1
+            raise ValueError("not yet")
+        with torch.no_grad():
+            self.weight.materialize((x.shape[-1],))
+            self.weight.copy_(torch.rand(x.shape[-1]))
+
+    def forward(self, x, *, scale=1.0):
+        return (x * self.weight).sin() * scale
+
+
+class Became(torch.nn.Module):
+    def forward(self, x, *, scale=1.0):
+        return x * self.weight * scale - 1
+
+
+class Becomes(Remembers):
+    cls_to_become = Became
+
+
+class Wrapper(torch.nn.Module):
+    def __init__(self, *modules):
+        super().__init__()
+        self.layers = torch.nn.ModuleList(modules)
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        for layer in self.layers:
+            x = layer(x + torch.rand(()), scale=2.0)
+        return x
+
+
+@pytest.mark.parametrize("fullgraph", [False, True])
+@pytest.mark.parametrize("kinds", [[Remembers], [Becomes, Remembers, Becomes]])
+def test_modules_of_the_program(kinds, fullgraph):
+    def run(compile):
+        torch.manual_seed(5)
+        Remembers.seen = []
+        module = Wrapper(*[kind() for kind in kinds])
+        function = compile(module)
+        results = [function(torch.ones(2, 3)).detach() for _ in range(3)]
+        return (
+            results,
+            Remembers.seen,
+            module.calls,
+            [type(m).__name__ for m in module.modules()],
+            [len(m._forward_pre_hooks) for m in module.modules()],
+            {name: value.detach() for name, value in module.state_dict().items()},
+            function,
+        )
+
+    plain = run(lambda module: module)
+    captured = run(lambda module: armature.compile(module, fullgraph=fullgraph))
+    assert repr(plain[:-1]) == repr(captured[:-1])
+    before = translations(captured[-1])
+    with torch.no_grad():
+        captured[-1](torch.ones(2, 3))
+    assert translations(captured[-1]) >= before
+
+
+def test_afterwards_the_module_is_whole():
+    module = Wrapper(Becomes(), Remembers())
+    compiled = armature.compile(module, fullgraph=True)
+    compiled(torch.ones(2, 3))
+    assert translations(compiled) == 0
+    for _ in range(3):
+        compiled(torch.ones(2, 3))
+    # One more, since the number of calls varies.
+    assert translations(compiled) == 2 and not break_reasons(compiled)
+
+
+def test_a_first_use_that_fails():
+    def run(compile):
+        module = Becomes(fails=2)
+        function = compile(module)
+        found = []
+        for _ in range(4):
+            try:
+                found.append(function(torch.ones(3)).shape)
+            except ValueError as error:
+                found.append(str(error))
+        return found, type(module).__name__, len(module._forward_pre_hooks)
+
+    expected = run(lambda module: module)
+    assert run(lambda module: armature.compile(module)) == expected
+    assert run(lambda module: armature.compile(module, fullgraph=True)) == expected
+
+
+def test_a_first_use_behind_an_effect_and_in_a_handler():
+    def program(module, log, x):
+        log.append(len(log))
+        try:
+            y = module(x)
+        except ValueError as error:
+            log.append(str(error))
+            return x
+        finally:
+            log.append("finally")
+        return y.shape
+
+    for fails in (0, 1):
+        results = []
+        for function in (
+            program,
+            armature.compile(program),
+            armature.compile(program, fullgraph=True),
+        ):
+            module, log = Becomes(fails=fails), []
+            shapes = [tuple(function(module, log, torch.ones(3))) for _ in range(3)]
+            results.append((log, shapes, type(module)))
+        assert results[0] == results[1] == results[2]
+
+
+def test_a_new_module_in_each_call():
+    def program(module, x):
+        return module(x).shape
+
+    compiled = armature.compile(program, fullgraph=True)
+    for _ in range(12):
+        module = Becomes()
+        assert compiled(module, torch.ones(3)) == (3,)
+        assert type(module) is Became
+        assert compiled(module, torch.ones(3)) == (3,)
+
+
+def test_what_is_called_at_a_first_use_runs_as_it_is():
+    inner = armature.compile(lambda x: x * 2, fullgraph=True)
+
+    class Calls(Becomes):
+        def initialize_parameters(self, x, *, scale=1.0):
+            inner(x)
+            super().initialize_parameters(x)
+
+    compiled = armature.compile(Calls(), fullgraph=True)
+    compiled(torch.ones(3))
+    assert translations(inner) == 0
+    inner(torch.ones(3))
+    assert translations(inner) == 1

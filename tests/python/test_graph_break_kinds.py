@@ -27,6 +27,7 @@ from torch.utils.checkpoint import checkpoint
 # Kinds that no program breaks for when all is well, and the tests that see to them.
 SPECIAL = {
     "ChangeBehindHandler": "test_operations_in_handlers.py::test_a_change_behind_a_handler",
+    "FirstUse": "test_first_uses.py::test_code_of_the_program_runs_once_and_in_its_place",
     "FailedOperation": "test_effect_log.py::test_effects_before_a_failing_operation_happen",
     "InjectedFault": "test_fault_injection.py::test_a_fault_happens_once_at_its_site",
     "InternalError": "test_failure_policy.py::test_fullgraph_raises",
