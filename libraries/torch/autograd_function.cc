@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
+#include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autograd_call.h"
 #include "libraries/torch/autograd_operation.h"
 #include "libraries/torch/grad_modes.h"
@@ -399,10 +400,23 @@ Value callWithGradients(Translator& translator, const Value& cls, llvm::ArrayRef
                    : DifferentiableCall(translator, firstNode, results).add(cls, context);
 }
 
+// The program has put the class into graphs as it is: its `apply` is an operation.
+Value callAllowed(Translator& translator, UserClassVariable& cls, CallArguments& arguments) {
+  Ref<> apply = applyOfAllowed(cls.value());
+  arguments.values.erase(arguments.values.begin());
+  return translator.callGraphOperation(torchLibrary(), NodeOperation::CallFunction, apply,
+                                       {.kind = CallKind::GraphOperation}, arguments.values,
+                                       nullptr);
+}
+
 Value callApply(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount() || arguments.values.empty()) refuse("it is called by keywords");
   Value cls = translator.realized(arguments.values[0]);
-  if (!trackerOf<UserClassVariable>(cls)) refuse("its class is not known");
+  auto* known = trackerOf<UserClassVariable>(cls);
+  if (!known) refuse("its class is not known");
+  if (known->existing() && isAllowedClass(known->value())) {
+    return callAllowed(translator, *known, arguments);
+  }
   ValueVector given(arguments.values.begin() + 1, arguments.values.end());
   return anyRequiresGrad(translator, given) ? callWithGradients(translator, cls, given)
                                             : callWithoutGradients(translator, cls, given);

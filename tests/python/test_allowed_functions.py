@@ -109,3 +109,53 @@ def test_allowed_functions_are_one_operation(program: Callable[..., Any]) -> Non
     armature.compile(program, backend=backend, fullgraph=True)(torch.ones(3))
     assert targets.count(shifted) == 2 * (program is uses_shifted)
     assert not {torch.sin, "sin"} & {each for each in targets if isinstance(each, str)}
+
+
+@torch.compiler.allow_in_graph
+class Allowed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, by: int) -> torch.Tensor:
+        torch._dynamo.graph_break()
+        ctx.by = by
+        return x * by
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        return gradient * ctx.by * 10, None
+
+
+def uses_allowed(x: torch.Tensor) -> torch.Tensor:
+    return Allowed.apply(x + 1, 3) * 2
+
+
+@pytest.mark.parametrize("backend", ["eager", lambda module, inputs: module.forward])
+def test_an_autograd_function(backend: Any) -> None:
+    compiled = armature.compile(uses_allowed, backend=backend, fullgraph=True)
+    for requires_grad in (True, False, True):
+        results = []
+        for function in (uses_allowed, compiled):
+            x = torch.arange(1.0, 4.0, requires_grad=requires_grad)
+            result = function(x)
+            if requires_grad:
+                result.sum().backward()
+            results.append((result.tolist(), x.grad))
+        assert str(results[0]) == str(results[1])
+
+
+def test_another_class_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor, by: int) -> torch.Tensor:
+            return x - by
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            return gradient, None
+
+    compiled = armature.compile(uses_allowed)
+    x = torch.arange(1.0, 4.0, requires_grad=True)
+    assert torch.equal(compiled(x), uses_allowed(x))
+    monkeypatch.setitem(globals(), "Allowed", Other)
+    assert torch.equal(compiled(x), uses_allowed(x))
+    monkeypatch.setattr(Other, "forward", staticmethod(lambda ctx, x, by: x / by))
+    assert torch.equal(compiled(x), uses_allowed(x))
