@@ -258,14 +258,13 @@ size_t depthOf(uint32_t mode) {
   });
 }
 
-// Takes the array out of the outermost level: it is one as all others.
+}  // namespace
+
 bool leavesLevels(const Node& node) {
   if (node.operation != NodeOperation::CallFunction || depthOf(node.mode) != 1) return false;
   std::string_view name = callableNames().of(node.target).name;
   return name == "_unwrap_for_grad" || name == "_remove_batch_dim";
 }
-
-}  // namespace
 
 LibraryCallHandler findTransformHandler(std::string_view name) {
   if (entering(name)) return enterLevel;

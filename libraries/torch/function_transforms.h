@@ -28,6 +28,8 @@ bool setsRequiresGrad(const Node& node);
 bool closesTransforms(const Graph& graph);
 // Is what the node makes, or does, known only inside of levels that have to be entered for it?
 bool isOfTransform(const Node& node);
+// Does it take an array out of the outermost level, so that it is one as all others?
+bool leavesLevels(const Node& node);
 // Is it an operation on arrays of a level that was entered before the trace? What its stand-ins
 // tell of those is not true.
 bool isOfOuterTransform(const Node& node);

@@ -220,8 +220,9 @@ class Evaluation {
     // out of traces) may draw numbers on the CPU, whatever stands for the inputs.
     if (!modes.keepRandomState()) return nullptr;
     if (stand_ == Stand::Fake && !modes.enter(fakeMode())) return nullptr;
-    if (stand_ == Stand::Meta && !hasArrays_ && !namesDevice_ &&
-        !modes.enter(deviceObject({kMetaDevice, -1}))) {
+    // What is made inside of levels comes to arrays without memory, too.
+    bool makesArrays = !before_.empty() || (!hasArrays_ && !namesDevice_);
+    if (stand_ == Stand::Meta && makesArrays && !modes.enter(deviceObject({kMetaDevice, -1}))) {
       return nullptr;
     }
     // An input that is not a leaf needs the grad mode to become one that is not.
@@ -510,8 +511,10 @@ class Evaluation {
       result.metadata = metadata(object);
     }
     if (result.metadata) {
+      // The first of those that give this very array.
       for (const auto& [node, standIn] : standIns_) {
-        if (standIn.get() == object.get()) result.returned = node;
+        bool isFirst = !result.returned || node->index < result.returned->index;
+        if (standIn.get() == object.get() && isFirst) result.returned = node;
       }
       return result;
     }

@@ -290,9 +290,21 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
       maker = node->arguments[0].node();
       position = &node->arguments[1];
     }
-    if (callsBodies(*maker) || isOfTransform(*maker)) throw unknown(*maker);
-    forEachInput(*maker, [&](Node* each) { input(*each); });
-    ResultStructure result = evaluateOnMeta(torch_, *maker, input);
+    bool isInside = isOfTransform(*maker);
+    if (callsBodies(*maker) || (isInside && (maker->alteredBy || !leavesLevels(*maker)))) {
+      throw unknown(*maker);
+    }
+    std::vector<const Node*> before;
+    if (isInside) {
+      before = transformNodesBefore(*maker);
+      // What a node stands for behind such a change, goes by the name of another.
+      if (llvm::any_of(before, [](const Node* each) { return each->alteredBy; })) {
+        throw unknown(*maker);
+      }
+    } else {
+      forEachInput(*maker, [&](Node* each) { input(*each); });
+    }
+    ResultStructure result = evaluateOnMeta(torch_, *maker, input, before);
     if (isFailure(result)) {
       PyErr_Clear();
       throw unknown(*maker);

@@ -519,3 +519,61 @@ def test_random_numbers_of_a_trace_are_given_back() -> None:
         if function is program:
             expected = outcomes
     torch.testing.assert_close(outcomes, expected)
+
+
+def identities(function: Callable[..., Any], *dims: Any) -> Callable[..., Any]:
+    def program(x: torch.Tensor) -> Any:
+        z = x.clone()
+        y, w = vmap(function, *dims)(z), vmap(function, *dims)(x)
+        return y is z, w is x, y is w, y, w, x
+
+    return program
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        identities(lambda row: row),
+        identities(torch.Tensor.acos_),
+        identities(torch.Tensor.acos_, 1, 1),
+        identities(torch.Tensor.acos_, 0, 1),
+        identities(lambda row: row.sin()),
+        identities(lambda row: row.contiguous().mul_(2)),
+        identities(lambda row: row.view(-1).mul_(2)),
+        identities(lambda row: vmap(torch.Tensor.cos_)(row.unsqueeze(0)).squeeze(0)),
+        identities(lambda row: SCALE),
+    ],
+)
+def test_whether_a_result_is_an_argument(program: Callable[..., Any]) -> None:
+    compiled = armature.compile(program)
+    for make in (matrix, lambda: matrix().T, matrix):
+        expected, found = program(make()), compiled(make())
+        assert expected[:3] == found[:3]
+        assert all(map(same, expected[3:], found[3:]))
+
+
+def test_results_of_which_one_is_an_argument() -> None:
+    def program(a: torch.Tensor, b: torch.Tensor) -> Any:
+        c, d = vmap(lambda a, b: (a.acos_(), b + 1))(a, b)
+        return c is a, d is b, c is d
+
+    compiled = armature.compile(program, fullgraph=True)
+    for a, b in ((matrix(), matrix()), (matrix(), matrix()[:, :1])):
+        assert compiled(a, b) == program(a, b) == (True, False, False)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_tensors_made_inside(backend: str) -> None:
+    def program(x: torch.Tensor) -> Any:
+        made = torch.ones(3)
+
+        def body(row: torch.Tensor) -> Any:
+            inside = torch.full((3,), 2.0) + torch.tensor([1.0, 2.0, 3.0])
+            return row + torch.ones(3), row * inside + made, torch.zeros(2, device="cpu")
+
+        return vmap(body)(x), vmap(lambda row: (row + torch.arange(3)).sum())(x)
+
+    compiled = armature.compile(program, backend=backend, fullgraph=True)
+    x = torch.rand(2, 3)
+    expected, found = program(x), compiled(x)
+    assert all(map(same, (*expected[0], expected[1]), (*found[0], found[1])))
