@@ -79,6 +79,10 @@ void PyCodegen::callGraph() {
     PyErr_Restore(type, value, traceback);
     throw PendingPythonException();
   }
+  // While it compiles, a backend may do what the graph does.
+  if (mode && translator_.usesForeignBackend()) {
+    Ref<> isSet = checked(PyObject_CallOneArg(effects.modeState.set, mode.get()));
+  }
   if (effects.first && compiled.isEager) {
     failureRecorder_ =
         graphFailureRecorder(compiled.callable, translator_.graph, effects.first->ordinal);
@@ -126,6 +130,7 @@ void PyCodegen::callGraph() {
   }
   assembler_.emitCall(static_cast<int32_t>(inputs.size()));
   if (handlesFailure_) assembler_.endRegion();
+  setModeBehindGraph(effects.mode);
   if (plan_.outputs().empty()) {
     assembler_.emit(Opcode::POP_TOP);
     return;
@@ -136,6 +141,21 @@ void PyCodegen::callGraph() {
     outputs_[node] = local;
     assembler_.emit(Opcode::STORE_FAST, local);
   }
+}
+
+// What a graph sets for good, a backend that has compiled it does not.
+void PyCodegen::setModeBehindGraph(const Node* first) {
+  if (!translator_.usesForeignBackend() || !modeState_.isWhole) return;
+  const Library& library = *findLibrary(first->library);
+  Ref<> state;
+  if (std::shared_ptr<void> inMode = library.enterMode(translator_.mode(library))) {
+    state = checked(PyObject_CallNoArgs(modeState_.get));
+  }
+  if (!state) return;
+  prepareCall(modeState_.set);
+  assembler_.emitLoadConst(state);
+  call(1);
+  assembler_.emit(Opcode::POP_TOP);
 }
 
 // The operations of a graph that changes nothing. What the code needs besides is in locals of its

@@ -128,6 +128,7 @@ class PyCodegen {
 
   // --- Effects (effects.cc).
   void callGraph();
+  void setModeBehindGraph(const Node* first);
   void inlineGraph();
   void emitGraphHandler();
   void requireEffects();

@@ -99,7 +99,12 @@ class AutocastModel : public ContextManagerModel {
     requireNoOperationMode(translator, "torch.amp._exit_autocast");
     if (manager.instance) requireOwnState(translator, manager);
     static PyObject* const exitTarget = target("_exit_autocast");
-    bool gradients = hasGradients(translator.mode(torchLibrary()));
+    uint32_t inside = translator.mode(torchLibrary());
+    if (regionAt(regionOf(inside)).kind == RegionKind::Setting) {
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                       "autocast is left with other settings than it was entered with");
+    }
+    bool gradients = hasGradients(inside);
     std::vector<Argument> arguments = {Argument(manager.node)};
     translator.changeMode(torchLibrary(), exitTarget, std::move(arguments),
                           withGradients(manager.previous & ~kEntered, gradients));

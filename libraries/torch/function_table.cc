@@ -28,6 +28,7 @@
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
 #include "libraries/torch/scaled_updates.h"
+#include "libraries/torch/settings.h"
 #include "libraries/torch/tensor_groups.h"
 #include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/torch_constants.h"
@@ -129,6 +130,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   const CallableName& name = callableNames().of(function);
   std::string qualified = name.qualified();
   handler = findTransformHandler(qualified);
+  if (!handler) handler = findSettingHandler(qualified);
   if (!handler) handler = findTreeMapHandler(qualified);
   if (!handler) handler = findTensorGroupsHandler(qualified);
   if (handler) return {.kind = CallKind::Handled, .handler = handler};

@@ -13,6 +13,7 @@
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/settings.h"
 #include "libraries/torch/transform_levels.h"
 #include "variables/constants/constant.h"
 #include "variables/functions/builtin_handlers.h"
@@ -373,14 +374,15 @@ Ref<> ask(const char* module, const char* name) {
 }
 
 // The rest of what can be set; the depth of levels; whether forward gradients are on; and why hooks
-// on saved tensors are refused.
+// on saved tensors are refused; and the settings that a graph can change.
 PyObject* getState(PyObject*, PyObject*) {
   Ref<> others = Ref<>::steal(PyObject_CallNoArgs(autocastState().get));
   Ref<> depth = callFunctorch("get_dynamic_layer_stack_depth");
   Ref<> forward = ask("torch._C", "_is_fwd_grad_enabled");
   Ref<> message = ask("torch._C._autograd", "_saved_tensors_hooks_get_disabled_error_message");
-  if (!others || !depth || !forward || !message) return nullptr;
-  return PyTuple_Pack(4, others.get(), depth.get(), forward.get(), message.get());
+  Ref<> settings = currentSettings();
+  if (!others || !depth || !forward || !message || !settings) return nullptr;
+  return PyTuple_Pack(5, others.get(), depth.get(), forward.get(), message.get(), settings.get());
 }
 
 bool leaveLevels(PyObject* wanted) {
@@ -404,7 +406,7 @@ void leaveForwardMode() {
 }
 
 PyObject* setState(PyObject*, PyObject* state) {
-  if (!PyTuple_CheckExact(state) || PyTuple_GET_SIZE(state) != 4) {
+  if (!PyTuple_CheckExact(state) || PyTuple_GET_SIZE(state) != 5) {
     PyErr_SetString(PyExc_TypeError, "the state that was read is wanted");
     return nullptr;
   }
@@ -420,7 +422,7 @@ PyObject* setState(PyObject*, PyObject* state) {
       item(3) == Py_None
           ? PyObject_CallMethod(autograd.get(), "_saved_tensors_hooks_enable", nullptr)
           : PyObject_CallMethod(autograd.get(), "_saved_tensors_hooks_disable", "O", item(3)));
-  if (!forward || !hooks) return nullptr;
+  if (!forward || !hooks || !setSettings(item(4))) return nullptr;
   return PyObject_CallOneArg(autocastState().set, item(0));
 }
 

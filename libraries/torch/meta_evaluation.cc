@@ -18,6 +18,7 @@
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/settings.h"
 #include "libraries/torch/transform_levels.h"
 
 namespace armature {
@@ -265,7 +266,7 @@ class Evaluation {
     ModeScope mode;
     if (!state.levels.set(node.mode)) return nullptr;
     if (!mode.setGradEnabled(hasGradients(node.mode))) return nullptr;
-    if (!enterAutocast(mode, node.mode, false)) return nullptr;
+    if (!enterAutocast(mode, node.mode, false) || !enterSettings(mode, node.mode)) return nullptr;
     if (node.operation == NodeOperation::CallMethod) return callMethod(node, arguments, keywords);
     bool needsLeave = setsRequiresGrad(node);
     if (needsLeave && !callFunctorch("set_inplace_requires_grad_allowed", {Py_True})) {

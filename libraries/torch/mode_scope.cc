@@ -164,6 +164,11 @@ void ModeScope::putBack() {
       break;
     }
   }
+  for (; !calls_.empty(); calls_.pop_back()) {
+    const Call& call = calls_.back();
+    Ref<>::steal(PyObject_Call(call.function.get(), call.arguments.get(), call.keywords.get()));
+    PyErr_Clear();
+  }
   if (hooksWereTracing_) setHooksTracing(hooksWereTracing_.get());
   if (warnsAlways_) ask("_set_warnAlways", warnsAlways_.get());
   restoreStack(dispatchModes_, dispatchStack, "_pop_torch_dispatch_stack",
@@ -255,6 +260,10 @@ bool ModeScope::setWarnings(const char* action) {
   filters_ = Ref<>::create(filters);
   filter_ = std::move(filter);
   return true;
+}
+
+void ModeScope::putBackBy(Ref<> function, Ref<> arguments, Ref<> keywords) {
+  calls_.push_back({std::move(function), std::move(arguments), std::move(keywords)});
 }
 
 bool ModeScope::keepRandomState() {

@@ -39,12 +39,18 @@ class ModeScope {
   // Warnings that follow are ignored, or errors ("ignore", "error"), and what torch warns of once
   // is still to come. (It goes for a warning of another thread, too.)
   bool setWarnings(const char* action);
+  // At the end, calls the C function so.
+  void putBackBy(Ref<> function, Ref<> arguments, Ref<> keywords);
   // Random numbers drawn from now on are given back.
   bool keepRandomState();
 
  private:
   struct Autocast {
     Ref<> device, enabled, dtype;
+  };
+
+  struct Call {
+    Ref<> function, arguments, keywords;
   };
 
   void putBack();
@@ -56,6 +62,7 @@ class ModeScope {
   Ref<> cacheEnabled_;
   std::vector<Ref<>> functionModes_;  // from the bottom of the stack
   std::vector<Ref<>> dispatchModes_;
+  std::vector<Call> calls_;      // to be made, the last one first
   std::vector<Ref<>> contexts_;  // entered, to be left
   Ref<> randomState_;
   Ref<> hooksWereTracing_;

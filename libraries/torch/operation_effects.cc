@@ -13,6 +13,7 @@
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/settings.h"
 #include "libraries/torch/tensor_hooks.h"
 #include "libraries/torch/torch_library.h"
 #include "variables/data_errors.h"
@@ -182,7 +183,8 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
                 callable.qualified().find("rand") == std::string::npos;
     return none ? NodeEffect::None : NodeEffect::Other;
   }
-  if (setsGradMode(name) || changesAutocast(name) || changesTransforms(node)) {
+  if (setsGradMode(name) || changesAutocast(name) || changesTransforms(node) ||
+      changesSetting(node)) {
     return NodeEffect::Mode;
   }
   if (callsBodies(node)) {

@@ -19,6 +19,7 @@
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/settings.h"
 #include "libraries/torch/torch_library.h"
 
 namespace armature {
@@ -118,7 +119,10 @@ void refuseForeignAnswer(const Node& node, const ResultStructure& result) {
   if (isAllowedInGraph(node.target)) return;
   bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
   bool onlyRaises = nameOf(node) == "_assert_async";
-  if (isNone && (onlyRaises || changesArgument(node) || setsGradMode(nameOf(node)))) return;
+  if (isNone &&
+      (onlyRaises || changesArgument(node) || setsGradMode(nameOf(node)) || changesSetting(node))) {
+    return;
+  }
   throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node.target),
                    "The operation returns no tensor, and what it returns may depend on more than "
                    "shapes and dtypes.");
@@ -242,7 +246,7 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(unknown->target),
                        "its level was entered before");
     }
-    bool rules = useRules && !hasAutocast(unknown->mode);
+    bool rules = useRules && !hasAutocast(unknown->mode) && !hasSetting(unknown->mode);
     ResultStructure result = isOfTransform(*unknown)
                                  ? evaluateInTransform(*unknown, observer)
                                  : evaluateNode(torch_, rules, *unknown, structures);

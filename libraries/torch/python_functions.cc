@@ -32,12 +32,13 @@ constexpr std::array kFunctions = {
     NamedRule{"torch.compile", CallKind::Unsupported, kCompiler},
     NamedRule{"torch.while_loop", CallKind::Unsupported, kTransforms},
     NamedRule{"torch.set_default_device", CallKind::Unsupported, kGlobalState},
-    NamedRule{"torch.set_default_dtype", CallKind::Unsupported, kGlobalState},
+    // What they call in torch._C is traced (settings.h).
+    NamedRule{"torch.set_default_dtype", CallKind::Inline},
+    NamedRule{"torch.use_deterministic_algorithms", CallKind::Inline},
     NamedRule{"torch.set_default_tensor_type", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.set_deterministic_debug_mode", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.set_float32_matmul_precision", CallKind::Unsupported, kGlobalState},
     NamedRule{"torch.set_warn_always", CallKind::Unsupported, kGlobalState},
-    NamedRule{"torch.use_deterministic_algorithms", CallKind::Unsupported, kGlobalState},
     // They read what decides, a flag of their module, themselves.
     NamedRule{"torch.fx._symbolic_trace.is_fx_symbolic_tracing", CallKind::Inline},
     NamedRule{"torch._dynamo.external_utils.is_compiling", CallKind::Inline},

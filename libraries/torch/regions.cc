@@ -48,10 +48,16 @@ std::vector<uint32_t> regionsOf(uint32_t mode) {
   return result;
 }
 
-bool isTransform(const Region& region) { return region.kind != RegionKind::Autocast; }
+bool isTransform(const Region& region) {
+  return region.kind != RegionKind::Autocast && region.kind != RegionKind::Setting;
+}
 
 bool hasAutocast(uint32_t mode) {
   return isInside(mode, [](const Region& region) { return region.kind == RegionKind::Autocast; });
+}
+
+bool hasSetting(uint32_t mode) {
+  return isInside(mode, [](const Region& region) { return region.kind == RegionKind::Setting; });
 }
 
 bool hasTransform(uint32_t mode) { return isInside(mode, isTransform); }

@@ -1,5 +1,5 @@
-// The regions of a program that a graph enters and leaves: torch.autocast, and the levels of
-// torch.func's transforms.
+// The regions of a program that a graph enters and leaves: torch.autocast, the levels of
+// torch.func's transforms, and what comes behind a call that sets something (settings.h).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ enum class RegionKind : uint8_t {
   Vmap,
   Jvp,
   Dual,  // a level of forward-mode differentiation, inside Jvp
+  Setting,
 };
 
 struct Region {
@@ -43,6 +44,7 @@ const Region& regionAt(uint32_t number);
 std::vector<uint32_t> regionsOf(uint32_t mode);
 
 bool hasAutocast(uint32_t mode);
+bool hasSetting(uint32_t mode);
 // Is it inside of a transform of torch.func?
 bool hasTransform(uint32_t mode);
 bool isTransform(const Region& region);

@@ -77,6 +77,11 @@ void registerTorchConstants(const TorchModule& torch) {
   for (const char* name : {"dtype", "layout", "memory_format", "qscheme"}) add(name, {});
   add("device", {.same = areEqual});
   for (const char* name : {"finfo", "iinfo"}) add(name, {.same = areEqual, .hash = hashByType});
+  // An enumeration of C++, whose instances compare by their number.
+  Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch.torch.get(), "_C"));
+  if (PyTypeObject* backend = bindings ? findType(bindings, "_SDPBackend") : nullptr) {
+    registerConstantType(backend, {.same = areEqual});
+  }
   if (PyTypeObject* size = findType(torch.torch, "Size")) {
     registerConstantTuple(size);
     Ref<> numel = Ref<>::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(size), "numel"));

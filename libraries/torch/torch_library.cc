@@ -1,5 +1,6 @@
 #include "libraries/torch/torch_library.h"
 #include "libraries/torch/function_modes.h"
+#include "libraries/torch/settings.h"
 
 #include <llvm/ADT/DenseSet.h>
 
@@ -223,19 +224,20 @@ const char* TorchLibrary::reasonAgainstOperations() const {
 }
 
 Library::ModeState TorchLibrary::modeState(const Node& node) const {
-  if (changesTransforms(node)) return transformState();
+  if (changesTransforms(node) || changesSetting(node)) return transformState();
   return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
 }
 
 bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {
   return (hasAutocast(mode) && (states & autocastSettings())) ||
-         (hasTransform(mode) && (states & settingBit(TorchSetting::transform_levels)));
+         (hasTransform(mode) && (states & settingBit(TorchSetting::transform_levels))) ||
+         (states & settingsOfMode(mode));
 }
 
 std::shared_ptr<void> TorchLibrary::enterMode(uint32_t mode) const {
   auto scope = std::make_shared<ModeScope>();
   if (!hasTransform(mode) && scope->setGradEnabled(hasGradients(mode)) &&
-      enterAutocast(*scope, mode, true)) {
+      enterAutocast(*scope, mode, true) && enterSettings(*scope, mode)) {
     return scope;
   }
   clearUnlessInterrupted();

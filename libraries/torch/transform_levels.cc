@@ -58,6 +58,7 @@ bool TransformLevels::enter(uint32_t number) {
   const Region& region = regionAt(number);
   switch (region.kind) {
     case RegionKind::Autocast:
+    case RegionKind::Setting:
       return true;
     case RegionKind::Grad:
       // The level remembers whether gradients were on around it.
@@ -87,6 +88,7 @@ bool TransformLevels::leaveInnermost() {
   entered_.pop_back();
   switch (region.kind) {
     case RegionKind::Autocast:
+    case RegionKind::Setting:
       return true;
     case RegionKind::Grad:
       return static_cast<bool>(callFunctorch("_grad_decrement_nesting"));

@@ -151,11 +151,31 @@ Value findClassAttribute(Translator& translator, const Value& self, PyObject* at
 
 }  // namespace
 
+namespace {
+
+// Is it the metaclass of pybind11's classes, whose access to attributes is that of type, except
+// that it gives an instancemethod as it is? No code of Python's makes such a wrapper.
+bool isOfPybind(PyTypeObject* metaclass, PyObject* access) {
+  if (!access || Py_TYPE(access) != &PyWrapperDescr_Type) return false;
+  constexpr std::string_view kMetaclass = "pybind11_type";
+  PyTypeObject* owner = PyDescr_TYPE(access);
+  std::string_view text = owner->tp_name;
+  return text.substr(text.rfind('.') + 1) == kMetaclass &&
+         owner->tp_getattro == metaclass->tp_getattro;
+}
+
+}  // namespace
+
 Value classAttribute(Translator& translator, const Value& self, PyObject* attribute, bool tail) {
   PyTypeObject* type = requireKind<UserClassVariable>(self)->value();
   static PyObject* const getattribute = name("__getattribute__");
-  if (!translator.heap.inherits(Py_TYPE(type), &PyType_Type, getattribute)) {
-    throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
+  PyTypeObject* metaclass = Py_TYPE(type);
+  if (!translator.heap.inherits(metaclass, &PyType_Type, getattribute)) {
+    bool isKnown = isOfPybind(metaclass, translator.heap.lookup(metaclass, getattribute).object);
+    Found found = isKnown ? translator.heap.lookup(type, attribute) : Found();
+    if (!isKnown || (found && PyInstanceMethod_Check(found.object))) {
+      throw GraphBreak(GraphBreakKind::MetaclassAttributes, cpython::nameOf(type));
+    }
   }
   Value value = findClassAttribute(translator, self, attribute, tail);
   return orGetattr(translator, self, attribute, std::move(value), tail, [&] {
