@@ -28,6 +28,7 @@
 #include "libraries/torch/python_functions.h"
 #include "libraries/torch/queries.h"
 #include "libraries/torch/scaled_updates.h"
+#include "libraries/torch/script_functions.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/tensor_groups.h"
 #include "libraries/torch/tensor_hooks.h"
@@ -69,6 +70,8 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
     return {.kind = CallKind::ConstantFoldable, .reason = "its arguments are not constants"};
   }
   if (isAllowedInGraph(callable)) return {.kind = CallKind::GraphOperation};
+  // Not to be kept for ever.
+  if (isScriptFunction(callable)) return scriptFunctionRule(callable);
   if (LibraryCallHandler handler = findSlotCall(callable)) {
     return {.kind = CallKind::Handled, .handler = handler};
   }

@@ -1,5 +1,6 @@
 #include "libraries/torch/torch_library.h"
 #include "libraries/torch/function_modes.h"
+#include "libraries/torch/script_functions.h"
 #include "libraries/torch/settings.h"
 
 #include <llvm/ADT/DenseSet.h>
@@ -130,6 +131,7 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
 const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& observer) const {
   constexpr const char* kMakesLeaf =
       "it makes a leaf that requires gradients, which backends do not return";
+  if (isScriptFunction(node.target)) return "it calls a script, which backends do not look into";
   const std::string_view operation = nameOf(node);
   if (node.target.get() == reinterpret_cast<PyObject*>(torch_.parameterType.get()) ||
       operation == "requires_grad_") {
