@@ -31,7 +31,8 @@ constexpr std::array kFunctions = {
     // torch
     NamedRule{"torch.compile", CallKind::Unsupported, kCompiler},
     NamedRule{"torch.while_loop", CallKind::Unsupported, kTransforms},
-    NamedRule{"torch.set_default_device", CallKind::Unsupported, kGlobalState},
+    // A mode, which is entered and left.
+    NamedRule{"torch.set_default_device", CallKind::Inline},
     // What they call in torch._C is traced (settings.h).
     NamedRule{"torch.set_default_dtype", CallKind::Inline},
     NamedRule{"torch.use_deterministic_algorithms", CallKind::Inline},

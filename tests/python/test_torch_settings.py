@@ -314,3 +314,37 @@ def test_in_a_checkpoint():
             return torch.utils.checkpoint.checkpoint(inner, x, use_reentrant=False) + torch.ones(3)
 
         compare(program, X, fullgraph=False)
+
+
+def devices_between(x):
+    a = torch.ones(2).device
+    torch.set_default_device("meta")
+    b, c = torch.ones(2).device, torch.get_default_device()
+    torch.set_default_device(None)
+    return a, b, c, torch.ones(2).device, x + 1
+
+
+def device_that_stays(x):
+    y = x + 1
+    torch.set_default_device("meta")
+    return y, torch.empty(2).device
+
+
+def device_taken_away(x):
+    torch.set_default_device(None)
+    return torch.ones(2).device, x + 1
+
+
+@pytest.mark.parametrize("function", [devices_between, device_that_stays, device_taken_away])
+def test_default_devices(function):
+    compiled = armature.compile(function)
+    for start in (None, "meta", "cpu", None, "meta"):
+        found = []
+        for each in (function, compiled):
+            torch.set_default_device(start)
+            try:
+                found.append((repr(each(X)), torch.get_default_device(), torch.ones(1).device))
+            finally:
+                torch.set_default_device(None)
+        assert found[0] == found[1]
+    assert not torch.overrides._get_current_function_mode_stack()
