@@ -1,7 +1,4 @@
 #include "libraries/torch/torch_library.h"
-#include "libraries/torch/function_modes.h"
-#include "libraries/torch/script_functions.h"
-#include "libraries/torch/settings.h"
 
 #include <llvm/ADT/DenseSet.h>
 
@@ -20,6 +17,7 @@
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/eager_functions.h"
+#include "libraries/torch/function_modes.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
@@ -36,6 +34,8 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/regions.h"
+#include "libraries/torch/script_functions.h"
+#include "libraries/torch/settings.h"
 #include "libraries/torch/tensor_assertion.h"
 #include "libraries/torch/tensor_constants.h"
 #include "libraries/torch/tensor_types.h"
