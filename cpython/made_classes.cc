@@ -6,9 +6,13 @@ namespace {
 
 // A class without anything, over which one can be made that gets its bases later.
 PyTypeObject* plainBase() {
-  static PyObject* const base =
-      PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "Plain");
-  return reinterpret_cast<PyTypeObject*>(base);
+  static auto* const base = [] {
+    auto* made = reinterpret_cast<PyTypeObject*>(
+        PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyType_Type), "s(){}", "Plain"));
+    if (made) hideClass(made);
+    return made;
+  }();
+  return base;
 }
 
 Ref<> newClass(BorrowedRef<PyTypeObject> metaclass, BorrowedRef<> name, BorrowedRef<> bases,

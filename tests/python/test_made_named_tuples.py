@@ -297,6 +297,20 @@ def told_of_subclasses(x):
     )
 
 
+def test_nothing_else_is_seen():
+    def run(x):
+        class Made(Registry, option=3):
+            pass
+
+        return x + Made.option
+
+    gc.collect()
+    before = set(map(id, object.__subclasses__()))
+    assert torch.equal(armature.compile(run, fullgraph=True)(torch.ones(2)), torch.full((2,), 4.0))
+    gc.collect()
+    assert {cls for cls in object.__subclasses__() if id(cls) not in before} == set()
+
+
 def test_registered_once():
     def run(x):
         class Made(Registry, option=x.shape[0]):
