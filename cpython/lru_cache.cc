@@ -45,8 +45,22 @@ PyObject** functionIn(BorrowedRef<> wrapper) {
   return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(wrapper.get()) + place);
 }
 
+// What stands in the place of a wrapper's function while its cache is asked. Meanwhile no code of
+// the program's runs, in whatever thread: no collection begins, and once the cache has called what
+// stands there, because it has no answer, the function is back in its place.
+struct Standing {
+  PyObject** place = nullptr;
+  PyObject* function = nullptr;
+
+  void end() {
+    if (place) *std::exchange(place, nullptr) = function;
+  }
+};
+Standing standing;
+
 // Stands for the function where the cache has no answer.
 PyObject* raiseNoAnswer(PyObject*, PyObject*, PyObject*) {
+  standing.end();
   PyErr_SetNone(PyExc_LookupError);
   return nullptr;
 }
@@ -84,13 +98,18 @@ Ref<> callWith(BorrowedRef<> wrapper, PyObject* stand, BorrowedRef<> arguments,
                PyObject* keywords) {
   PyObject** place = functionIn(wrapper);
   if (!place || !stand) return nullptr;
-  PyObject* function = std::exchange(*place, stand);
+  int collected = PyGC_Disable();
+  standing = {place, std::exchange(*place, stand)};
   Ref<> result = Ref<>::steal(lruCacheType()->tp_call(wrapper.get(), arguments.get(), keywords));
-  *place = function;
+  standing.end();
+  if (collected) PyGC_Enable();
   return result;
 }
 
-PyObject* giveResult(PyObject* result, PyObject*, PyObject*) { return Py_NewRef(result); }
+PyObject* giveResult(PyObject* result, PyObject*, PyObject*) {
+  standing.end();
+  return Py_NewRef(result);
+}
 
 }  // namespace
 

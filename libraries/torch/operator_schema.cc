@@ -76,9 +76,9 @@ std::optional<OperatorSchema> read(BorrowedRef<> overload) {
   return schema;
 }
 
-// Does it change nothing but its `out`, which a call has to name?
+// Has it an `out`, which a call has to name?
 bool isOutVariant(const OperatorSchema& schema) {
-  return !schema.changed.empty() && std::ranges::all_of(schema.changed, [](const auto& each) {
+  return std::ranges::any_of(schema.changed, [](const ChangedParameter& each) {
     return each.position == ChangedParameter::kKeywordOnly;
   });
 }

@@ -259,6 +259,11 @@ bool registerTorchLibrary() {
   deviceObject({});
   deviceObject({kMetaDevice, -1});
   PyErr_Clear();
+  // What modes of torch's own ask for at each operation: remembered from the first call on.
+  if (BorrowedRef<> makers = importedAttribute("torch.utils._device", "_device_constructors")) {
+    Ref<> remembered = Ref<>::steal(PyObject_CallNoArgs(makers.get()));
+    if (!remembered) PyErr_Clear();
+  }
   registerTorchConstants(*torch);
   registerLibrary(new TorchLibrary(*torch));
   registerGradModes();

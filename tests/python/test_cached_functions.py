@@ -249,3 +249,119 @@ def test_typing_remembers_what_is_equal():
         return after[int].__args__[0] is before[int].__args__[0]
 
     check(f)
+
+
+class Settings:
+    def __init__(self):
+        self.factor = 2
+        self.log = []
+
+
+@functools.lru_cache
+def settings():
+    return Settings()
+
+
+@functools.cache
+def names():
+    return {"sin", "cos"}
+
+
+@functools.lru_cache(maxsize=1)
+def table():
+    return torch.arange(3.0)
+
+
+@functools.lru_cache(maxsize=0)
+def forgotten():
+    return [1]
+
+
+@functools.lru_cache(typed=True)
+def nothing():
+    return None
+
+
+def uses_settings(x):
+    settings().log.append(len(settings().log))
+    return x * settings().factor, settings()
+
+
+def test_an_object_that_is_remembered():
+    settings.cache_clear()
+    first = settings()
+    compiled = armature.compile(uses_settings, fullgraph=True)
+    result, found = compiled(torch.ones(2))
+    assert found is first and result.tolist() == [2, 2] and first.log == [0]
+    first.factor = 5
+    result, found = compiled(torch.ones(2))
+    assert found is first and result.tolist() == [5, 5] and first.log == [0, 1]
+    # Another one.
+    settings.cache_clear()
+    second = settings()
+    second.factor = 7
+    result, found = compiled(torch.ones(2))
+    assert found is second and result.tolist() == [7, 7]
+    assert first.log == [0, 1] and second.log == [0]
+
+
+def test_nothing_is_remembered_any_more():
+    def program(x):
+        return x * settings().factor, settings().log
+
+    settings.cache_clear()
+    compiled = armature.compile(program)
+    for _ in range(2):
+        assert compiled(torch.ones(1))[1] is settings().log
+        assert compiled(torch.ones(1))[1] is settings().log
+        settings.cache_clear()
+
+
+def test_sets_and_tensors_that_are_remembered():
+    def program(x):
+        return x + table() if "sin" in names() else x - table(), table(), nothing()
+
+    for cached in (names, table, nothing):
+        cached.cache_clear()
+    names(), table(), nothing()
+    compiled = armature.compile(program)
+    for change in (None, "sin", None, "add", "table"):
+        if change == "sin":
+            names().discard("sin")
+        elif change == "add":
+            names().add("sin")
+        elif change == "table":
+            table().add_(3)
+        expected, found = program(torch.ones(3)), compiled(torch.ones(3))
+        assert torch.equal(expected[0], found[0])
+        assert found[1] is table() and found[2] is None
+
+
+def test_caches_without_memory():
+    check(lambda x: (x, forgotten()), torch.ones(1))
+
+
+def test_parameters_and_more_than_one_result():
+    @functools.lru_cache
+    def made(a=1):
+        return [a]
+
+    def program(x):
+        return x + len(made()), made(), made(2)
+
+    made(), made(2), made(3)
+    compiled = armature.compile(program)
+    for _ in range(3):
+        _, first, second = compiled(torch.ones(1))
+        assert first is made() and second is made(2)
+
+
+def test_devices_of_a_context():
+    def program(x):
+        with torch.device("meta"):
+            made = torch.ones(2), torch.empty(3, device="cpu"), torch.zeros_like(x)
+        return [each.device for each in made], x + 1
+
+    compiled = armature.compile(program, fullgraph=True)
+    for _ in range(3):
+        assert str(compiled(torch.ones(2))) == str(program(torch.ones(2)))

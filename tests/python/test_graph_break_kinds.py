@@ -307,7 +307,14 @@ example("UnsupportedInstruction")(types.FunctionType(SHOWS_VALUE, {}))
 
 example("UnknownCFunction")(lambda: isinstance(time.time(), float))
 example("SetInSet", {1}, {frozenset([1])})(lambda a, b: a in b)
-example("ComputedClassAttribute")(lambda: Node.__basicsize__)
+
+
+def made_and_found():
+    made = type("Made", (Node,), {})
+    return made.__name__ in [each.__name__ for each in Node.__subclasses__()]
+
+
+example("ComputedClassAttribute")(made_and_found)
 example("UnsupportedOperation", bytearray(b"ab"))(lambda items: items[0])
 example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
@@ -437,12 +444,20 @@ example("UnsupportedCResult")(lambda: len(frozenset([1]).__reduce__()))
 example("LargeConstant")(lambda: len("a" * 2**23))
 
 
+class KeyOfItsOwn:
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 1
+
+
 @functools.lru_cache
-def remembered_list():
-    return [1]
+def remembered_list(first):
+    return [first]
 
 
-example("CachedFunction")(lambda: remembered_list()[0])
+example("CachedFunction", KeyOfItsOwn())(lambda key: len(remembered_list(key)))
 
 
 @example("HugeRange")
@@ -562,7 +577,7 @@ example("OutOfMemory")(lambda: "a".ljust(2**62))
 example("ResizedOutput", torch.ones(2, 2), torch.ones(3), torch.ones(3, dtype=torch.long))(
     lambda x, values, indices: torch.max(x, 0, out=(values, indices))
 )
-example("UnknownMutation", torch.ones(2))(lambda x: torch.ops.aten.add_.Tensor(self=x, other=x))
+example("UnknownMutation", torch.ones(2))(lambda x: torch.relu_(input=x))
 
 
 @example("OperationInHandler", np.ones((2, 2)))

@@ -25,5 +25,7 @@ class Translator;
 bool allData(const CallArguments& arguments);
 // Calls a pure function on such arguments now. The result is a constant, or a new list of them.
 Value callWithData(Translator& translator, PyObject* callable, const CallArguments& arguments);
+// A call of a constant: of a type, a function or method of C, or of what cannot be called.
+Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments);
 
 }  // namespace armature

@@ -255,8 +255,8 @@ bool isChangeable(PyObject* object) {
     return false;
   }
   PyTypeObject* type = Py_TYPE(object);
-  if (isConstant(object) || libraryOfArrays(type) || PyType_Check(object)) return false;
-  return PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
+  if (isConstant(object) || PyType_Check(object)) return false;
+  return libraryOfArrays(type) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
          cpython::isHeapType(type);
 }
 
