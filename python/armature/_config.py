@@ -12,7 +12,6 @@ from typing import Any
 
 from armature import _C
 
-
 _MOST_COMPILATIONS = 2**31 - 1
 
 

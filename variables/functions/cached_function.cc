@@ -256,8 +256,8 @@ bool isChangeable(PyObject* object) {
   }
   PyTypeObject* type = Py_TYPE(object);
   if (isConstant(object) || PyType_Check(object)) return false;
-  return libraryOfArrays(type) || PyList_Check(object) || PyDict_Check(object) || PyAnySet_Check(object) ||
-         cpython::isHeapType(type);
+  return libraryOfArrays(type) || PyList_Check(object) || PyDict_Check(object) ||
+         PyAnySet_Check(object) || cpython::isHeapType(type);
 }
 
 // An object that the program can change and that the cache has an answer for: it is the one that
