@@ -210,7 +210,7 @@ def sort_of_a_list(x):
     return [item.value for item in items], small.x / 2
 
 
-@case(ops=4, breaks=2)  # the class is made by Python
+@case(ops=4)
 def instance_check(x):
     loud = Loud(x - 1)
 

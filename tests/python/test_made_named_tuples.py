@@ -3,6 +3,7 @@
 import collections
 import gc
 import sys
+import types
 import typing
 import weakref
 
@@ -520,3 +521,46 @@ def test_builtins_of_an_evaluated_function():
 @pytest.mark.parametrize(("fn", "args", "options"), cases)
 def test_cases(fn, args, options):
     check(fn, *args, **options)
+
+
+def test_what_a_metaclass_gets_after_its_classes():
+    class Descriptor:
+        def __set__(self, instance, value):
+            raise AssertionError("never")
+
+    def program(x):
+        class Meta(type):
+            pass
+
+        class Made(metaclass=Meta):
+            pass
+
+        Made.a = 42
+        Meta.a = Descriptor()
+        return x + Made.a
+
+    check(program, torch.ones(2))
+    check(lambda x: (type("Meta", (type,), {}), program(x))[1], torch.ones(2))
+
+
+def test_bases_that_cannot_come_later():
+    T = typing.TypeVar("T")
+
+    class Final:
+        def __init_subclass__(cls, **keywords):
+            if any(base is not Final and issubclass(base, Final) for base in cls.__bases__):
+                raise RuntimeError("it is final")
+            super().__init_subclass__(**keywords)
+
+    def program(x):
+        class Test(typing.Generic[T], Final):
+            pass
+
+        for base in (Test, Test[int]):
+            try:
+                types.new_class("Below", (base,))
+            except RuntimeError as error:
+                x = x + len(str(error))
+        return x, Test.__name__
+
+    check(program, torch.ones(2))

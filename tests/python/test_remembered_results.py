@@ -3,6 +3,7 @@ object that the cache remembers."""
 
 import functools
 import gc
+import sys
 import weakref
 
 import armature
@@ -303,3 +304,21 @@ def test_arguments_that_the_trace_has_made():
         value, same, made = compiled(x)
         assert same and made and torch.equal(value, x + 4)
         assert cooked.cache_info().currsize == count
+
+
+def test_what_is_asked_outlives_no_translation():
+    @functools.lru_cache
+    def pieces(text):
+        return [text]
+
+    key = "".join(["a", "key", str(len(sys.argv))])
+    pieces(key)
+    before = sys.getrefcount(key)
+    compiled = armature.compile(lambda x, key: (x + 1, pieces(key)))
+    for _ in range(2):
+        assert compiled(torch.ones(1), key)[1] is pieces(key)
+    assert sys.getrefcount(key) > before
+    del compiled
+    armature.reset()
+    gc.collect()
+    assert sys.getrefcount(key) == before

@@ -12,6 +12,7 @@
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
+#include "cpython/made_descriptors.h"
 #include "guards/key.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -194,23 +195,23 @@ struct RememberedCall {
   }
 };
 
-PyObject* readRemembered(PyObject* wrapper, void* call) {
-  Ref<> found = static_cast<const RememberedCall*>(call)->ask(wrapper);
+PyObject* readRemembered(const RememberedCall& call, PyObject* wrapper) {
+  Ref<> found = call.ask(wrapper);
   if (!found) PyErr_SetNone(PyExc_LookupError);
   return found.release();
 }
 
-PyObject* isRemembered(PyObject* wrapper, void* call) {
-  Ref<> found = static_cast<const RememberedCall*>(call)->ask(wrapper);
+PyObject* isRemembered(const RememberedCall& call, PyObject* wrapper) {
+  Ref<> found = call.ask(wrapper);
   return Py_NewRef(found ? Py_True : Py_False);
 }
 
-// Nothing frees the definition of a descriptor.
 const Source* fieldOf(Translator& translator, const Source* wrapper, const RememberedCall& call,
-                      getter read) {
-  auto* definition =
-      new PyGetSetDef{"remembered", read, nullptr, nullptr, new RememberedCall(call)};
-  Ref<> field = checked(PyDescr_NewGetSet(cpython::lruCacheType(), definition));
+                      PyObject* (*read)(const RememberedCall&, PyObject*)) {
+  Ref<> field = checked(
+      cpython::makeGetter(cpython::lruCacheType(), "remembered", [call, read](PyObject* object) {
+        return read(call, object);
+      }).release());
   return translator.sources->item(SourceKind::Descriptor, wrapper, field);
 }
 

@@ -404,6 +404,10 @@ Value makeClass(Translator& translator, const Value& metaclassValue,
     refuse("__init_subclass__");
   }
   Ref<> prototype = cpython::makeClass(metaclass, className, bases, read.placeholders, tellsBases);
+  if (!prototype && tellsBases && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    refuse("__init_subclass__");  // Bases that come later are asked for more.
+  }
   if (!prototype) return translator.raiseFromPython();
   MadeClass* made = translator.madeClasses().add(std::move(prototype));
   made->name = text;

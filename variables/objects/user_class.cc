@@ -324,8 +324,20 @@ void registerClassMethods() {
 }
 ARMATURE_REGISTER_HANDLERS(registerClassMethods);
 
+// What a made class is given after it was made is put there later, and would meet what its metaclass
+// has got meanwhile.
+void requireNoMadeInstances(Translator& translator, PyTypeObject* type, PyObject* name) {
+  if (!PyType_IsSubtype(type, &PyType_Type)) return;
+  for (UserClassVariable* made : translator.madeClasses().standing()) {
+    if (!PyType_IsSubtype(Py_TYPE(made->value()), type)) continue;
+    throw GraphBreak(GraphBreakKind::ComputedClassAttribute,
+                     std::string(cpython::nameOf(type)) + "." + printable(name));
+  }
+}
+
 bool setClassAttribute(Translator& translator, const Value& self, PyObject* name,
                        const Value& value) {
+  requireNoMadeInstances(translator, requireKind<UserClassVariable>(self)->value(), name);
   MadeClass* made = requireKind<UserClassVariable>(self)->made();
   if (!made) return setExistingClassAttribute(translator, self, name, value);
   return setMadeClassAttribute(translator, *made, name, value);
