@@ -20,6 +20,7 @@ struct GraphEffects {
   const Node* first = nullptr;   // the first that changes more than a library's mode, or null
   const Node* mode = nullptr;    // the first that sets a library's mode, or null
   Library::ModeState modeState;  // how the mode is put back, if not by that node's target
+  Library::ModeState left;       // by which what the graph leaves changed is set
 };
 
 GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
@@ -38,6 +39,7 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
     if (!effects.mode) effects.mode = node.get();
     Library::ModeState state = library->modeState(*node);
     if (!effects.modeState.get || state.isWhole) effects.modeState = state;
+    if (state.getLeft) effects.left = state;
   }
   return effects;
 }
@@ -130,7 +132,7 @@ void PyCodegen::callGraph() {
   }
   assembler_.emitCall(static_cast<int32_t>(inputs.size()));
   if (handlesFailure_) assembler_.endRegion();
-  setModeBehindGraph(effects.mode);
+  if (effects.left.getLeft) setModeBehindGraph(*effects.mode, effects.left);
   if (plan_.outputs().empty()) {
     assembler_.emit(Opcode::POP_TOP);
     return;
@@ -144,15 +146,15 @@ void PyCodegen::callGraph() {
 }
 
 // What a graph sets for good, a backend that has compiled it does not.
-void PyCodegen::setModeBehindGraph(const Node* first) {
-  if (!translator_.usesForeignBackend() || !modeState_.isWhole) return;
-  const Library& library = *findLibrary(first->library);
+void PyCodegen::setModeBehindGraph(const Node& first, const Library::ModeState& changed) {
+  if (!translator_.usesForeignBackend()) return;
+  const Library& library = *findLibrary(first.library);
   Ref<> state;
   if (std::shared_ptr<void> inMode = library.enterMode(translator_.mode(library))) {
-    state = checked(PyObject_CallNoArgs(modeState_.get));
+    state = checked(PyObject_CallNoArgs(changed.getLeft));
   }
   if (!state) return;
-  prepareCall(modeState_.set);
+  prepareCall(changed.setLeft);
   assembler_.emitLoadConst(state);
   call(1);
   assembler_.emit(Opcode::POP_TOP);

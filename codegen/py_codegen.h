@@ -128,7 +128,7 @@ class PyCodegen {
 
   // --- Effects (effects.cc).
   void callGraph();
-  void setModeBehindGraph(const Node* first);
+  void setModeBehindGraph(const Node& first, const Library::ModeState& changed);
   void inlineGraph();
   void emitGraphHandler();
   void requireEffects();

@@ -331,6 +331,9 @@ class Library {
     PyObject* get = nullptr;
     PyObject* set = nullptr;
     bool isWhole = false;  // no node of the library changes anything else
+    // Likewise for what a graph may leave changed; null: nothing.
+    PyObject* getLeft = nullptr;
+    PyObject* setLeft = nullptr;
   };
   virtual ModeState modeState(const Node& node) const {
     (void)node;
@@ -359,6 +362,9 @@ class Library {
     PyObject* get = nullptr;
     PyObject* set = nullptr;
     bool isWhole = false;  // no node of the library changes anything else
+    // Likewise for what a graph may leave changed; null: nothing.
+    PyObject* getLeft = nullptr;
+    PyObject* setLeft = nullptr;
   };
   virtual RandomState randomState() const { return {}; }
   // Why no operation can be in a graph as things stand in this thread; null if they can. Nothing

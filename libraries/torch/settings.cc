@@ -269,4 +269,20 @@ bool setSettings(BorrowedRef<> settings) {
   return true;
 }
 
+Library::ModeState withSettingsLeft(Library::ModeState state) {
+  static PyMethodDef get = {"get_settings",
+                            [](PyObject*, PyObject*) { return currentSettings().release(); },
+                            METH_NOARGS, nullptr};
+  static PyMethodDef set = {"set_settings",
+                            [](PyObject*, PyObject* settings) -> PyObject* {
+                              return setSettings(settings) ? Py_NewRef(Py_None) : nullptr;
+                            },
+                            METH_O, nullptr};
+  static PyObject* const getter = checked(PyCFunction_New(&get, nullptr)).release();
+  static PyObject* const setter = checked(PyCFunction_New(&set, nullptr)).release();
+  state.getLeft = getter;
+  state.setLeft = setter;
+  return state;
+}
+
 }  // namespace armature

@@ -29,5 +29,7 @@ bool enterSettings(ModeScope& scope, uint32_t mode);
 // All of them as they are now, for setSettings(); null with an exception set.
 Ref<> currentSettings();
 bool setSettings(BorrowedRef<> settings);
+// The state of the mode, of which a graph leaves the settings changed.
+Library::ModeState withSettingsLeft(Library::ModeState state);
 
 }  // namespace armature

@@ -226,7 +226,8 @@ const char* TorchLibrary::reasonAgainstOperations() const {
 }
 
 Library::ModeState TorchLibrary::modeState(const Node& node) const {
-  if (changesTransforms(node) || changesSetting(node)) return transformState();
+  if (changesTransforms(node)) return transformState();
+  if (changesSetting(node)) return withSettingsLeft(transformState());
   return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
 }
 

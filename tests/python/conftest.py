@@ -7,6 +7,7 @@ import ctypes
 import gc
 import os
 import pathlib
+import sys
 
 import pytest
 
@@ -41,6 +42,11 @@ def own_global_state():
     guards = armature._C.GuardManager([(None, "GLOBAL_STATE")], [], [])
     yield
     assert guards.check() == (), guards.check_verbose()
+    if torch := sys.modules.get("torch"):
+        autograd = torch._C._autograd
+        refused = autograd._saved_tensors_hooks_get_disabled_error_message()
+        autograd._saved_tensors_hooks_enable()
+        assert refused is None
 
 
 _python = ctypes.pythonapi

@@ -324,8 +324,8 @@ void registerClassMethods() {
 }
 ARMATURE_REGISTER_HANDLERS(registerClassMethods);
 
-// What a made class is given after it was made is put there later, and would meet what its metaclass
-// has got meanwhile.
+// What a made class is given after it was made is put there later, and would meet what its
+// metaclass has got meanwhile.
 void requireNoMadeInstances(Translator& translator, PyTypeObject* type, PyObject* name) {
   if (!PyType_IsSubtype(type, &PyType_Type)) return;
   for (UserClassVariable* made : translator.madeClasses().standing()) {
