@@ -41,12 +41,9 @@ constexpr size_t kMode = 0, kEffect = 1, kOuter = 2;
 constexpr int64_t kBefore = -1;  // it was entered before the trace
 constexpr int64_t kMostModes = 8;
 
-[[noreturn]] void refuse(const std::string& what, const char* reason) {
-  throw GraphBreak(GraphBreakKind::OverriddenOperation, what, reason);
-}
-
 const ValueVector& entryOf(const Value& modes) {
-  if (modes.is(Py_None)) refuse("a TorchFunctionMode", "modes were entered, or disabled, before");
+  if (modes.is(Py_None))
+    refuseOverridden("a TorchFunctionMode", "modes were entered, or disabled, before");
   return requireKind<TupleVariable>(modes)->items();
 }
 
@@ -120,11 +117,13 @@ int32_t appendEffect(Translator& translator, PyObject* function, Value mode) {
 }
 
 void pushMode(Translator& translator, const Value& mode) {
-  if (!trackerOf<UserObjectVariable>(mode)) refuse(describe(mode), "it is no mode that we know");
+  if (!trackerOf<UserObjectVariable>(mode))
+    refuseOverridden(describe(mode), "it is no mode that we know");
   observeModes(translator);
   const Value& outer = translator.operationModes();
   if (outer) entryOf(outer);
-  if (isTrue("_is_torch_function_all_disabled")) refuse(describe(mode), "modes are disabled");
+  if (isTrue("_is_torch_function_all_disabled"))
+    refuseOverridden(describe(mode), "modes are disabled");
   requireNoBody(translator);
   int32_t effect = appendEffect(translator, entering(), mode);
   translator.setOperationModes(translator.make<TupleVariable>(
@@ -134,7 +133,7 @@ void pushMode(Translator& translator, const Value& mode) {
 Value popMode(Translator& translator) {
   observeModes(translator);
   Value modes = translator.operationModes();
-  if (!modes) refuse("_pop_torch_function_stack()", "there is no mode");
+  if (!modes) refuseOverridden("_pop_torch_function_stack()", "there is no mode");
   Value mode = entryOf(modes)[kMode];
   requireNoBody(translator);
   int64_t effect = PyLong_AsLongLong(entryOf(modes)[kEffect].object());
@@ -197,7 +196,7 @@ Value at(Translator& translator, const Value& callable, CallArguments& arguments
   int64_t fromTop = countInForce() + countOf(modes) - 1 - PyLong_AsLongLong(index.object());
   if (PyErr_Occurred()) throw PendingPythonException();
   for (; modes && fromTop > 0; --fromTop) modes = outerOf(modes);
-  if (!modes || fromTop < 0) refuse(describe(callable), "the mode was entered before");
+  if (!modes || fromTop < 0) refuseOverridden(describe(callable), "the mode was entered before");
   return entryOf(modes)[kMode];
 }
 
@@ -314,7 +313,7 @@ Value functionOf(Translator& translator, const OperationCall& call, BorrowedRef<
     bool isFunction = value == function.get() && PyUnicode_CheckExact(name);
     if (isFunction) return getAttribute(translator, translator.knownClass(type), name);
   }
-  refuse(targetName(call.target), "a mode would be given a function that is not known");
+  refuseOverridden(targetName(call.target), "a mode would be given a function that is not known");
 }
 
 // What a function of Python's does may be heard instead of the function.
@@ -329,7 +328,7 @@ void requireHeard(const OperationCall& call, BorrowedRef<> function) {
   } else if (PyFunction_Check(call.target.get())) {
     isItself = function.get() == call.target.get();
   }
-  if (!isItself) refuse(targetName(call.target), "a mode hears of what it does");
+  if (!isItself) refuseOverridden(targetName(call.target), "a mode hears of what it does");
 }
 
 std::optional<Value> callMode(Translator& translator, const OperationCall& call) {
@@ -337,7 +336,8 @@ std::optional<Value> callMode(Translator& translator, const OperationCall& call)
   entryOf(translator.operationModes());
   if (call.library.kind() != ArrayLibraryKind::Torch) {
     for (const Value& argument : call.arguments) {
-      if (holdsTensor(translator, argument)) refuse(targetName(call.target), "it takes tensors");
+      if (holdsTensor(translator, argument))
+        refuseOverridden(targetName(call.target), "it takes tensors");
     }
     return std::nullopt;
   }
@@ -349,7 +349,8 @@ std::optional<Value> callMode(Translator& translator, const OperationCall& call)
         rule.states & (settingBit(torch_function_modes) | settingBit(function_mode_kinds) |
                        settingBit(default_device));
     if (rule.kind == CallKind::Handled || asksForModes || isAllowedInGraph(call.target)) {
-      refuse(targetName(call.target), "the program has entered a mode that may hear of it");
+      refuseOverridden(targetName(call.target),
+                       "the program has entered a mode that may hear of it");
     }
   }
   HeardCall heard(translator, call);
@@ -388,16 +389,16 @@ std::optional<Value> callMode(Translator& translator, const OperationCall& call)
   auto* bound = method ? trackerOf<BoundMethodVariable>(method) : nullptr;
   // A class method, for one, is an error of torch's.
   if (method && !(bound && bound->self.sameAs(mode))) {
-    refuse(describe(mode), "its __torch_function__ is no plain method");
+    refuseOverridden(describe(mode), "its __torch_function__ is no plain method");
   }
   Value result = method ? armature::call(translator, method, passed) : Value();
   if (!translator.operationModes().sameAs(outer)) {
-    refuse(targetName(call.target), "its mode has entered or left another one");
+    refuseOverridden(targetName(call.target), "its mode has entered or left another one");
   }
   translator.setOperationModes(modes);
   if (result) translator.realize(result);
   if (result && result.is(Py_NotImplemented)) {
-    refuse(targetName(call.target), "its mode has left it to others");
+    refuseOverridden(targetName(call.target), "its mode has left it to others");
   }
   return result;
 }
@@ -435,7 +436,7 @@ class FunctionModes : public OperationModes {
 
 // descriptor.__get__(tensor), and with a class behind it.
 Value readAttribute(Translator& translator, const Value& callable, CallArguments& arguments) {
-  auto refuseRead = [&] { refuse(describe(callable), "it is no attribute of a tensor"); };
+  auto refuseRead = [&] { refuseOverridden(describe(callable), "it is no attribute of a tensor"); };
   Ref<> descriptor = checked(PyObject_GetAttrString(callable.object(), "__self__"));
   size_t count = arguments.positionalCount();
   Value self = count ? translator.realized(arguments.values[0]) : Value();
@@ -450,7 +451,8 @@ Value readAttribute(Translator& translator, const Value& callable, CallArguments
 Value assignItemOf(Translator& translator, const Value& callable, CallArguments& arguments) {
   bool isCall = arguments.positionalCount() == 3 && arguments.keywordCount() == 0;
   Value self = isCall ? translator.realized(arguments.values[0]) : Value();
-  if (!trackerOf<TensorVariable>(self)) refuse(describe(callable), "it is no item of a tensor");
+  if (!trackerOf<TensorVariable>(self))
+    refuseOverridden(describe(callable), "it is no item of a tensor");
   bool isSet = setItem(translator, self, arguments.values[1], arguments.values[2]);
   return isSet ? Value::none() : Value();
 }

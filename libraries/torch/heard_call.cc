@@ -13,6 +13,10 @@
 
 namespace armature {
 
+void refuseOverridden(const std::string& what, const char* reason) {
+  throw GraphBreak(GraphBreakKind::OverriddenOperation, what, reason);
+}
+
 namespace {
 
 constexpr const char* kRecorder = R"(
@@ -36,10 +40,6 @@ PyObject* recorderNames() {
     return dict.release();
   }();
   return names;
-}
-
-[[noreturn]] void refuse(const std::string& what, const char* reason) {
-  throw GraphBreak(GraphBreakKind::OverriddenOperation, what, reason);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Ref<> HeardCall::run() {
     throw PendingPythonException();
   }
   // It may be the stand-ins' fault.
-  refuse(targetName(call_.target), "what a mode would hear of it is not known");
+  refuseOverridden(targetName(call_.target), "what a mode would hear of it is not known");
 }
 
 Value HeardCall::valueOf(BorrowedRef<> object) {
@@ -99,7 +99,8 @@ Value HeardCall::valueOf(BorrowedRef<> object) {
     }
     return makeTuple(translator_, std::move(items));
   }
-  refuse(targetName(call_.target), "a mode would be given an object that the call does not have");
+  refuseOverridden(targetName(call_.target),
+                   "a mode would be given an object that the call does not have");
 }
 
 Value HeardCall::keywordsOf(BorrowedRef<> dict) {
@@ -154,15 +155,15 @@ Ref<> HeardCall::makeObject(const Value& value) {
       PyFunction_Check(value.tracker()->existing())) {
     return Ref<>::create(value.tracker()->existing());
   }
-  refuse(targetName(call_.target) + "(" + describe(value) + ")",
-         "what a mode would be given for it is not known");
+  refuseOverridden(targetName(call_.target) + "(" + describe(value) + ")",
+                   "what a mode would be given for it is not known");
 }
 
 Ref<> HeardCall::standInOf(TensorVariable* tensor) {
   Ref<>& standIn = standIns_[tensor];
   if (standIn) return standIn;
   if (tensor->libraryKind() != ArrayLibraryKind::Torch) {
-    refuse(describe(Value(tensor)), "it is no tensor");
+    refuseOverridden(describe(Value(tensor)), "it is no tensor");
   }
   Ref<> empty = checked(PyObject_GetAttrString(TorchModule::get()->torch.get(), "empty"));
   Ref<> sizes = checked(Py_BuildValue("((i))", 1));

@@ -3,11 +3,15 @@
 
 #include <llvm/ADT/DenseMap.h>
 
+#include <string>
 #include <vector>
 
 #include "variables/operation_modes.h"
 
 namespace armature {
+
+// Breaks: an operation that a mode would hear of, or a mode itself, is not what a trace can hold.
+[[noreturn]] void refuseOverridden(const std::string& what, const char* reason);
 
 class TensorVariable;
 

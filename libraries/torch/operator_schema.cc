@@ -30,7 +30,9 @@ void forEachParameter(std::string_view signature, Visitor&& visit) {
   size_t begin = signature.find('('), end = signature.rfind(") -> ");
   if (begin == std::string_view::npos || end == std::string_view::npos) return;
   std::string_view rest = signature.substr(begin + 1, end - begin - 1);
-  for (size_t position = 0; !rest.empty(); ++position) {
+  size_t position = 0;
+  bool isKeywordOnly = false;
+  while (!rest.empty()) {
     size_t length = 0;
     // A default may be a list.
     for (int depth = 0; length < rest.size() && (depth || rest[length] != ','); ++length) {
@@ -40,10 +42,9 @@ void forEachParameter(std::string_view signature, Visitor&& visit) {
     std::string_view parameter = rest.substr(0, length);
     rest.remove_prefix(std::min(rest.size(), length + 2));
     if (parameter == "*") {
-      position = ChangedParameter::kKeywordOnly - 1;
+      isKeywordOnly = true;
     } else {
-      visit(position, parameter);
-      if (position == ChangedParameter::kKeywordOnly) --position;
+      visit(isKeywordOnly ? ChangedParameter::kKeywordOnly : position++, parameter);
     }
   }
 }
