@@ -123,7 +123,7 @@ class CodeCache {
   // Null if the call can't be gone on. Else the function to call, with the inputs and `captures`.
   // Null with `left` filled: nobody can go on there, and the exception leaves these frames.
   Ref<> traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
-                       std::vector<PyObject*>& captures, std::vector<FramePlace>& left);
+                       std::vector<Ref<>>& captures, std::vector<FramePlace>& left);
   // True if there is a new entry. Else the call runs as it is, or a Python exception is set.
   bool compile(const FrameLocalsMapping& inputs);
   // Throws on failure; see runtime/failure.h.

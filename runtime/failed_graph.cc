@@ -183,7 +183,7 @@ class FailureEnvironment : public RuntimeEnvironment {
 }  // namespace
 
 Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
-                                std::vector<PyObject*>& captures, std::vector<FramePlace>& left) {
+                                std::vector<Ref<>>& captures, std::vector<FramePlace>& left) {
   // The second trace must see what the first one saw: no shape has changed, say.
   bool looksTheSame = false, answersAsPython = false;
   visitEntry(inputs, [&](const CacheEntry& entry) {
@@ -220,9 +220,11 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   CheckFunctionManager guards(translator.sources, translator.takeGuards(), generated.captures,
                               inputs);
   trace.reset();  // That nothing else holds an input may be among the guards.
-  captures.resize(generated.captures.size() + 1);
-  if (!guards.check(inputs, captures.data())) return nullptr;
-  captures.resize(generated.captures.size());
+  std::vector<PyObject*> borrowed(generated.captures.size() + 1);
+  if (!guards.check(inputs, borrowed.data())) return nullptr;
+  for (size_t i = 0; i < generated.captures.size(); ++i) {
+    captures.push_back(Ref<>::create(borrowed[i]));
+  }
   return Ref<>::steal(
       PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
 }
@@ -254,11 +256,11 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
   failure.clearFrames();
   std::vector<PyObject*> arguments(inputs.slots, inputs.slots + entry_.argumentCount());
   Ref<> function;
+  std::vector<Ref<>> captures;
   std::vector<FramePlace> left;
   try {
-    std::vector<PyObject*> captures;
     function = traceToFailure(inputs, failure, captures, left);
-    arguments.insert(arguments.end(), captures.begin(), captures.end());
+    for (const Ref<>& capture : captures) arguments.push_back(capture.get());
   } catch (...) {
     std::string message;
     if (isForUser(message)) return nullptr;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
 from typing import Any
 
@@ -88,3 +89,16 @@ def test_arrays_are_changed_once(function: Any) -> None:
     compiled = armature.compile(function)
     for index in ([0, 1], [0, 1, 9], [2, 3], [0, 9], [1, 1, 7]):
         assert outcome(compiled, index) == outcome(function, index)
+
+
+def held_by_a_dead_local(n: int, x: torch.Tensor) -> None:
+    text = str(n)  # noqa: F841
+    x[5] = 1
+
+
+def test_what_guards_have_made_lives_as_long_as_the_call_that_goes_on() -> None:
+    compiled = armature.compile(held_by_a_dead_local)
+    for n in (300, -300, -400, -400, -500):
+        with pytest.raises(IndexError):
+            compiled(n, torch.ones(2))
+        gc.collect()
