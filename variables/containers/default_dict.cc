@@ -31,6 +31,7 @@ Value copy(Translator& translator, const Value& self, CallArguments& arguments) 
   DictVariable* dict = dictOf(self);
   Value factory = defaultFactoryOf(translator, dict);
   DictVariable* result = copyDict(translator, dict);
+  if (!result) return Value();
   result->defaultFactory = std::move(factory);
   return result;
 }

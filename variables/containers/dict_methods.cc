@@ -19,11 +19,15 @@ namespace armature {
 
 namespace {
 
-// Whether walking over the dict runs no code of a subclass.
-bool hasDictIteration(Translator& translator, const DictVariable* dict) {
+// dict_merge's fast case: the items of a dict whose class leaves iteration to dict, whatever else it
+// overrides. Null for anything else: its keys() says what is in it.
+DictVariable* iteratedAsDict(Translator& translator, const Value& mapping) {
+  auto* dict = partOf<DictVariable>(mapping);
   static PyObject* const name = staticName("__iter__");
-  return dict->type() == &PyODict_Type ||
-         translator.heap.inherits(dict->type(), &PyDict_Type, name);
+  PyTypeObject* type = typeOf(wholeOf(mapping));
+  bool isOwn =
+      dict && (type == &PyODict_Type || translator.heap.inherits(type, &PyDict_Type, name));
+  return isOwn ? dict : nullptr;
 }
 
 // PyDict_MergeFromSeq2: items that are pairs.
@@ -133,7 +137,8 @@ Value clear(Translator& translator, const Value& self, CallArguments& arguments)
 
 Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "dict.copy", arguments, 0, 0)) return Value();
-  return copyDict(translator, dictOf(self));
+  DictVariable* copied = copyDict(translator, dictOf(self));
+  return copied ? Value(copied) : Value();
 }
 
 template <DictViewKind view>
@@ -235,9 +240,7 @@ void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, Va
 }
 
 DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
-  if (auto* dict = trackerOf<DictVariable>(mapping)) return dict;
-  auto* part = partOf<DictVariable>(mapping);
-  if (part && !part->isOrdered() && hasDictIteration(translator, part)) return part;
+  if (DictVariable* dict = iteratedAsDict(translator, mapping)) return dict;
   static PyObject* const name = staticName("keys");
   Value keys = optionalMethod(translator, mapping, name);
   if (!keys) return nullptr;
@@ -247,8 +250,7 @@ DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
 
 bool updateDict(Translator& translator, DictVariable* dict, Value other) {
   translator.realize(other);
-  auto* from = trackerOf<DictVariable>(other);
-  if (from && hasDictIteration(translator, from)) {
+  if (DictVariable* from = iteratedAsDict(translator, other)) {
     if (from == dict) return true;
     ValueVector keys, values;
     copyItems(translator, from, keys, values);
@@ -258,6 +260,7 @@ bool updateDict(Translator& translator, DictVariable* dict, Value other) {
     return true;
   }
   static PyObject* const keys = staticName("keys");
+  other = wholeOf(std::move(other));
   Value method = optionalMethod(translator, other, keys);
   if (method) return updateFromMapping(translator, dict, other, method);
   return !translator.exceptionPending() && updateFromPairs(translator, dict, other);
@@ -273,10 +276,7 @@ DictVariable* copyDict(Translator& translator, DictVariable* dict) {
   }
   auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
   result->defaultFactory = dict->defaultFactory;
-  dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
-    result->set(translator, entry.key, entry.value);
-  });
-  return result;
+  return updateDict(translator, result, dict) ? result : nullptr;
 }
 
 bool updateFromKeywords(Translator& translator, DictVariable* dict,

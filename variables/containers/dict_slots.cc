@@ -107,7 +107,7 @@ Value merge(Translator& translator, NumberSlot slot, const Value& left, const Va
   } else {
     result = copyDict(translator, a);
   }
-  return update(translator, result, right) ? Value(result) : Value();
+  return result && update(translator, result, right) ? Value(result) : Value();
 }
 
 // {k: v, …}
