@@ -9,8 +9,6 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
-#include "variables/objects/exception.h"
-#include "variables/objects/traceback.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
@@ -21,10 +19,6 @@ namespace {
 
 // How often the interpreter looks whether the user pressed Ctrl-C.
 constexpr uint64_t kSignalInterval = 1 << 14;
-
-// Entries that the stack of a frame may have. Traced code was always lifted from a code object; its
-// own bound holds for the canonical form, in which PUSH_NULL stands apart.
-size_t stackSize(const Code& code) { return code.original->co_stacksize + 1; }
 
 // Belongs to what CPython does before the body of a function: a break in it is one in the call.
 bool isPrologue(Opcode opcode) {
@@ -103,116 +97,6 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
   }
 }
 
-// --- Frames.
-
-Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
-                                        UserFunctionVariable* function) {
-  faultSite();
-  callDepth.enter();
-  std::unique_ptr<Frame> frame;
-  if (freeFrames_) {
-    frame.reset(std::exchange(freeFrames_, freeFrames_->back));
-  } else {
-    frame = std::make_unique<Frame>();
-  }
-  frame->localCount = static_cast<int32_t>(code->locals.size());
-  frame->slots.resize(code->locals.size() + stackSize(*code));
-  frame->code = std::move(code);
-  frame->globals = globals;
-  frame->function = function;
-  frame->back = frame_;
-  frame->pc = 0;
-  frame->depth = 0;
-  frame->pushedByInstruction = false;
-  frame->operandCount = 0;
-  frame->continuations.clear();
-  frame->contextExit = Value();
-  frame->callersResumable = false;
-  frame->generator = nullptr;
-  frame->outerGenerator = nullptr;
-  frame->handled = Value();
-  frame->traced = nullptr;
-  frame->openHandlers = 0;
-  frame->names = Value();
-  frame_ = frame.release();
-  return frame_;
-}
-
-int32_t lastInstruction(const Frame& frame) {
-  const Instruction& instruction = frame.instruction();
-  bool restores = instruction.opcode == Opcode::RERAISE && instruction.argument > 0;
-  if (!restores) return frame.pc;
-  size_t index = frame.localCount + frame.depth - (instruction.argument + 1);
-  PyObject* lasti = frame.slots[index].objectOrNull();
-  return lasti && PyLong_Check(lasti) ? static_cast<int32_t>(PyLong_AsLong(lasti)) : frame.pc;
-}
-
-void InstructionTranslator::popFrame() {
-  const Frame& frame = *frame_;
-  if (TracedFrameVariable* traced = frame.traced) {
-    assignTrailed(trail, traced->pc, lastInstruction(frame));
-    recordUndo(trail, [traced] { traced->locals.clear(); });
-    traced->locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
-  }
-  dropFrame();
-}
-
-void InstructionTranslator::dropFrame() {
-  Frame* frame = frame_;
-  frame_ = frame->back;
-  callDepth.leave();
-  frame->slots.clear();
-  frame->code.reset();
-  frame->handled = Value();
-  frame->handledBefore = Value();
-  frame->continuations.clear();
-  frame->contextExit = Value();
-  frame->back = freeFrames_;
-  freeFrames_ = frame;
-}
-
-FrameState InstructionTranslator::stateOf(const Frame& frame) const {
-  FrameState state;
-  state.code = frame.code;
-  state.globals = frame.globals;
-  state.function = frame.function;
-  state.traced = frame.traced;
-  state.generator = frame.generator;
-  state.pc = frame.pc;
-  state.locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
-  state.stack.assign(frame.slots.begin() + frame.localCount,
-                     frame.slots.begin() + frame.localCount + frame.depth);
-  return state;
-}
-
-ProgramLocation InstructionTranslator::location() const {
-  ProgramLocation location;
-  location.code = frame_->code->original.get();
-  location.line = frame_->code->positions[frame_->pc].line;
-  return location;
-}
-
-Value InstructionTranslator::runningFirstArgument() {
-  if (frame_->code->argumentCount == 0) return Value();
-  const Value& first = frame_->locals()[0];
-  if (auto* cell = trackerOf<NewCellVariable>(first);
-      cell && frame_->code->locals[0].kind == LocalKind::Cell) {
-    return cell->contents();
-  }
-  return first;
-}
-
-NewCellVariable* InstructionTranslator::runningClassCell() {
-  for (int32_t i = 0; i < frame_->localCount; ++i) {
-    const LocalVariable& local = frame_->code->locals[i];
-    if (local.kind == LocalKind::Free &&
-        PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0) {
-      return trackerOf<NewCellVariable>(frame_->locals()[i]);
-    }
-  }
-  return nullptr;
-}
-
 // --- Marks.
 
 inline void InstructionTranslator::setMark(Frame& frame) {
@@ -258,43 +142,6 @@ void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
 }
 
 // --- The loop.
-
-Value InstructionTranslator::leaveEntry(Value result) {
-  const Frame& frame = *frame_;
-  if (entry_.isShown && !frame.back) {
-    leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
-  }
-  popFrame();
-  return result;
-}
-
-void InstructionTranslator::succeed(size_t done) {
-  Frame* next = std::exchange(frame_, frame_->back);
-  const Frame& returned = *frame_;
-  next->continuations.append(returned.continuations.begin() + done, returned.continuations.end());
-  next->operandCount = returned.operandCount;
-  next->contextExit = returned.contextExit;
-  popFrame();
-  next->back = frame_;
-  frame_ = next;
-}
-
-bool InstructionTranslator::returnToCaller(Value result) {
-  const Frame& frame = *frame_;
-  // With the frame still there: a break in what is left to do is one where it returns, unless that
-  // pushes a frame again, in which breaks are its own.
-  for (size_t i = 0; i < frame.continuations.size(); ++i) {
-    result = continueWith(*this, frame.continuations[i], std::move(result), true);
-    if (!result.isFramePushed()) continue;
-    succeed(i + 1);
-    return true;
-  }
-  if (!result && exceptionPending()) return false;
-  Value exit = frame.contextExit;
-  popFrame();
-  if (exit) frame_->peek(1) = std::move(exit);
-  return complete(std::move(result));
-}
 
 namespace {
 
