@@ -1,16 +1,13 @@
 #include "libraries/torch/meta_evaluation.h"
 
-#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallPtrSet.h>
 
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "core/constant.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
-#include "guards/array_library.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
@@ -18,33 +15,21 @@
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/result_reader.h"
 #include "libraries/torch/settings.h"
+#include "libraries/torch/stand_ins.h"
 #include "libraries/torch/transform_levels.h"
 
 namespace armature {
 
 namespace {
 
-// What stands in for the inputs.
-enum class Stand : uint8_t {
-  Meta,  // meta tensors: shapes only, quick; for operations on the CPU
-  Fake,  // fake tensors: shapes and devices, slow
-  Real,  // zeros on the CPU, to hear the very exception that the program would see
-};
-
-// Of real inputs together; an operation on more is not tried.
-constexpr int64_t kMostRealElements = 1 << 20;
+// As kMostRealElements, where only whether it runs is asked, and in a mixture.
 constexpr int64_t kMostTriedElements = 1 << 12;
 constexpr int64_t kMostMixedElements = 1 << 26;
 
-const char* operationText(const Node& node, std::string& buffer) {
-  buffer = targetName(node.target);
-  return buffer.c_str();
-}
-
 [[noreturn]] void breakOnData(const Node& node) {
-  std::string name;
-  throw GraphBreak(GraphBreakKind::DataDependentOperator, operationText(node, name));
+  throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
 }
 
 ResultStructure failed() {
@@ -61,11 +46,12 @@ class Evaluation {
         node_(node),
         inputs_(inputs),
         before_(before),
-        isBefore_(before.begin(), before.end()) {}
+        isBefore_(before.begin(), before.end()),
+        standIns_(torch, inputs) {}
 
   ResultStructure run() {
     lookAtArguments();
-    stand_ = needsFake() ? Stand::Fake : Stand::Meta;
+    standIns_.kind = needsFake() ? Stand::Fake : Stand::Meta;
     std::optional<ResultStructure> result = tryOut();
     if (result && resizesOut()) result = evaluateResized();
     // An interrupt is not the operation's.
@@ -75,7 +61,7 @@ class Evaluation {
       PyErr_Clear();
       breakOnData(node_);
     }
-    if (stand_ == Stand::Fake) return breakOnFakeFailure();
+    if (standIns_.kind == Stand::Fake) return breakOnFakeFailure();
     if (std::optional<ResultStructure> known = resultOfChange()) return *known;
     if (isAboutMeta()) {
       PyErr_Clear();
@@ -88,7 +74,7 @@ class Evaluation {
     isMixture_ = true;
     lookAtArguments();
     if (!onlyCpu_ || elements_ > kMostMixedElements) breakOnData(node_);
-    stand_ = Stand::Real;
+    standIns_.kind = Stand::Real;
     std::optional<ResultStructure> result = tryOut();
     if (interrupted()) throw PendingPythonException();
     return result ? *result : failed();
@@ -97,8 +83,8 @@ class Evaluation {
   std::optional<bool> runsOnZeros() {
     lookAtArguments();
     if (!onlyCpu_) return std::nullopt;
-    isSmall_ = elements_ > kMostTriedElements;
-    stand_ = Stand::Real;
+    standIns_.isSmall = elements_ > kMostTriedElements;
+    standIns_.kind = Stand::Real;
     warningsAreErrors_ = true;
     bool succeeded;
     {
@@ -108,7 +94,7 @@ class Evaluation {
     if (!succeeded && interrupted()) throw PendingPythonException();
     PyErr_Clear();
     // Small arrays may fit together where the program's do not.
-    if (isSmall_ && !succeeded) return std::nullopt;
+    if (standIns_.isSmall && !succeeded) return std::nullopt;
     return succeeded;
   }
 
@@ -124,7 +110,11 @@ class Evaluation {
   std::optional<ResultStructure> tryOut() {
     State state;
     Ref<> object = call(state);
-    return object ? std::optional(structure(object)) : std::nullopt;
+    return object ? std::optional(reader().read(object)) : std::nullopt;
+  }
+
+  ResultReader reader() const {
+    return ResultReader(torch_, node_, inputs_, standIns_, isMixture_);
   }
 
   // Does the exception complain of what stands for the program's tensors? They lack data.
@@ -220,10 +210,11 @@ class Evaluation {
     // What Python functions do on their way (an operation inside of a level, what the program keeps
     // out of traces) may draw numbers on the CPU, whatever stands for the inputs.
     if (!modes.keepRandomState()) return nullptr;
-    if (stand_ == Stand::Fake && !modes.enter(fakeMode())) return nullptr;
+    if (standIns_.kind == Stand::Fake && !modes.enter(fakeMode())) return nullptr;
     // What is made inside of levels comes to arrays without memory, too.
     bool makesArrays = !before_.empty() || (!hasArrays_ && !namesDevice_);
-    if (stand_ == Stand::Meta && makesArrays && !modes.enter(deviceObject({kMetaDevice, -1}))) {
+    if (standIns_.kind == Stand::Meta && makesArrays &&
+        !modes.enter(deviceObject({kMetaDevice, -1}))) {
       return nullptr;
     }
     // An input that is not a leaf needs the grad mode to become one that is not.
@@ -237,7 +228,7 @@ class Evaluation {
     bool made = true;
     auto make = [&](const Node& node) {
       forEachInput(node, [&](Node* input) {
-        made = made && (isBefore_.contains(input) || standIn(*input));
+        made = made && (isBefore_.contains(input) || standIns_.of(*input));
       });
     };
     for (const Node* node : before_) make(*node);
@@ -245,7 +236,7 @@ class Evaluation {
     for (const Node* node : before_) {
       Ref<> result = made ? callOne(*node, state) : nullptr;
       if (!result) return false;
-      standIns_[node] = std::move(result);
+      standIns_.set(*node, std::move(result));
     }
     return made;
   }
@@ -283,8 +274,8 @@ class Evaluation {
     PyObject* self = PyTuple_GET_ITEM(arguments.get(), 0);
     std::string_view name = stringView(node.target);
     Py_ssize_t count = PyTuple_GET_SIZE(arguments.get());
-    if (stand_ == Stand::Meta && name == "cpu") return Ref<>::create(self);
-    if (stand_ == Stand::Meta && name == "to" && count > 1 &&
+    if (standIns_.kind == Stand::Meta && name == "cpu") return Ref<>::create(self);
+    if (standIns_.kind == Stand::Meta && name == "to" && count > 1 &&
         stringView(PyTuple_GET_ITEM(arguments.get(), 1)) == "cpu") {
       Ref<> device = deviceObject({kMetaDevice, -1});
       if (!device || PyTuple_SetItem(arguments.get(), 1, device.release()) < 0) return nullptr;
@@ -327,7 +318,7 @@ class Evaluation {
       case Argument::Kind::Constant:
         return constant(argument.object(), isDevice);
       case Argument::Kind::Node:
-        return standIn(*argument.node());
+        return standIns_.of(*argument.node());
       default:
         break;
     }
@@ -358,279 +349,8 @@ class Evaluation {
   Ref<> constant(BorrowedRef<> object, bool isDevice) {
     Device device;
     bool namesDevice = readDevice(object, device) || (isDevice && PyUnicode_Check(object.get()));
-    if (stand_ == Stand::Meta && namesDevice) return deviceObject({kMetaDevice, -1});
+    if (standIns_.kind == Stand::Meta && namesDevice) return deviceObject({kMetaDevice, -1});
     return Ref<>::create(object);
-  }
-
-  Ref<> standIn(const Node& node) {
-    Ref<>& object = standIns_[&node];
-    if (object) return object;
-    const ResultStructure& structure = inputs_(node);
-    object = structureObject(structure);
-    const TensorMetadata* metadata = structure.metadata.get();
-    bool isInput = node.operation == NodeOperation::Placeholder;
-    bool isLeafView =
-        metadata && metadata->requiresGrad && metadata->isLeaf && metadata->mayBeView && !isInput;
-    // Only without gradients do operations make a view that is a leaf.
-    ModeScope gradMode;
-    if (!object || !isLeafView || !gradMode.setGradEnabled(false)) return object;
-    object = Ref<>::steal(PyObject_CallMethod(object.get(), "view_as", "O", object.get()));
-    return object;
-  }
-
-  Ref<> structureObject(const ResultStructure& input) {
-    if (input.kind == ResultStructure::Kind::Array) return tensor(*input.metadata);
-    if (input.kind == ResultStructure::Kind::Constant) return input.constant;
-    Ref<> list = Ref<>::steal(PyList_New(0));
-    for (const ResultStructure& element : input.elements) {
-      Ref<> value = structureObject(element);
-      if (!value || PyList_Append(list.get(), value.get()) < 0) return nullptr;
-    }
-    if (input.kind == ResultStructure::Kind::List) return list;
-    PyObject* type = input.type ? input.type.get() : reinterpret_cast<PyObject*>(&PyTuple_Type);
-    return Ref<>::steal(PyObject_CallOneArg(type, list.get()));
-  }
-
-  // Whether a tensor is one of inference mode depends on where it was made.
-  Ref<> tensor(const TensorMetadata& metadata) {
-    if (metadata.library != ArrayLibraryKind::Torch) {
-      return findLibrary(metadata.library)->standIn(metadata);
-    }
-    ModeScope mode;
-    PyObject* isInference = metadata.isInference ? Py_True : Py_False;
-    bool isDifferent = metadata.isInference != isInferenceMode();
-    if (isDifferent && !mode.enterBinding("_InferenceMode", isInference)) return nullptr;
-    return tensorInMode(metadata);
-  }
-
-  bool isInferenceMode() const {
-    Ref<> enabled =
-        Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "is_inference_mode_enabled", nullptr));
-    PyErr_Clear();
-    return enabled.get() == Py_True;
-  }
-
-  // The same array with two elements where it has more, and contiguous.
-  static TensorMetadata small(TensorMetadata metadata) {
-    for (Dimension& size : metadata.sizes) {
-      if (size.value() > 2) size = 2;
-    }
-    metadata.storageOffset = 0;
-    setContiguousStrides(metadata);
-    return metadata;
-  }
-
-  Ref<> tensorInMode(const TensorMetadata& metadata) {
-    if (isSmall_) {
-      isSmall_ = false;
-      Ref<> tensor = tensorInMode(small(metadata));
-      isSmall_ = true;
-      return tensor;
-    }
-    Device device = metadata.device;
-    if (stand_ == Stand::Meta) device = {kMetaDevice, -1};
-    Ref<> function = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "empty_strided"));
-    Ref<> arguments = Ref<>::steal(Py_BuildValue("(NN)", integers(metadata.sizes).release(),
-                                                 integers(metadata.strides).release()));
-    Ref<> dtype = dtypeObject(metadata.dtype);
-    Ref<> where = deviceObject(device);
-    if (!function || !arguments || !dtype || !where) return nullptr;
-    Ref<> keywords =
-        Ref<>::steal(Py_BuildValue("{sOsO}", "dtype", dtype.get(), "device", where.get()));
-    if (!keywords) return nullptr;
-    Ref<> tensor = Ref<>::steal(PyObject_Call(function.get(), arguments.get(), keywords.get()));
-    if (tensor && metadata.storageOffset != 0) tensor = shifted(tensor, metadata);
-    if (tensor && stand_ == Stand::Real) tensor = method(tensor, "zero_");
-    bool isLeaf = metadata.isLeaf;
-    if (tensor && metadata.requiresGrad && !isLeaf && !giveHistory(tensor, dtype, where)) {
-      PyErr_Clear();
-      isLeaf = true;
-    }
-    if (tensor && metadata.isConjugate) tensor = method(tensor, "conj");
-    if (tensor && metadata.isNegative) tensor = method(tensor, "_neg_view");
-    if (!tensor || !metadata.requiresGrad || !isLeaf) return tensor;
-    tensor = method(tensor, "requires_grad_");
-    if (!tensor || metadata.isLeaf) return tensor;
-    // Memory that overlaps cannot be changed in place, so that a view of it is as good.
-    return Ref<>::steal(PyObject_CallMethod(tensor.get(), "view_as", "O", tensor.get()));
-  }
-
-  // Lets the tensor begin where the metadata say in its memory, without making it a view.
-  Ref<> shifted(const Ref<>& tensor, const TensorMetadata& metadata) const {
-    Dimension end = metadata.storageOffset;
-    end += 1;
-    for (size_t i = 0; i < metadata.sizes.size(); ++i) {
-      if (metadata.sizes[i] == 0) continue;
-      Dimension extent = metadata.sizes[i];
-      extent += -1;
-      extent *= metadata.strides[i];
-      end += extent;
-    }
-    if (stand_ == Stand::Real && end > kMostRealElements) return tensor;
-    Ref<> size = Ref<>::steal(PyTuple_New(1));
-    if (!size) return nullptr;
-    PyTuple_SET_ITEM(size.get(), 0, PyLong_FromLongLong(end.value()));
-    Ref<> memory = Ref<>::steal(PyObject_CallMethod(tensor.get(), "new_empty", "O", size.get()));
-    Ref<> storage = memory ? method(memory, "untyped_storage") : nullptr;
-    if (!storage) return nullptr;
-    return Ref<>::steal(PyObject_CallMethod(tensor.get(), "set_", "OLNN", storage.get(),
-                                            static_cast<long long>(metadata.storageOffset.value()),
-                                            integers(metadata.sizes).release(),
-                                            integers(metadata.strides).release()));
-  }
-
-  // Makes the tensor the result of an operation of autograd, and no view: views of leaves refuse
-  // operations in place that others allow. False with an exception set if torch cannot do so.
-  bool giveHistory(const Ref<>& tensor, const Ref<>& dtype, const Ref<>& device) const {
-    Ref<> zeros = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "zeros"));
-    Ref<> keywords = Ref<>::steal(Py_BuildValue("{sOsOsO}", "dtype", dtype.get(), "device",
-                                                device.get(), "requires_grad", Py_True));
-    Ref<> arguments = Ref<>::steal(Py_BuildValue("(())"));
-    if (!zeros || !keywords || !arguments) return false;
-    Ref<> leaf = Ref<>::steal(PyObject_Call(zeros.get(), arguments.get(), keywords.get()));
-    return leaf && Ref<>::steal(PyObject_CallMethod(tensor.get(), "add_", "O", leaf.get()));
-  }
-
-  static Ref<> method(const Ref<>& object, const char* name) {
-    return Ref<>::steal(PyObject_CallMethod(object.get(), name, nullptr));
-  }
-
-  static Ref<> integers(const Dimensions& values) {
-    Ref<> tuple = Ref<>::steal(PyTuple_New(values.size()));
-    for (size_t i = 0; tuple && i < values.size(); ++i) {
-      PyTuple_SET_ITEM(tuple.get(), i, PyLong_FromLongLong(values[i].value()));
-    }
-    return tuple;
-  }
-
-  ResultStructure structure(BorrowedRef<> object) {
-    ResultStructure result;
-    const Library* other = isMixture_ ? libraryOfArrays(Py_TYPE(object.get())) : nullptr;
-    bool isForeign = other && other->kind() != ArrayLibraryKind::Torch;
-    if (isForeign) result.metadata = other->describe(object);
-    if (PyObject_TypeCheck(object.get(), torch_.tensorType.get())) {
-      result.metadata = metadata(object);
-    }
-    if (result.metadata) {
-      // The first of those that give this very array.
-      for (const auto& [node, standIn] : standIns_) {
-        bool isFirst = !result.returned || node->index < result.returned->index;
-        if (standIn.get() == object.get() && isFirst) result.returned = node;
-      }
-      return result;
-    }
-    if (PyTuple_Check(object.get()) || PyList_CheckExact(object.get())) {
-      bool isTuple = PyTuple_Check(object.get());
-      result.kind = isTuple ? ResultStructure::Kind::Tuple : ResultStructure::Kind::List;
-      if (isTuple) result.type = Ref<>::create(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object.get()); ++i) {
-        result.elements.push_back(structure(PySequence_Fast_GET_ITEM(object.get(), i)));
-      }
-      return result;
-    }
-    result.kind = ResultStructure::Kind::Constant;
-    Device device;
-    bool isMeta = stand_ == Stand::Meta && readDevice(object, device);
-    result.constant = isMeta ? deviceObject({}) : Ref<>::create(object);
-    // Anything else may hold stand-ins, or be changed.
-    if (!isConstant(result.constant)) {
-      std::string name;
-      throw GraphBreak(GraphBreakKind::UnsupportedResult, operationText(node_, name),
-                       "The operation returns an object of another class.");
-    }
-    return result;
-  }
-
-  // Autograd does not know all views: those of inference mode, of unsafe_chunk.
-  bool sharesMemory(BorrowedRef<> tensor) const {
-    for (const auto& [node, object] : standIns_) {
-      if (object.get() != tensor.get() && sharesMemory(tensor, object)) return true;
-    }
-    return false;
-  }
-
-  bool sharesMemory(BorrowedRef<> tensor, BorrowedRef<> other) const {
-    if (PyObject_TypeCheck(other.get(), torch_.tensorType.get())) {
-      Ref<> isAlias = Ref<>::steal(
-          PyObject_CallFunctionObjArgs(torch_.isAliasOf.get(), tensor.get(), other.get(), nullptr));
-      return !isAlias || isAlias.get() != Py_False;
-    }
-    bool isSequence = PyTuple_Check(other.get()) || PyList_Check(other.get());
-    for (Py_ssize_t i = 0; isSequence && i < PySequence_Fast_GET_SIZE(other.get()); ++i) {
-      if (sharesMemory(tensor, PySequence_Fast_GET_ITEM(other.get(), i))) return true;
-    }
-    return false;
-  }
-
-  std::shared_ptr<const TensorMetadata> metadata(BorrowedRef<> tensor) {
-    auto result = std::make_shared<TensorMetadata>();
-    std::string why = "torch is not registered with the guards";
-    const ArrayLibrary* library = arrayLibrary(ArrayLibraryKind::Torch);
-    bool isWrapped = stand_ == Stand::Fake || isOfTransform(node_);
-    bool read = isWrapped ? readFake(tensor, *result, &why)
-                          : library && library->read(tensor, *result, &why);
-    if (!read) {
-      PyErr_Clear();
-      std::string name;
-      throw GraphBreak(GraphBreakKind::UnsupportedResult, operationText(node_, name),
-                       "The operation returns a tensor that a graph cannot describe: " + why + ".");
-    }
-    Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
-    result->mayBeView = isMixture_ || !isView || isView.get() != Py_False || sharesMemory(tensor);
-    PyErr_Clear();
-    result->isParameter = Py_TYPE(tensor.get()) == torch_.parameterType.get();
-    // An operation in place returns what stood for its argument.
-    for (const auto& [node, object] : standIns_) {
-      if (object.get() != tensor.get() || isBefore_.contains(node)) continue;
-      const ResultStructure& input = inputs_(*node);
-      if (!input.metadata) continue;
-      result->mayBeView = input.metadata->mayBeView;
-      result->isParameter = input.metadata->isParameter;
-    }
-    // Meta tensors stood for the CPU's.
-    if (stand_ == Stand::Meta) result->device = {};
-    result->dispatchKeys = 0;
-    return result;
-  }
-
-  // The own attributes of a fake tensor, or of one that is wrapped for a level, are the truth, not
-  // what its implementation holds.
-  static bool readFake(BorrowedRef<> tensor, TensorMetadata& metadata, std::string* why) {
-    auto attribute = [&](const char* name) {
-      return Ref<>::steal(PyObject_GetAttrString(tensor.get(), name));
-    };
-    auto isTrue = [&](const char* name) {
-      Ref<> value = attribute(name);
-      if (value && PyCallable_Check(value.get())) {
-        value = Ref<>::steal(PyObject_CallNoArgs(value.get()));
-      }
-      return value && value.get() == Py_True;
-    };
-    auto readIntegers = [](const Ref<>& sequence, Dimensions& into) {
-      if (!sequence || !PyTuple_Check(sequence.get())) return false;
-      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence.get()); ++i) {
-        into.push_back(PyLong_AsLongLong(PyTuple_GET_ITEM(sequence.get(), i)));
-      }
-      return !PyErr_Occurred();
-    };
-    *why = "its attributes cannot be read";
-    Ref<> dtype = attribute("dtype");
-    Ref<> device = attribute("device");
-    if (!dtype || !device || !readDevice(device, metadata.device)) return false;
-    metadata.dtype = dtypeNumber(dtype);
-    metadata.requiresGrad = isTrue("requires_grad");
-    metadata.isLeaf = isTrue("is_leaf");
-    metadata.isInference = isTrue("is_inference");
-    metadata.isConjugate = isTrue("is_conj");
-    metadata.isNegative = isTrue("is_neg");
-    Ref<> stride = Ref<>::steal(PyObject_CallMethod(tensor.get(), "stride", nullptr));
-    Ref<> offset = Ref<>::steal(PyObject_CallMethod(tensor.get(), "storage_offset", nullptr));
-    if (!stride || !offset || !readIntegers(attribute("shape"), metadata.sizes) ||
-        !readIntegers(stride, metadata.strides)) {
-      return false;
-    }
-    metadata.storageOffset = PyLong_AsLongLong(offset.get());
-    return !PyErr_Occurred();
   }
 
   // What fake tensors could not do may be the program's error or theirs; nobody can tell.
@@ -641,35 +361,33 @@ class Evaluation {
     Ref<> ownedTraceback = Ref<>::steal(traceback);
     Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
     PyErr_Clear();
-    std::string name;
-    throw GraphBreak(GraphBreakKind::FakeTensorFailure, operationText(node_, name),
+    throw GraphBreak(GraphBreakKind::FakeTensorFailure, targetName(node_.target),
                      std::string(stringView(text)));
   }
 
   // Was the tensor given as `out` of another shape than the result? Then it has the result's now.
   bool resizesOut() {
-    if (stand_ != Stand::Meta || !before_.empty()) return false;
+    if (standIns_.kind != Stand::Meta || !before_.empty()) return false;
     for (const auto& [name, argument] : node_.keywordArguments) {
       if (stringView(name) != "out") continue;
       for (const Argument& element : argument.elements()) requireSize(element);
       if (argument.kind() != Argument::Kind::Node) continue;
-      auto standIn = standIns_.find(argument.node());
+      BorrowedRef<> standIn = standIns_.find(*argument.node());
       const TensorMetadata* before = inputs_(*argument.node()).metadata.get();
-      if (standIn == standIns_.end() || !before) continue;
-      return !(metadata(standIn->second)->sizes == before->sizes);
+      if (!standIn || !before) continue;
+      return !(reader().metadata(standIn)->sizes == before->sizes);
     }
     return false;
   }
 
   // One of several arrays goes by its own name behind the operation, and keeps its shape.
   void requireSize(const Argument& out) {
-    auto standIn =
-        out.kind() == Argument::Kind::Node ? standIns_.find(out.node()) : standIns_.end();
-    if (standIn == standIns_.end()) return;
+    if (out.kind() != Argument::Kind::Node) return;
+    BorrowedRef<> standIn = standIns_.find(*out.node());
+    if (!standIn) return;
     const TensorMetadata* before = inputs_(*out.node()).metadata.get();
-    if (before && metadata(standIn->second)->sizes == before->sizes) return;
-    std::string name;
-    throw GraphBreak(GraphBreakKind::ResizedOutput, operationText(node_, name));
+    if (before && reader().metadata(standIn)->sizes == before->sizes) return;
+    throw GraphBreak(GraphBreakKind::ResizedOutput, targetName(node_.target));
   }
 
   // What only gives back what it has changed may look at data: nothing else depends on them.
@@ -677,11 +395,11 @@ class Evaluation {
     if (!before_.empty() || !changesArgument(node_)) return std::nullopt;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    Stand stand = std::exchange(stand_, Stand::Real);
-    isSmall_ = true;
+    Stand stand = std::exchange(standIns_.kind, Stand::Real);
+    standIns_.isSmall = true;
     std::optional<ResultStructure> result = tryOut();
-    isSmall_ = false;
-    stand_ = stand;
+    standIns_.isSmall = false;
+    standIns_.kind = stand;
     bool isChanged = result && takeInputs(*result);
     if (!isChanged && !interrupted()) {
       PyErr_Clear();
@@ -707,7 +425,7 @@ class Evaluation {
   // real ones like the operands.
   ResultStructure evaluateResized() {
     if (elements_ > kMostRealElements) breakOnData(node_);
-    stand_ = Stand::Real;
+    standIns_.kind = Stand::Real;
     std::optional<ResultStructure> result = tryOut();
     if (interrupted()) throw PendingPythonException();
     PyErr_Clear();
@@ -723,7 +441,7 @@ class Evaluation {
     PyErr_Fetch(&type, &value, &traceback);
     Ref<> ownedType = Ref<>::steal(type), ownedValue = Ref<>::steal(value);
     Ref<> ownedTraceback = Ref<>::steal(traceback);
-    stand_ = Stand::Real;
+    standIns_.kind = Stand::Real;
     bool succeeded;
     {
       State state;
@@ -739,16 +457,14 @@ class Evaluation {
   InputStructures inputs_;
   llvm::ArrayRef<const Node*> before_;
   llvm::SmallPtrSet<const Node*, 8> isBefore_;
-  Stand stand_ = Stand::Meta;
+  StandIns standIns_;
   bool onlyCpu_ = true;
   bool hasArrays_ = false;
   bool namesDevice_ = false;
   bool keepFunctionModes_ = false;
   bool isMixture_ = false;
   bool warningsAreErrors_ = false;
-  bool isSmall_ = false;  // The arrays that stand for others are smaller.
   Dimension elements_ = 0;
-  llvm::DenseMap<const Node*, Ref<>> standIns_;
 };
 
 }  // namespace
