@@ -57,16 +57,19 @@ Value fieldValue(Translator& translator, const ExceptionVariable& exception, siz
 Value causeOf(Translator& translator, const ExceptionVariable& exception);
 Value contextOf(Translator& translator, const ExceptionVariable& exception);
 Value tracebackOf(Translator& translator, const ExceptionVariable& exception);
+Value suppressContextOf(Translator& translator, const ExceptionVariable& exception);
 
 // Its __dict__, made on demand.
 DictVariable* exceptionDict(Translator& translator, const Value& self);
 
 // --- Changes of it, which are effects on what existed before. Null, or None: nothing.
+void setArguments(Translator& translator, ExceptionVariable& exception, ValueVector arguments);
 void setField(Translator& translator, ExceptionVariable& exception, size_t index, Value value);
 // `raise … from cause`: suppresses the context, too.
 void setCause(Translator& translator, ExceptionVariable& exception, Value cause);
 void setContext(Translator& translator, ExceptionVariable& exception, Value context);
 void setTraceback(Translator& translator, ExceptionVariable& exception, Value traceback);
+void setSuppressContext(Translator& translator, ExceptionVariable& exception, bool suppressed);
 
 // A class of exceptions; that, or an instance of one.
 bool isExceptionClass(const Value& value);
