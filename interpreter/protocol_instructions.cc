@@ -8,6 +8,7 @@
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/ascii_text.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/array_assertion.h"
 #include "variables/tensors/tensor.h"
@@ -208,18 +209,6 @@ bool InstructionTranslator::loadMethodInstruction(Frame& frame, PyObject* name) 
   return true;
 }
 
-namespace {
-
-// PyObject_ASCII's escapes, of a text that repr() gave.
-Value asciiText(Translator& translator, PyObject* text) {
-  if (PyUnicode_IS_ASCII(text)) return Value::constant(text);
-  Ref<> bytes = checked(PyUnicode_AsEncodedString(text, "ascii", "backslashreplace"));
-  return translator.fromPython(
-      PyUnicode_DecodeASCII(PyBytes_AS_STRING(bytes.get()), PyBytes_GET_SIZE(bytes.get()), ""));
-}
-
-}  // namespace
-
 Value InstructionTranslator::formatted(Frame& frame, const Instruction& instruction) {
   bool hasSpecification = (instruction.argument & 4) != 0;
   Value value = frame.peek(hasSpecification ? 2 : 1);
@@ -234,8 +223,7 @@ Value InstructionTranslator::formatted(Frame& frame, const Instruction& instruct
       value = toRepr(*this, value, !hasSpecification);
       break;
     case 3:
-      value = toRepr(*this, value);
-      if (value) value = asciiText(*this, value.object());
+      value = toAscii(*this, value);
       break;
     default:
       break;

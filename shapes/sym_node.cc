@@ -76,6 +76,11 @@ int64_t bitsOfResult(SymOperation operation, const SymNode& left, const SymNode&
 
 }  // namespace
 
+bool divides(SymOperation operation) {
+  return operation == SymOperation::TrueDivide || operation == SymOperation::FloorDivide ||
+         operation == SymOperation::Remainder;
+}
+
 void forEachInput(const SymNode& node, llvm::function_ref<void(const SymNode&)> visit) {
   if (node.operation == SymOperation::Input) visit(node);
   if (node.left) forEachInput(*node.left, visit);
@@ -134,10 +139,8 @@ const SymNode* SymNodeTable::apply(SymOperation operation, const SymNode* left,
                                    bool rightIsNonZero) {
   needsSmallInputs = false;
   bool integers = left->isInteger() && right->isInteger();
-  bool divides = operation == SymOperation::TrueDivide || operation == SymOperation::FloorDivide ||
-                 operation == SymOperation::Remainder;
   if (combinesBits(operation) && !integers) return nullptr;
-  if (divides && !rightIsNonZero && !isNonZeroConstant(*right)) return nullptr;
+  if (divides(operation) && !rightIsNonZero && !isNonZeroConstant(*right)) return nullptr;
   if (operation == SymOperation::Power) {
     bool small = integers && right->isConstant() && exponentOf(*right) >= 0;
     if (!small) return nullptr;

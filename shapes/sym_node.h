@@ -29,6 +29,9 @@ enum class SymOperation : uint8_t {
   Xor,
 };
 
+// Raises where its right operand is zero.
+bool divides(SymOperation operation);
+
 struct SymNode {
   SymOperation operation;
   const Source* source = nullptr;

@@ -9,6 +9,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/ascii_text.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
@@ -236,14 +237,9 @@ Value inBase(Translator& translator, const Value&, CallArguments& arguments) {
   return index ? translator.fromPython(PyNumber_ToBase(index.object(), base)) : index;
 }
 
-// PyObject_ASCII
 Value ascii(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "ascii", arguments, 1, 1)) return Value();
-  Value text = toRepr(translator, arguments.values[0]);
-  if (!text) return text;
-  Ref<> encoded = checked(PyUnicode_AsEncodedString(text.object(), "ascii", "backslashreplace"));
-  return translator.fromPython(PyUnicode_DecodeASCII(PyBytes_AS_STRING(encoded.get()),
-                                                     PyBytes_GET_SIZE(encoded.get()), nullptr));
+  return toAscii(translator, arguments.values[0]);
 }
 
 void registerAll() {

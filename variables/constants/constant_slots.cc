@@ -10,7 +10,7 @@
 #include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/digit_limit.h"
-#include "variables/constants/string_formatting.h"
+#include "variables/constants/percent_format.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/mapping_proxy.h"

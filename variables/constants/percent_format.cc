@@ -1,14 +1,17 @@
-// str % values, conversion by conversion: each is done by CPython on a constant.
+// Conversion by conversion: each is done by CPython on a constant.
+#include "variables/constants/percent_format.h"
+
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/checked.h"
 #include "variables/constants/digit_limit.h"
-#include "variables/constants/string_formatting.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/constants/text_pieces.h"
 #include "variables/containers/sequence.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/ascii_text.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -150,8 +153,9 @@ class PercentFormatter {
     if (Value varying = convertVarying(specification, type, argument)) return varying;
     translator_.realize(argument);
     if (!argument.isConstant() && (type == 's' || type == 'r' || type == 'a')) {
-      argument = type == 's' ? toStr(translator_, argument) : toRepr(translator_, argument);
-      if (argument && type == 'a') argument = escapeNonAscii(translator_, argument);
+      argument = type == 's'   ? toStr(translator_, argument)
+                 : type == 'r' ? toRepr(translator_, argument)
+                               : toAscii(translator_, argument);
       if (!argument) return argument;
       type = 's';
     }
@@ -187,31 +191,8 @@ class PercentFormatter {
 
 }  // namespace
 
-void TextPieces::add(BorrowedRef<> text) { add(Value::constant(text)); }
-
-void TextPieces::add(Value text) {
-  if (sum_.isConstant() && PyUnicode_GET_LENGTH(sum_.object()) == 0) {
-    sum_ = std::move(text);
-    return;
-  }
-  if (text.isConstant() && PyUnicode_GET_LENGTH(text.object()) == 0) return;
-  if (Value sum = symbolicBinary(translator_, nb_add, sum_, text)) {
-    sum_ = std::move(sum);
-    return;
-  }
-  translator_.realize(sum_);
-  translator_.realize(text);
-  sum_ = Value::steal(checked(PyUnicode_Concat(sum_.object(), text.object())).release());
-}
-
 Value formatPercent(Translator& translator, PyObject* format, const Value& argument) {
   return PercentFormatter(translator, format, argument).run();
-}
-
-Value escapeNonAscii(Translator& translator, const Value& text) {
-  Ref<> bytes = Ref<>::steal(PyUnicode_AsEncodedString(text.object(), "ascii", "backslashreplace"));
-  if (!bytes) return translator.raiseFromPython();
-  return translator.fromPython(PyUnicode_FromEncodedObject(bytes.get(), "ascii", nullptr));
 }
 
 }  // namespace armature

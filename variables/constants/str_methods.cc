@@ -2,12 +2,13 @@
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/computed_values.h"
-#include "variables/constants/string_formatting.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/constants/text_pieces.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/loops.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/ascii_text.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -118,8 +119,8 @@ class FieldFormatter {
 
   Value convert(Value value, Py_UCS4 conversion) {
     if (conversion == 's') return toStr(translator_, std::move(value));
-    Value text = toRepr(translator_, std::move(value));
-    return text && conversion == 'a' ? escapeNonAscii(translator_, text) : text;
+    if (conversion == 'a') return toAscii(translator_, std::move(value));
+    return toRepr(translator_, std::move(value));
   }
 
   // name.attribute[item]…

@@ -223,11 +223,6 @@ const SymNode* numberOrText(Translator& translator, const Value& operand, const 
   return translator.symNodes.constant(number.object());
 }
 
-bool divides(SymOperation operation) {
-  return operation == SymOperation::TrueDivide || operation == SymOperation::FloorDivide ||
-         operation == SymOperation::Remainder;
-}
-
 bool isGuardedNonZero(Translator& translator, const SymNode* number) {
   Value value = translator.make<SymNodeVariable>(number);
   Value differs = symbolicComparison(translator, value, Value::integer(0), Py_NE);
