@@ -63,8 +63,15 @@ const char* reasonOfOverride(Translator& translator, const TorchModule& torch,
   if (PyType_IsSubtype(type, torch.tensorType.get())) {
     return "an argument is of a subclass of torch.Tensor";
   }
-  return translator.heap.lookup(type, name) ? "the class of an argument defines __torch_function__"
-                                            : nullptr;
+  if (translator.heap.lookup(type, name)) {
+    return "the class of an argument defines __torch_function__";
+  }
+  // torch asks the object, not its class.
+  static PyObject* const getattribute = staticName("__getattribute__");
+  static PyObject* const getattr = staticName("__getattr__");
+  bool isAsked = !translator.heap.inherits(type, &PyBaseObject_Type, getattribute) ||
+                 translator.heap.lookup(type, getattr);
+  return isAsked ? "the class of an argument says what its attributes are" : nullptr;
 }
 
 LibraryCallHandler findOverrideQueryHandler(BorrowedRef<> function) {

@@ -8,9 +8,10 @@ object, and of the methods that its class overrides while it is used.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
-from changing_world import check_world
+from changing_world import check_world, quick_collections
 
 SOURCE = """
 import collections
@@ -168,7 +169,13 @@ METHODS = {
         ; __missing__=lambda s, k: k ; fromkeys=classmethod(lambda c, *a: 'fromkeys')""",
 }
 
-PROGRAMS = 60
+PROGRAMS = 6
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quick_collections() -> Iterator[None]:
+    with quick_collections():
+        yield
 
 
 def listed(table: dict[str, str], kinds: str) -> list[str]:
@@ -187,6 +194,30 @@ def test_overridden(name: str) -> None:
         steps.append("del " + steps[0].split("=")[0])
         calls = [line for step in steps for line in (step, "entry(torch.arange(3.0))")]
         check_world(source, "entry(torch.arange(3.0))", *calls, repeat=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "method"),
+    [
+        ("deque", "d[-1], d[1]", "__len__=lambda s: 2"),
+        ("deque", "d[-1]", "__len__=lambda s: -1"),
+        ("deque", "d.__getitem__(-2)", "__len__=lambda s: 1"),
+        ("set", "{1}.isdisjoint(d)", "__iter__=None"),
+        ("frozenset", "{1}.isdisjoint(d)", "__iter__=lambda s: iter([1])"),
+        ("str", "d.format(1) is d, d.format_map({}) is d", "__repr__=lambda s: 'repr'"),
+        ("int", "x + d", "__torch_function__=classmethod(lambda *a, **k: 'overridden')"),
+        ("float", "torch.mul(x, d)", "__getattribute__=lambda s, n: lambda *a, **k: n"),
+        ("float", "torch.mul(x, d)", "__getattr__=lambda s, n: lambda *a, **k: n"),
+    ],
+)
+def test_what_c_code_asks_for(name: str, use: str, method: str) -> None:
+    base, initial, _ = TYPES[name]
+    for made in ("GLOBAL", f"Kind({initial})"):
+        source = SOURCE.format(base=base, initial=initial, made=made, use=use)
+        entry = "entry(torch.arange(3.0))"
+        check_world(
+            source, entry, f"Kind.{method}", entry, "del Kind." + method.split("=")[0], entry
+        )
 
 
 def test_unpacking_asks_for_keys_where_the_class_iterates() -> None:

@@ -89,9 +89,11 @@ bool leavesNumbersAlone(PyObject* callable) {
          });
 }
 
-// Methods of int, str and their like that are the object's own business, not its value's.
+// Methods of int, str and their like that are the object's own business, not its value's, or give
+// the object itself back.
 bool asksObject(PyObject* name) {
-  for (const char* other : {"__format__", "__getattribute__", "__sizeof__"}) {
+  for (const char* other :
+       {"__format__", "__getattribute__", "__sizeof__", "format", "format_map"}) {
     if (PyUnicode_CompareWithASCIIString(name, other) == 0) return true;
   }
   return false;
@@ -105,7 +107,7 @@ bool readsBuiltinParts(PyObject* callable) {
   if (!dataLayout(PyDescr_TYPE(callable))) return false;
   if (asksObject(PyDescr_NAME(callable))) return false;
   // These ask the objects for texts or attributes, by methods that may be the subclass's.
-  for (const char* other : {"__mod__", "__rmod__", "format", "format_map", "join", "translate"}) {
+  for (const char* other : {"__mod__", "__rmod__", "join", "translate"}) {
     if (PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), other) == 0) return false;
   }
   return true;

@@ -184,14 +184,29 @@ class FieldFormatter {
   size_t next_ = 0;
 };
 
-Value format(Translator& translator, const Value& self, CallArguments& arguments) {
+// A text without fields and escapes is its own result, whatever its class.
+bool isWithoutFields(PyObject* text) {
+  Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+  return length > 0 && PyUnicode_FindChar(text, '{', 0, length, 1) < 0 &&
+         PyUnicode_FindChar(text, '}', 0, length, 1) < 0;
+}
+
+Value formatted(Translator& translator, const Value& self, const CallArguments* arguments,
+                Value mapping) {
+  Value data = builtinData(translator, self);
   // The format itself is looked at, if it varies, too.
-  return FieldFormatter(translator, &arguments, Value()).format(translator.realized(self).object());
+  const Value text = data ? data : translator.realized(self);
+  if (isWithoutFields(text.object())) return self;
+  return FieldFormatter(translator, arguments, std::move(mapping)).format(text.object());
+}
+
+Value format(Translator& translator, const Value& self, CallArguments& arguments) {
+  return formatted(translator, self, &arguments, Value());
 }
 
 Value formatMap(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "str.format_map", arguments, 1, 1)) return Value();
-  return FieldFormatter(translator, nullptr, arguments.values[0]).format(self.object());
+  return formatted(translator, self, nullptr, arguments.values[0]);
 }
 
 // Also of an instance of a subclass, whose characters C code reads.

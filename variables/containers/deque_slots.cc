@@ -59,8 +59,21 @@ Value repeat(Translator& translator, NumberSlot slot, const Value& self, const V
   return result && repeatInPlace(translator, deque, count) ? result : Value();
 }
 
-// PySequence_GetItem and its like, which count from the end for the sequence.
-bool readIndex(Translator& translator, const Value& key, DequeVariable* deque, int64_t& index) {
+// PySequence_GetItem and its like, which count from the end for the sequence: from what __len__ of
+// a subclass says.
+bool readIndex(Translator& translator, Value key, DequeVariable* deque, int64_t& index) {
+  static PyObject* const name = staticName("__len__");
+  if (deque->instance && hasIndex(translator, key) &&
+      !leavesToPart(translator, deque->instance, name)) {
+    if (!readSize(translator, key, PyExc_IndexError, index)) return false;
+    int64_t size = index < 0 ? length(translator, deque->instance) : 0;
+    if (size < 0) return false;
+    key = translator.fromPython(PyLong_FromLongLong(index + size));
+    if (index + size < 0) {
+      translator.raise(PyExc_IndexError, "deque index out of range");
+      return false;
+    }
+  }
   return readItemIndex(translator, key, deque->size(),
                        "sequence index must be integer, not '%.200s'", "deque index out of range",
                        index);

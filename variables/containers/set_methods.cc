@@ -206,7 +206,13 @@ Value related(Translator& translator, const Value& self, CallArguments& argument
   if (!checkMethod(translator, self, name, arguments, 1, 1)) return Value();
   SetOperand operand;
   SetVariable* set = toSet(translator, self);
-  if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
+  if (!set) return Value();
+  if (relation == Relation::Disjoint && trackerOf<UserObjectVariable>(arguments.values[0])) {
+    // Only exact sets are looked into past their __iter__.
+    if (!iterateInto(translator, arguments.values[0], operand.items)) return Value();
+  } else if (!readSetOperand(translator, arguments.values[0], operand)) {
+    return Value();
+  }
   if (relation == Relation::Superset) {
     int result = containsAll(translator, set, operand);
     return result < 0 ? Value() : Value::boolean(result);

@@ -430,6 +430,10 @@ Value plainNumber(Translator& translator, const Library& library, const Value& v
   if (library.conventions().takesSequences || !trackerOf<UserObjectVariable>(value)) return value;
   PyTypeObject* layout = dataLayout(typeOf(value));
   if (layout != &PyLong_Type && layout != &PyFloat_Type) return value;
+  CallRule rule = library.dispatch(translator, operatorRule(), {value});
+  if (rule.kind == CallKind::Unsupported) {
+    throw GraphBreak(GraphBreakKind::OverriddenOperation, describe(value), rule.reason);
+  }
   return builtinData(translator, value);
 }
 
