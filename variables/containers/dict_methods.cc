@@ -19,8 +19,8 @@ namespace armature {
 
 namespace {
 
-// dict_merge's fast case: the items of a dict whose class leaves iteration to dict, whatever else it
-// overrides. Null for anything else: its keys() says what is in it.
+// dict_merge's fast case: the items of a dict whose class leaves iteration to dict, whatever else
+// it overrides. Null for anything else: its keys() says what is in it.
 DictVariable* iteratedAsDict(Translator& translator, const Value& mapping) {
   auto* dict = partOf<DictVariable>(mapping);
   static PyObject* const name = staticName("__iter__");
