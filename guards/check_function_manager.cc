@@ -156,8 +156,8 @@ CheckFunctionManager::CheckFunctionManager(std::shared_ptr<SourceTable> sources,
   traced.isTraced = true;
   GuardFailure failure;
   if (!checkVerbose(traced, failure))
-    throw std::runtime_error("the traced call fails its own guard " + failure.text + ": found " +
-                             failure.actual);
+    throw FalseGuard("the traced call fails its own guard " + failure.text + ": found " +
+                     failure.actual);
 }
 
 CheckFunctionManager::~CheckFunctionManager() = default;
@@ -207,7 +207,7 @@ void CheckFunctionManager::addTensorTypes(const FrameLocalsMapping& example) {
   GuardProgramState state = loads->freshState();
   size_t failed = loads->run(example, state);
   if (failed != GuardProgram::passed)
-    throw std::runtime_error("the traced call has no " + loads->origins[failed].source->name());
+    throw FalseGuard("the traced call has no " + loads->origins[failed].source->name());
   size_t next = 0;
   for (Guard& guard : guards_)
     if (isUntyped(guard)) {
@@ -252,9 +252,18 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
   return passed;
 }
 
-void CheckFunctionManager::takePins(Pins& taken) {
-  taken.append(std::make_move_iterator(pins_.begin()), std::make_move_iterator(pins_.end()));
-  pins_.clear();
+void CheckFunctionManager::takePins(PyObject* const* captures, Pins& taken) {
+  if (pins_.empty()) return;
+  llvm::SmallVector<Ref<>, 8> owned;
+  for (size_t i = 0; i < captureCount(); ++i) owned.push_back(Ref<>::create(captures[i]));
+  releaseCaptures();
+  // One by one: of an object that was captured twice, the last reference stays.
+  for (Ref<>& capture : owned) {
+    if (Py_REFCNT(capture.get()) == 1)
+      taken.push_back(std::move(capture));
+    else
+      capture = nullptr;
+  }
 }
 
 void CheckFunctionManager::releaseCaptures() {

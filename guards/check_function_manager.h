@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,12 +21,18 @@ struct GuardFailure {
   std::string actual;  // what was found: "4"
 };
 
+// The call that was traced does not pass a guard of its own: the trace has assumed what was not so,
+// or what it has read was changed before it ended.
+class FalseGuard : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class CheckFunctionManager {
  public:
   // `captures`: sources whose objects the generated code wants as inputs, in that order; each is
   // loaded on the same walk that checks the guards. `example` must be the call that was traced: it
-  // passes all the guards, or the constructor throws std::runtime_error naming the guard (an
-  // internal error: the trace assumed what was not so).
+  // passes all the guards, or the constructor throws FalseGuard naming the guard and what it found.
   // Objects tested by identity are held weakly; when one dies, valid() turns false for good.
   CheckFunctionManager(std::shared_ptr<SourceTable> sources, std::vector<Guard> guards,
                        std::vector<const Source*> captures, const FrameLocalsMapping& example);
@@ -39,7 +46,10 @@ class CheckFunctionManager {
   // allocates no Python object except where a Descriptor source demands it. Sets no exception.
   bool check(const FrameLocalsMapping& locals, PyObject** captures);
   void releaseCaptures();
-  void takePins(Pins& taken);
+  // Gives the caller, who calls the generated code next, those captures of the last check that
+  // nothing else holds, and lets go of all else that it has made: the generated code's own
+  // references are to be the last ones where the program lets go of an object.
+  void takePins(PyObject* const* captures, Pins& taken);
   size_t captureCount() const { return captures_.size(); }
 
   // The same program in explaining mode. Returns false and fills `failure` with the first guard

@@ -11,7 +11,7 @@
 
 namespace armature {
 
-// Objects that a check of guards has made, and that captures may come from.
+// Captures that a check of guards has made, and that nothing else holds.
 using Pins = llvm::SmallVector<Ref<>, 4>;
 
 // A view: the caller owns the array and keeps the objects alive. Slots that the call does not bind

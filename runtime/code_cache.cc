@@ -114,7 +114,9 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
       for (size_t i = 0; i < entries_.size(); ++i) {
         CacheEntry& entry = *entries_[i];
         bool holds = entry.holds(inputs, captures);
+        if (holds && entry.function) entry.guards->takePins(captures, pins);
         if (changes_ != changes) {
+          pins.clear();
           walkedInPeace = false;
           break;
         }
@@ -126,7 +128,6 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
         }
         function = entry.function;
         captureCount = entry.guards->captureCount();
-        entry.guards->takePins(pins);
         // Most calls repeat the last one: it is asked first next time.
         if (i > 0) {
           std::swap(entries_[i], entries_[0]);
@@ -263,7 +264,8 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
   ++compilations_;
   CompilingScope scope;
   try {
-    std::unique_ptr<CacheEntry> entry = makeEntry(inputs);
+    std::unique_ptr<CacheEntry> entry = makeEntryInChangingWorld(inputs);
+    if (!entry) return false;
     entry->recompileReason = std::move(recompileReason);
     entries_.insert(entries_.begin(), std::move(entry));
     ++changes_;
@@ -283,6 +285,26 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
   announce(*entries_.front());
   if (!PyErr_Occurred()) warn(*entries_.front());
   return !PyErr_Occurred();
+}
+
+// Other threads, callbacks of the collector, finalizers and backends may change, while a call is
+// traced, what the trace has read. It is traced again then, as the world is now; not so where the
+// same guard finds the same once more, which is an error of ours. Null: the world does not rest,
+// and the call is left to Python.
+std::unique_ptr<CacheEntry> CodeCache::makeEntryInChangingWorld(const FrameLocalsMapping& inputs) {
+  constexpr int kAttempts = 3;
+  std::string changed;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    try {
+      return makeEntry(inputs);
+    } catch (const FalseGuard& guard) {
+      if (guard.what() == changed) throw;
+      changed = guard.what();
+    }
+  }
+  reportFailure(hooks(), *entry_.code, "what it reads changes while it is traced: " + changed,
+                FailureKind::Limit);
+  return nullptr;
 }
 
 std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs) {

@@ -40,8 +40,8 @@ class CodeCache {
   enum class Action : uint8_t { Run, Plain, Compiled, Error };
   // Finds, or makes, the entry for the inputs. Run: `function` is to be called with the inputs
   // (and what else holds them, if the entry moves them) followed by `captures` (which has room for
-  // captureCapacity() objects, all borrowed). `pins`: what keeps captures alive until the function
-  // has them; kept for longer, it would keep alive what the program lets go of.
+  // captureCapacity() objects, all borrowed). `pins`: what keeps captures alive that nothing else
+  // holds, until the function has them.
   // Compiled: there is a new entry; ask again, with as much room as there must be now.
   // Error: a Python exception is set. Throws nothing of ours.
   Action find(const FrameLocalsMapping& inputs, PyObject** captures, Ref<>& function,
@@ -127,6 +127,7 @@ class CodeCache {
   // True if there is a new entry. Else the call runs as it is, or a Python exception is set.
   bool compile(const FrameLocalsMapping& inputs);
   // Throws on failure; see runtime/failure.h.
+  std::unique_ptr<CacheEntry> makeEntryInChangingWorld(const FrameLocalsMapping& inputs);
   std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs);
   // Is what could not be traced to be raised? By compile()'s arguments, or by the program.
   bool breaksAreErrors(const Outcome& outcome) const;

@@ -7,7 +7,10 @@ the graph, and after it.
 # Assignments and expressions of which nothing comes are what is tested.
 # ruff: noqa: B018, F841
 
+import collections
+import contextvars
 import gc
+import random
 import sys
 import weakref
 
@@ -25,6 +28,9 @@ class Thing:
     def __init__(self, name="thing", *held):
         self.name = name
         self.held = held
+
+    def method(self):
+        return self.name
 
 
 class Noisy:
@@ -425,3 +431,42 @@ def test_loops_over_much_that_nothing_else_holds():
 def test_what_a_frame_holds_costs_no_capture():
     found = armature.explain(over_a_break_while_held)(torch.ones(2))
     assert found.op_count == 1  # not the part that lets go of it
+
+
+class Held:
+    def __init__(self):
+        self.items = [Thing()]
+        self.queue = collections.deque()
+        self.bounded = collections.deque(maxlen=3)
+        self.group = set()
+        self.table = {}
+        self.context = contextvars.ContextVar("context")
+
+
+# What guards look at through a descriptor makes them take references to all that they find.
+MOVES = {
+    "deque": "held.queue.append(item); held.queue.popleft()",
+    "deque in place": "held.queue.append(item); held.queue[0] = None",
+    "bounded deque": "held.bounded.appendleft(item); held.bounded.pop()",
+    "set": "held.group.add(item); held.group.remove(item)",
+    "items of a dict": "held.table[item] = item; del held.table[item]",
+    "context variable": "held.context.get(None); held.context.set(item); held.context.set(None)",
+    "random number": "random.random(); held.last = item; held.last = None",
+    "method": "method = item.method; method(); method = None",
+}
+
+
+@pytest.mark.parametrize("move", MOVES.values(), ids=MOVES)
+def test_what_the_guards_hold_is_let_go_of_before_the_call(move):
+    names = {"random": random, "alive": alive}
+    exec(
+        f"def f(held):\n    item = held.items.pop()\n    {move}\n    item = None\n"
+        "    return alive(), len(held.queue), len(held.group)",
+        names,
+    )
+    compiled = armature.compile(names["f"])
+    for function in names["f"], compiled, compiled:
+        WATCHED.clear()
+        held = Held()
+        watch(held.items[0])
+        assert function(held) == ([False], len(held.queue), 0)

@@ -1,6 +1,7 @@
 """Nothing of Armature's own reaches the user: what fails runs as plain Python, and is told once."""
 
 import contextlib
+import gc
 import logging
 import signal
 import time
@@ -203,3 +204,67 @@ def test_memory_that_constants_would_take(lenient):
             return "too much"
 
     check(f, 1 << 55)
+
+
+# --- A world that changes while a call is traced.
+
+CHANGED = 0
+
+
+def adds_what_changes(x):
+    return x + CHANGED
+
+
+def changing(times):
+    """A compiled function whose backend changes, so many times, what the trace has read."""
+    left = [times]
+
+    def backend(module, examples):
+        global CHANGED
+        if left[0] != 0:
+            left[0] -= 1
+            CHANGED += 1
+        return module.forward
+
+    return armature.compile(adds_what_changes, backend=backend)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_what_has_changed_under_a_trace_is_read_again(times, monkeypatch):
+    monkeypatch.setitem(globals(), "CHANGED", 0)
+    compiled = changing(times)
+    for _ in range(2):
+        assert compiled(X).tolist() == [times, times + 1, times + 2]
+
+
+def test_a_world_that_does_not_rest_is_left_to_python(monkeypatch, caplog):
+    monkeypatch.setitem(globals(), "CHANGED", 0)
+    compiled = changing(-1)
+    with caplog.at_level(logging.WARNING):
+        for _ in range(20):
+            assert torch.equal(compiled(X), adds_what_changes(X))
+    told = [record.getMessage() for record in caplog.records]
+    assert len([text for text in told if "changes while it is traced" in text]) == 1
+    assert CHANGED < 100
+
+
+def test_a_callback_of_the_collector_changes_what_is_read(monkeypatch):
+    monkeypatch.setitem(globals(), "CHANGED", 0)
+    seen = []
+
+    def callback(phase, info):
+        global CHANGED
+        CHANGED += 1
+
+    def backend(module, examples):
+        if len(seen) < 2:
+            seen.append(gc.collect())
+        return module.forward
+
+    compiled = armature.compile(adds_what_changes, backend=backend)
+    gc.callbacks.append(callback)
+    try:
+        with_changes = [torch.equal(compiled(X), adds_what_changes(X)) for _ in range(3)]
+    finally:
+        gc.callbacks.remove(callback)
+    assert with_changes == [True] * 3
