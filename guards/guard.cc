@@ -119,6 +119,10 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::HASATTR:
       if (guard.after) name = "super(" + describe(guard.after) + ", " + name + ")";
       return (guard.number ? "hasattr(" : "not hasattr(") + name + ", " + operand + ")";
+    case GuardType::SLOT_IS_SET:
+      return operand + " of " + name + (guard.number ? " is set" : " is not set");
+    case GuardType::CELL_IS_SET:
+      return name + (guard.number ? " is set" : " is not set");
     case GuardType::SUBCLASS_MATCH:
       return std::string(guard.number ? "" : "not ") + "issubclass(" + name + ", " + operand + ")";
     case GuardType::ABSTRACT_CLASS:

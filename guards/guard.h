@@ -40,7 +40,8 @@ struct Guard {
   // BUILTIN_PART_MATCH: the value as an exact int, float, complex, str or bytes. CLOSURE_MATCH: a
   // code object the same as that of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key.
   // HASATTR: the name (guards presence when `number` is 1, absence when 0; of a source of kind
-  // Type: in the class, its metaclass aside; so of a Constant that is a class). SUBCLASS_MATCH: a
+  // Type: in the class, its metaclass aside; so of a Constant that is a class). SLOT_IS_SET: the
+  // member descriptor of an entry of __slots__. SUBCLASS_MATCH: a
   // class that the class at `source` has in its MRO (`number` is 1) or has not (0).
   // GENERATOR_MATCH: cpython::describeGenerator() of it. ENDS_SILENTLY, for LettingGo::Owned:
   // describePaths() of its generators.
@@ -50,8 +51,9 @@ struct Guard {
   // HASATTR of a class: the search in its MRO begins behind this class, as super()'s does.
   Ref<> after;
   // SEQUENCE_LENGTH, TUPLE_ITERATOR_LEN: the length. BOOL_MATCH: 0 or 1. HASATTR,
-  // SUBCLASS_MATCH: see above. ABSTRACT_CLASS: 1 if the class is abstract. BUILTIN_NEW: 1 if its
-  // tp_new is that of its static base. ABC_CACHE_TOKEN: abc's counter of registrations (no source).
+  // SUBCLASS_MATCH: see above. SLOT_IS_SET, CELL_IS_SET: 1 if it has a value. ABSTRACT_CLASS: 1 if
+  // the class is abstract. BUILTIN_NEW: 1 if its tp_new is that of its static base.
+  // ABC_CACHE_TOKEN: abc's counter of registrations (no source).
   // ENDS_SILENTLY: a LettingGo (guards/silent_end.h). -1: nobody could let go of it silently.
   // ITERATOR_ITEM: how many other items the iterator gives before one. ITERATOR_END: how many it
   // gives before it ends; -1 if it has been at its end, and has let go of what it walked over.

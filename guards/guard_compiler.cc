@@ -28,6 +28,13 @@ bool demandsEmptiness(const Guard& guard) {
          (guard.type == GuardType::SEQUENCE_LENGTH && guard.number == 0);
 }
 
+// A load that finds nothing fails, so that no check is needed of what is loaded anyway.
+bool isLoaded(const GuardNode& node, SourceKind kind, BorrowedRef<> object) {
+  return llvm::any_of(node.children, [&](const GuardNode* child) {
+    return child->source->kind() == kind && child->source->object() == object;
+  });
+}
+
 class Compiler {
  public:
   explicit Compiler(GuardTree& tree)
@@ -361,6 +368,17 @@ class Compiler {
         instruction.negated = guard.number == 0;
         break;
       }
+      case GuardType::SLOT_IS_SET: {
+        if (guard.number && isLoaded(*node, SourceKind::Slot, guard.operand)) break;
+        Instruction& instruction = check(Operation::CheckSlot);
+        instruction.object = writer_.own(guard.operand);
+        instruction.negated = guard.number == 0;
+        break;
+      }
+      case GuardType::CELL_IS_SET:
+        if (guard.number && isLoaded(*node, SourceKind::CellContents, nullptr)) break;
+        check(Operation::CheckCell).negated = guard.number == 0;
+        break;
       case GuardType::SUBCLASS_MATCH: {
         Instruction& instruction = check(Operation::CheckSubclass);
         instruction.object = guard.operand.get();

@@ -390,6 +390,13 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckAttribute:
         holds = hasAttribute(input, instruction.object) != instruction.negated;
         break;
+      case Operation::CheckSlot:
+        holds = PyObject_TypeCheck(input, PyDescr_TYPE(instruction.object)) &&
+                !cpython::memberValue(input, instruction.object) == instruction.negated;
+        break;
+      case Operation::CheckCell:
+        holds = PyCell_Check(input) && !PyCell_GET(input) == instruction.negated;
+        break;
       case Operation::CheckTypeAttribute:
         holds = (cpython::lookup(as<PyTypeObject>(input), instruction.object) != nullptr) !=
                 instruction.negated;

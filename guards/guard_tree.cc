@@ -8,6 +8,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/constant.h"
+#include "cpython/member_descriptors.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -120,6 +121,9 @@ void validate(const Guard& guard) {
     case GuardType::SET_NOT_CONTAINS:
     case GuardType::SUBCLASS_MATCH:
       require(static_cast<bool>(guard.operand), guard, "needs an operand");
+      break;
+    case GuardType::SLOT_IS_SET:
+      require(guard.operand && cpython::isObjectMember(guard.operand), guard, "needs a slot");
       break;
     case GuardType::DICT_KEYS_MATCH:
     case GuardType::SET_ITEMS_MATCH:

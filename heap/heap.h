@@ -134,6 +134,12 @@ class Heap {
   // Is a dict of hooks empty? For those that many calls ask for.
   bool isEmptyHooks(const Source* source, PyObject* dict);
 
+  // --- Cells and slots (slots.cc). What the member descriptor finds in the object; null where the
+  // slot has no value.
+  Found slot(const Source* source, PyObject* object, PyObject* descriptor);
+  // Has the cell contents?
+  bool isSet(const Source* source, PyObject* cell);
+
   // --- Constants: an attribute of an immutable object of a builtin type, which nothing can change.
   // Null with the exception set.
   static Ref<> attributeOfData(PyObject* object, PyObject* name) {

@@ -195,11 +195,7 @@ bool InstructionTranslator::bindArguments(UserFunctionVariable* function,
   // The closure's cells become the free variables.
   for (size_t i = 0, next = 0; i < code.locals.size(); ++i) {
     if (code.locals[i].kind != LocalKind::Free) continue;
-    NewCellVariable* cell = function->closure[next++];
-    if (cell->existing() && !cell->contents() && effects.last(cell) == SideEffects::kNone) {
-      throw GraphBreak(GraphBreakKind::EmptyCell, describe(Value(function)));
-    }
-    locals[i] = cell;
+    locals[i] = function->closure[next++];
   }
   return true;
 }

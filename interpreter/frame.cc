@@ -147,7 +147,7 @@ Value InstructionTranslator::runningFirstArgument() {
   const Value& first = frame_->locals()[0];
   if (auto* cell = trackerOf<NewCellVariable>(first);
       cell && frame_->code->locals[0].kind == LocalKind::Cell) {
-    return cell->contents();
+    return cell->read(*this);
   }
   return first;
 }

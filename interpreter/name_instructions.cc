@@ -104,11 +104,11 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
       return true;
     case Opcode::LOAD_DEREF:
     case Opcode::LOAD_CLASSDEREF:
-      if (!cell->contents()) break;
+      if (!cell->read(*this)) break;
       frame.push(Value(cell->contents()));
       return true;
     case Opcode::DELETE_DEREF:
-      if (!cell->contents()) break;
+      if (!cell->read(*this)) break;
       cell->store(*this, Value());
       return true;
     default:
@@ -116,9 +116,6 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
                        std::string(opcodeName(instruction.opcode)));
   }
   const LocalVariable& variable = frame.code->locals[instruction.argument];
-  if (cell->existing() && effects.last(cell) == SideEffects::kNone) {
-    throw GraphBreak(GraphBreakKind::EmptyCell, printable(variable.name));
-  }
   if (variable.kind == LocalKind::Free) {
     raiseNameError(
         *this,

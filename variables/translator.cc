@@ -251,6 +251,13 @@ void Translator::checkItemCount(const Source* container, Py_ssize_t count) {
 
 void Translator::addGuard(Guard guard) {
   faultSite();
+  // What a computation gives is another object each time.
+  bool isIdentity = guard.type == GuardType::ID_MATCH || guard.type == GuardType::DUPLICATE_INPUT;
+  for (const Source* source : {guard.source, guard.other()}) {
+    if (isIdentity && source && source->kind() == SourceKind::Computed) {
+      throw GraphBreak(GraphBreakKind::IdentityOfConstants, source->name());
+    }
+  }
   if (guards_.size() >= mostGuards_) {
     throw GraphBreak(GraphBreakKind::HugeIterable, guard.source ? guard.source->name() : "");
   }

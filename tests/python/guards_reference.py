@@ -271,6 +271,12 @@ CHECKS = {
         and all(map(same, value, operand))
     ),
     "HASATTR": lambda value, operand, number, other: hasattr(value, operand) == bool(number),
+    "SLOT_IS_SET": lambda value, operand, number, other: (
+        isinstance(value, operand.__objclass__) and hasattr(value, operand.__name__) == bool(number)
+    ),
+    "CELL_IS_SET": lambda value, operand, number, other: (
+        isinstance(value, types.CellType) and hasattr(value, "cell_contents") == bool(number)
+    ),
     "VALUE_COMPARISON": compares_so,
     "DUPLICATE_INPUT": lambda value, operand, number, other: (value is other) == bool(number),
 }

@@ -251,13 +251,6 @@ def assigns_class():
     return type(node).__name__
 
 
-class Slotted:
-    __slots__ = ("a",)
-
-
-example("EmptySlot", Slotted())(lambda s: getattr(s, "a", 1))
-
-
 class Hooked(abc.ABC):  # noqa: B024
     @classmethod
     def __subclasshook__(cls, other):
@@ -326,20 +319,6 @@ example("UnsupportedArgument", torch.ones(1))(lambda x: torch.add(x, Node()))
 # --- interpreter/
 
 
-def of_deleted_variable() -> Callable[[], int]:
-    value = 1
-
-    def read():
-        try:
-            return value
-        except NameError:
-            return 2
-
-    del value
-    return read
-
-
-example("EmptyCell")(of_deleted_variable())
 ERROR = ValueError("existing")
 
 

@@ -24,6 +24,14 @@ class SubPoint(Point):
     pass
 
 
+class Slotted:
+    __slots__ = ("a",)
+
+    def __init__(self, *a):
+        if a:
+            (self.a,) = a
+
+
 def function(x, y=1, *, z=2):
     return x
 
@@ -166,6 +174,10 @@ GUARDS = [
     ((X, "HASATTR", "x", 1), Point(1), [SubPoint(2)], [1, Point]),
     ((X, "HASATTR", "label", 1), Point(1), [Point], [1]),
     ((X, "HASATTR", "x", 0), 1, [Point], [Point(1)]),
+    ((X, "SLOT_IS_SET", Slotted.a, 0), Slotted(), [Slotted()], [Slotted(1), 1]),
+    ((X, "SLOT_IS_SET", Slotted.a, 1), Slotted(1), [Slotted(2)], [Slotted(), 1]),
+    ((X, "CELL_IS_SET", None, 0), types.CellType(), [types.CellType()], [types.CellType(1), 1]),
+    ((X, "CELL_IS_SET", None, 1), types.CellType(1), [types.CellType(2)], [types.CellType(), 1]),
     ((X, "EMPTY_NN_MODULE_HOOKS_DICT"), collections.OrderedDict(), [{}], [{1: 2}]),
 ]
 

@@ -176,6 +176,13 @@ class World:
             ]
         elif isinstance(value, (bool, int, float, str, bytes, complex, slice, range, frozenset)):
             choices += [(source, "EQUALS_MATCH", value)] * 3
+        if isinstance(value, self.slotted):
+            slots = (self.slotted.__dict__[name] for name in self.slotted.__slots__)
+            choices += [
+                (source, "SLOT_IS_SET", slot, int(hasattr(value, slot.__name__))) for slot in slots
+            ]
+        elif isinstance(value, types.CellType):
+            choices += [(source, "CELL_IS_SET", None, int(hasattr(value, "cell_contents")))]
         if isinstance(value, type):
             self.graveyard.append(value)
         return r.choice(choices)

@@ -7,6 +7,7 @@ import types
 import armature
 import pytest
 import torch
+from changing_world import check_world, quick_collections
 from differential import Cases, break_reasons, check
 
 cases = Cases()
@@ -452,3 +453,133 @@ def attributes_of_an_existing_exception_by_the_functions_of_object():
         return EXISTING.x, [object.__getattribute__(EXISTING, "x")]
     except AttributeError as error:
         return str(error)
+
+
+SLOTTED = """
+class Base:
+    __slots__ = ("a",)
+
+    def filled(self):
+        try:
+            return self.a
+        except AttributeError:
+            self.a = [1]
+            return self.a
+
+
+class Slotted(Base):
+    __slots__ = ("b", "__dict__")
+
+
+class Computed(Slotted):
+    def __getattr__(self, name):
+        return "computed " + name
+
+
+O = Slotted()
+C = Computed()
+
+
+def entry(x, o):
+    return x + 1, getattr(o, "a", 0), hasattr(o, "b"), getattr(C, "b"), o.filled(), o.filled()
+
+
+def deletes(o):
+    del o.b
+
+
+def message(o):
+    try:
+        deletes(o)
+    except AttributeError as error:
+        return str(error), error.name, error.obj is o
+"""
+
+
+CELLS = """
+def make():
+    y = [1]
+
+    def looks(x):
+        y
+        return x + 1
+
+    def answers(x):
+        try:
+            return y, x
+        except NameError as error:
+            return str(error), error.name
+
+    def deletes(x):
+        nonlocal y
+        try:
+            del y
+        except NameError as error:
+            return str(error)
+
+    def put(value):
+        nonlocal y
+        y = value
+
+    return looks, answers, deletes, put
+
+
+looks, answers, deletes, put = make()
+
+
+def entry(x):
+    return looks(x)
+
+
+def from_outside(x):
+    try:
+        return looks(x), answers(x)
+    except NameError as error:
+        return str(error), answers(x), deletes(x)
+"""
+
+
+@pytest.mark.parametrize("entry", ["entry", "looks", "answers", "from_outside"])
+def test_cells_without_contents(entry):
+    with quick_collections():
+        check_world(
+            CELLS,
+            f"entry = {entry}",
+            "entry(1)",
+            "deletes(1)",
+            "entry(1)",
+            "put(3)",
+            "entry(1)",
+            "deletes(1)",
+            "entry(1)",
+            "entry = deletes",
+            "entry(1)",
+            "put(None)",
+            "entry(1)",
+        )
+
+
+def test_slots_without_a_value():
+    with quick_collections():
+        check_world(
+            SLOTTED,
+            "entry(1, O)",
+            "del O.a",
+            "O.b = 3",
+            "entry(1, O)",
+            "del O.a, O.b",
+            "entry(1, O)",
+            "C.b = 4",
+            "entry(1, O)",
+            "entry(1, Slotted())",
+            "entry(1, C)",
+            "del Computed.__getattr__",
+            "entry(1, O)",
+            "Slotted.a = 5",
+            "entry(1, Slotted())",
+            "entry = message",
+            "entry(O)",
+            "O.b = 1",
+            "entry(O)",
+            "entry(O)",
+        )

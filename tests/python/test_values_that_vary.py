@@ -10,6 +10,7 @@ import armature
 import pytest
 import torch
 from armature import _C
+from changing_world import check_world, quick_collections
 from differential import break_reasons, translations
 
 PROGRAMS: dict[str, Callable[..., Any]] = {}
@@ -169,3 +170,27 @@ def test_a_break_that_is_an_error_is_none():
                 assert torch.equal(compiled(torch.ones(1), key), look_up(torch.ones(1), key))
         assert reached
         assert not break_reasons(compiled)
+
+
+COMPUTED_ANEW = """
+class Level:
+    def __init__(self, path):
+        self.parts = {"path": path}
+
+    def path(self):
+        return "{}{}".format("root", self.parts["path"])
+
+
+def entry(level, seen):
+    path = level.path()
+    known = id(path) in seen
+    seen = seen | frozenset({id(path)})
+    return path, known, id(path) in seen, path is path, level.path() is path
+"""
+
+
+def test_what_is_computed_is_no_object_of_the_callers():
+    """Its identity cannot be guarded: a guard that computes it again has another object."""
+    with quick_collections():
+        paths = [f"[{number}]" for number in range(6)]
+        check_world(COMPUTED_ANEW, *(f"entry(Level({path!r}), frozenset())" for path in paths))

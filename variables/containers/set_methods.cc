@@ -224,6 +224,15 @@ Value related(Translator& translator, const Value& self, CallArguments& argument
     int result = containsAll(translator, other, own);
     return result < 0 ? Value() : Value::boolean(result);
   }
+  // The elements of the smaller set are looked for in the larger one, which their __eq__ can tell.
+  bool isExact = typeOf(arguments.values[0]) == &PySet_Type ||
+                 typeOf(arguments.values[0]) == &PyFrozenSet_Type;
+  if (isExact && operand.items.size() > set->size()) {
+    SetVariable* other = toSet(translator, arguments.values[0]);
+    operand = {};
+    if (!other || !readSetOperand(translator, set, operand)) return Value();
+    set = other;
+  }
   for (const Value& item : operand.items) {
     bool found = set->contains(translator, item);
     if (translator.exceptionPending()) return Value();

@@ -20,6 +20,12 @@
 
 namespace armature {
 
+const Value& NewCellVariable::read(Translator& translator) const {
+  bool isWritten = translator.effects.last(this) != SideEffects::kNone;
+  if (existing() && source() && !isWritten) translator.heap.isSet(source(), existing());
+  return contents_;
+}
+
 void NewCellVariable::store(Translator& translator, Value contents) {
   if (translator.effects.concerns(this) && translator.effects.last(this) == SideEffects::kNone) {
     letGo(translator, contents_);
@@ -387,7 +393,7 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
     }
     NewCellVariable* cell = translator.runningClassCell();
     if (!cell) return translator.raise(PyExc_RuntimeError, "super(): __class__ cell not found");
-    startClass = cell->contents();
+    startClass = cell->read(translator);
     if (!startClass) return translator.raise(PyExc_RuntimeError, "super(): empty __class__ cell");
   } else if (arguments.positionalCount() == 2) {
     startClass = arguments.values[0];

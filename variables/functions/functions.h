@@ -21,7 +21,10 @@ class NewCellVariable : public VariableTracker {
       : VariableTracker(VariableKind::NewCell, &PyCell_Type, source, existing),
         contents_(std::move(contents)) {}
 
-  const Value& contents() const { return contents_; }  // null: empty
+  // What the program finds in the cell; null: nothing. Of what an existing cell holds, that it
+  // holds something, or nothing, is guarded.
+  const Value& read(Translator& translator) const;
+  const Value& contents() const { return contents_; }
   void store(Translator& translator, Value contents);
   void replaceRealized(Value contents) { contents_ = std::move(contents); }
 

@@ -87,11 +87,9 @@ Value memberOf(Translator& translator, const Found& found, const Value& instance
     }
     if (!object->existing()) return noAttribute(translator, instance, name);
     if (cpython::isObjectMember(found.object)) {
-      if (PyObject* value = cpython::memberValue(object->existing(), found.object)) {
-        return translator.wrap(
-            translator.sources->item(SourceKind::Slot, object->source(), found.object), value);
-      }
-      throw GraphBreak(GraphBreakKind::EmptySlot, describe(instance));
+      Found slot = translator.heap.slot(object->source(), object->existing(), found.object);
+      if (!slot.object) return noAttribute(translator, instance, name);
+      return translator.wrap(slot.source, slot.object);
     }
   }
   throw GraphBreak(GraphBreakKind::AttributeOfCObject, describe(instance) + "." + printable(name));
