@@ -69,7 +69,8 @@ bool InstructionTranslator::isTakenAtOnce(llvm::ArrayRef<Value> slots) {
   if (left < 0 || isJump(code.instructions[pc].opcode)) return false;
   std::vector<Value> mayGo(slots.begin() + frame_->localCount,
                            slots.begin() + frame_->localCount + left);
-  for (int local : reboundFrom(code, entry_.start).set_bits()) mayGo.push_back(slots[local]);
+  llvm::BitVector rebound = reboundFrom(code, entry_.start);
+  for (int local : rebound.set_bits()) mayGo.push_back(slots[local]);
   std::vector<OwningInput> owning;
   return inputsEndSilently(*this, mayGo, slots, owning) && owning.empty();
 }
