@@ -23,14 +23,14 @@ bool GuardProgramState::SectionMemory::recall(const PyObject* object, uint64_t v
   size_t place = placeOf(object);
   const Slot& slot = slots_[place];
   if (slot.object != object || slot.version != version) return false;
-  std::copy_n(&loaded_[place * count_], count_, loaded);
+  std::copy_n(loaded_.data() + place * count_, count_, loaded);
   return true;
 }
 
 void GuardProgramState::SectionMemory::put(const Slot& slot, const Register* loaded) {
   size_t place = placeOf(slot.object);
   slots_[place] = slot;
-  std::copy_n(loaded, count_, &loaded_[place * count_]);
+  std::copy_n(loaded, count_, loaded_.data() + place * count_);
 }
 
 void GuardProgramState::SectionMemory::record(const PyObject* object, uint64_t version,
@@ -47,7 +47,7 @@ void GuardProgramState::SectionMemory::record(const PyObject* object, uint64_t v
       larger.slots_.resize(slots_.empty() ? kFewest : 2 * slots_.size());
       larger.loaded_.resize(larger.slots_.size() * count_);
       for (size_t i = 0; i < slots_.size(); ++i) {
-        if (slots_[i].object) larger.put(slots_[i], &loaded_[i * count_]);
+        if (slots_[i].object) larger.put(slots_[i], loaded_.data() + i * count_);
       }
       *this = std::move(larger);
     }
