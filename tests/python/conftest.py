@@ -5,6 +5,7 @@ Programs that a test starts find what the test itself finds.
 
 import ctypes
 import gc
+import importlib.util
 import os
 import pathlib
 import sys
@@ -12,7 +13,7 @@ import sys
 import pytest
 
 os.environ["ARMATURE_STRICT"] = "1"
-_PACKAGE = str(pathlib.Path(__file__).parents[2] / "python")
+_PACKAGE = str(pathlib.Path(importlib.util.find_spec("armature").origin).parents[1])
 _PATHS = [_PACKAGE, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(path for path in _PATHS if path))
 

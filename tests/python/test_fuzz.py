@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def test_programs_in_a_changing_world(first, tmp_path):
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests")]),
+        "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(ROOT / "tests")]),
         "PYTHONHASHSEED": "0",
     }
     report = tmp_path / "report.json"
