@@ -89,6 +89,18 @@ void SideEffects::cancel(int32_t number) {
   --standing_;
 }
 
+bool SideEffects::isCancellable(int32_t number) const {
+  return number >= kept_.lookup(log_[number].effect.target);
+}
+
+void SideEffects::keep(const VariableTracker* target) {
+  int32_t& count = kept_[target];
+  int32_t needed = last(target) + 1;
+  if (needed <= count) return;
+  recordUndo(trail_, [this, target, before = count] { kept_[target] = before; });
+  count = needed;
+}
+
 int32_t SideEffects::last(const VariableTracker* target) const {
   auto found = last_.find(target);
   int32_t number = found == last_.end() ? kNone : found->second;
@@ -106,7 +118,7 @@ void SideEffects::cancelAll(const VariableTracker* target) {
   auto found = last_.find(target);
   if (found == last_.end()) return;
   for (int32_t number = found->second; number != kNone; number = log_[number].previous) {
-    cancel(number);
+    if (isCancellable(number)) cancel(number);
   }
 }
 

@@ -3,7 +3,8 @@
 // program never looked at (the length of a list that it appends to) plays no part.
 //
 // The kinds of values keep their logs short: an operation that a later one makes void is cancelled,
-// and a record names a dict's key or a slot rather than the value, which is that of the end.
+// and a record names a dict's key or a slot rather than the value, which is that of the end. What
+// the step of an iterator has come upon, or missed, in what it walks over is void for nobody.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -84,7 +85,13 @@ class SideEffects {
 
   // Returns the record's number, by which it can be cancelled. All changes are trailed.
   int32_t append(Effect effect);
+  // Only of what is cancellable.
   void cancel(int32_t number);
+  bool isCancellable(int32_t number) const;
+
+  // Where an existing iterator comes to depends on what was done to the target so far: from now on
+  // those records are not cancellable. Trailed.
+  void keep(const VariableTracker* target);
 
   // One more step of an existing iterator. Steps of several iterators count as one record each
   // where nothing else is done in between.
@@ -95,7 +102,7 @@ class SideEffects {
   int32_t last(const VariableTracker* target) const;
   // How many records led to this one, itself included: an upper bound on those that stand.
   int32_t chainLength(int32_t number) const;
-  // Cancels all records of a target.
+  // Cancels all records of a target that are cancellable.
   void cancelAll(const VariableTracker* target);
 
   const Effect& operator[](int32_t number) const { return log_[number].effect; }
@@ -121,6 +128,7 @@ class SideEffects {
   uint64_t changeCount_ = 0;
   std::vector<Record> log_;
   llvm::DenseMap<const VariableTracker*, int32_t> last_;
+  llvm::DenseMap<const VariableTracker*, int32_t> kept_;  // how many records of the log, at most
   std::vector<VariableTracker*> written_;
   int32_t standing_ = 0;
 };

@@ -159,7 +159,13 @@ Value existingNext(Translator& translator, const Value& value) {
         return unimplemented::unary(translator, value);
     }
   }
-  if (!item) item = itemAppended(iterator);
+  if (!item) {
+    item = itemAppended(iterator);
+    // It meets what the trace has appended, or ends behind that.
+    if (iterator->container.isTracker()) {
+      translator.effects.keep(iterator->container.tracker());
+    }
+  }
   if (item) {
     assignTrailed(translator.trail, iterator->taken, iterator->taken + 1);
   } else {

@@ -150,8 +150,9 @@ void MutableSequenceVariable::setItem(Translator& translator, size_t index, Valu
   EffectKind kind = last < 0 ? EffectKind::Cancelled : effects[last].kind;
   bool again =
       kind == EffectKind::SequenceSetItem && effects[last].index == static_cast<int64_t>(index);
-  bool appended = kind == EffectKind::SequenceAppend && index + 1 == items_.size();
-  if (again || appended) effects.cancel(last);
+  bool appended = kind == EffectKind::SequenceAppend && index + 1 == items_.size() &&
+                  effects.isCancellable(last);
+  if (appended || (again && effects.isCancellable(last))) effects.cancel(last);
   recordEffect(translator, {appended ? EffectKind::SequenceAppend : EffectKind::SequenceSetItem,
                             this,
                             {},
@@ -186,7 +187,8 @@ Value MutableSequenceVariable::pop(Translator& translator, size_t index) {
   noteMove(translator);
   int32_t last = translator.effects.last(this);
   if (isLast && forgetsAppended() && last >= 0 &&
-      translator.effects[last].kind == EffectKind::SequenceAppend) {
+      translator.effects[last].kind == EffectKind::SequenceAppend &&
+      translator.effects.isCancellable(last)) {
     translator.effects.cancel(last);
     if (translator.effects.last(this) < 0) {
       recordEffect(translator, {EffectKind::SequenceTouch, this});
