@@ -2,7 +2,7 @@
 //
 // CPython keeps them to itself: Objects/listobject.c, tupleobject.c, unicodeobject.c,
 // bytesobject.c, rangeobject.c, dictobject.c, setobject.c, enumobject.c, iterobject.c;
-// Python/bltinmodule.c; Modules/itertoolsmodule.c.
+// Python/bltinmodule.c; Modules/itertoolsmodule.c, _collectionsmodule.c.
 #pragma once
 
 #include <Python.h>
@@ -108,6 +108,98 @@ struct Cycle {
   PyObject* iterator;
   PyObject* saved;
   Py_ssize_t index;
+  int isFirstRoundOver;
+};
+
+// Of takewhile and dropwhile.
+struct Turning {
+  PyObject ob_base;
+  PyObject* function;
+  PyObject* iterator;
+  long hasTurned;
+};
+
+// Of filterfalse and starmap.
+struct Applying {
+  PyObject ob_base;
+  PyObject* function;
+  PyObject* iterator;
+};
+
+struct Compress {
+  PyObject ob_base;
+  PyObject* data;
+  PyObject* selectors;
+};
+
+struct Accumulate {
+  PyObject ob_base;
+  PyObject* total;
+  PyObject* iterator;
+  PyObject* function;  // null for addition
+  PyObject* initial;   // None for none
+};
+
+struct Pairwise {
+  PyObject ob_base;
+  PyObject* iterator;
+  PyObject* old;
+};
+
+struct ZipLongest {
+  PyObject ob_base;
+  Py_ssize_t size;
+  Py_ssize_t active;
+  PyObject* iterators;  // a tuple; null where one has ended
+  PyObject* result;
+  PyObject* fill;
+};
+
+struct Product {
+  PyObject ob_base;
+  PyObject* pools;
+  Py_ssize_t* indexes;
+  PyObject* result;  // what it gave last; null at the start
+  int hasEnded;
+};
+
+// Of combinations and combinations_with_replacement.
+struct Combinations {
+  PyObject ob_base;
+  PyObject* pool;
+  Py_ssize_t* indexes;
+  PyObject* result;
+  Py_ssize_t length;
+  int hasEnded;
+};
+
+struct Permutations {
+  PyObject ob_base;
+  PyObject* pool;
+  Py_ssize_t* indexes;
+  Py_ssize_t* cycles;
+  PyObject* result;
+  Py_ssize_t length;
+  int hasEnded;
+};
+
+// Forwards and backwards.
+struct DequeIterator {
+  PyObject ob_base;
+  Py_ssize_t index;
+  void* block;
+  PyObject* deque;
+  size_t state;  // of the deque when the iterator was made
+  Py_ssize_t remaining;
+};
+
+struct Deque {
+  PyVarObject ob_base;
+  void* leftBlock;
+  void* rightBlock;
+  Py_ssize_t leftIndex;
+  Py_ssize_t rightIndex;
+  size_t state;  // how often its items moved
 };
 
 // The types that no header declares, found once.
@@ -120,5 +212,8 @@ struct HiddenTypes {
   PyTypeObject* islice = nullptr;
 };
 const HiddenTypes& hiddenTypes();
+
+// Whether the iterators of deques have been found to be as they are here.
+extern bool dequeIteratorsAreKnown;
 
 }  // namespace armature::cpython

@@ -6,8 +6,11 @@
 #include <initializer_list>
 #include <utility>
 
+#include "cpython/combinatorics.h"
+#include "cpython/deque_layout.h"
 #include "cpython/internal_dict.h"
 #include "cpython/iterator_layouts.h"
+#include "cpython/iterator_state.h"
 
 namespace armature::cpython {
 
@@ -33,6 +36,8 @@ const HiddenTypes& hiddenTypes() {
   }();
   return types;
 }
+
+bool dequeIteratorsAreKnown = true;
 
 namespace {
 
@@ -175,6 +180,16 @@ Loaded itemOfCount(const Count& iterator, int64_t distance) {
   return {sum.release(), true};
 }
 
+Loaded tupleOfIndexes(BorrowedRef<> iterator, int64_t distance) {
+  llvm::SmallVector<PyObject*, 8> items;
+  tupleAhead(iterator, distance, items);
+  Ref<> tuple = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; tuple && i < items.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(items[i]));
+  }
+  return {tuple.release(), true};
+}
+
 Place placeInRange(const RangeIterator& range, int64_t distance) {
   if (range.index >= range.length) return distance == 0 ? kEnd : kUnknown;
   return placeInSequence(range.index, distance, range.length);
@@ -184,6 +199,18 @@ Loaded itemOfRange(const RangeIterator& range, Py_ssize_t index) {
   auto offset = static_cast<unsigned long>(index) * static_cast<unsigned long>(range.step);
   auto value = static_cast<long>(static_cast<unsigned long>(range.start) + offset);
   return {PyLong_FromLong(value), true};
+}
+
+Place placeInDeque(const DequeIterator& iterator, int64_t distance) {
+  Py_ssize_t length = dequeLength(iterator.deque);
+  // The next step raises where items have moved.
+  bool moved = iterator.state != as<Deque>(iterator.deque)->state;
+  if (moved || iterator.remaining < 0 || iterator.remaining > length) return kUnknown;
+  Py_ssize_t given = length - iterator.remaining;
+  Place place = placeInSequence(given, distance, length);
+  bool isBackwards = Py_TYPE(&iterator.ob_base) == dequeReverseIteratorType();
+  if (place.step == Step::Item && isBackwards) place.index = length - 1 - place.index;
+  return place;
 }
 
 // Guards of loops ask of these each turn.
@@ -204,6 +231,11 @@ Place placeOf(BorrowedRef<> iterator, int64_t distance) {
   if (walksOverDict(type))
     return placeInDict(*as<DictIterator>(iterator), distance, walksBackwards(type));
   if (type == &PySetIter_Type) return placeInSet(*as<SetIterator>(iterator), distance);
+  if (walksOverDeque(type)) return placeInDeque(*as<DequeIterator>(iterator), distance);
+  if (givesTuplesOfIndexes(type)) {
+    llvm::SmallVector<PyObject*, 8> items;
+    return {tupleAhead(iterator, distance, items), 0};
+  }
   if (type == hiddenTypes().count) return placeInCount(*as<Count>(iterator), distance);
   if (type == hiddenTypes().repeat) {
     Py_ssize_t remaining = as<Repeat>(iterator)->remaining;
@@ -237,7 +269,13 @@ bool canLookAhead(const PyTypeObject* type) {
         &PyReversed_Type,    &PySetIter_Type,     types.asciiIterator,
         types.count,         types.repeat,        types.cycle};
   }();
-  return type && (known->contains(type) || walksOverDict(type));
+  return type && (known->contains(type) || walksOverDict(type) || walksOverDeque(type) ||
+                  givesTuplesOfIndexes(type));
+}
+
+bool walksOverDeque(const PyTypeObject* type) {
+  return dequeIteratorsAreKnown && type &&
+         (type == dequeIteratorType() || type == dequeReverseIteratorType());
 }
 
 bool walksOverDict(const PyTypeObject* type) {
@@ -302,6 +340,10 @@ Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part) {
     if (!_PySet_NextEntry(set, &place.index, &found.object, &hash)) return {};
   } else if (type == hiddenTypes().count) {
     found = itemOfCount(*as<Count>(iterator), distance);
+  } else if (walksOverDeque(type)) {
+    found.object = dequeItem(as<DequeIterator>(iterator)->deque, place.index);
+  } else if (givesTuplesOfIndexes(type)) {
+    found = tupleOfIndexes(iterator, distance);
   } else if (type == hiddenTypes().repeat) {
     found.object = as<Repeat>(iterator)->element;
   } else if (type == hiddenTypes().cycle) {
@@ -333,8 +375,12 @@ const char* fieldName(IteratorField field) {
       return "sentinel";
     case IteratorField::Skip:
       return "skip";
+    case IteratorField::Stride:
+      return "stride";
+    case IteratorField::State:
+      break;
   }
-  return "?";
+  return "state";
 }
 
 namespace {
@@ -354,6 +400,7 @@ PyObject* containerOf(BorrowedRef<> iterator) {
   PyTypeObject* type = Py_TYPE(iterator.get());
   if (walksOverDict(type)) return reinterpret_cast<PyObject*>(as<DictIterator>(iterator)->dict);
   if (type == &PySetIter_Type) return reinterpret_cast<PyObject*>(as<SetIterator>(iterator)->set);
+  if (walksOverDeque(type)) return as<DequeIterator>(iterator)->deque;
   bool isSequence = isOneOf(type, {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type,
                                    &PyBytesIter_Type, &PyReversed_Type}) ||
                     isStringIterator(type);
@@ -392,11 +439,16 @@ Loaded iteratorField(BorrowedRef<> iterator, IteratorField field) {
     case IteratorField::Skip: {
       if (type != hiddenTypes().islice) return {};
       const Islice& islice = *as<Islice>(iterator);
-      if (islice.step != 1) return {};
       return newNumber(std::max<Py_ssize_t>(islice.next - islice.count, 0));
     }
+    case IteratorField::Stride:
+      return type == hiddenTypes().islice ? newNumber(as<Islice>(iterator)->step) : Loaded{};
+    case IteratorField::State:
+      break;
   }
-  return {};
+  if (field < IteratorField::State) return {};
+  auto part = static_cast<size_t>(field) - static_cast<size_t>(IteratorField::State);
+  return {stateObject(iterator, part), false};
 }
 
 namespace {
@@ -418,14 +470,23 @@ bool advanceCount(Enumerate& enumerate, int64_t steps) {
   return true;
 }
 
+// Where it has asked its iterator once more.
+void advanceIslice(Islice& islice) {
+  bool passes = islice.count < islice.next;
+  ++islice.count;
+  if (passes) return;
+  Py_ssize_t next = 0;
+  bool overflows = __builtin_add_overflow(islice.next, islice.step, &next);
+  islice.next = overflows || (islice.stop >= 0 && next > islice.stop) ? islice.stop : next;
+}
+
 }  // namespace
 
 bool advance(BorrowedRef<> iterator, int64_t steps) {
   PyTypeObject* type = Py_TYPE(iterator.get());
   if (type == &PyEnum_Type) return advanceCount(*as<Enumerate>(iterator), steps);
   if (type == hiddenTypes().islice) {
-    Islice& islice = *as<Islice>(iterator);
-    islice.next = islice.count += static_cast<Py_ssize_t>(steps);
+    for (int64_t i = 0; i < steps; ++i) advanceIslice(*as<Islice>(iterator));
     return true;
   }
   for (int64_t i = 0; i < steps; ++i) {

@@ -11,7 +11,8 @@
 namespace armature::cpython {
 
 // Can the next items of iterators of the type be read? Over lists, tuples, str, bytes, ranges,
-// dicts, sets, and what itertools.count, repeat and cycle walk over, backwards too.
+// dicts, sets, deques, and what itertools.count, repeat, cycle (behind its first round), product
+// and their like walk over, backwards too.
 bool canLookAhead(const PyTypeObject* iteratorType);
 
 // What a step gives after `distance` others. Unknown: that cannot be said without making the steps,
@@ -34,6 +35,8 @@ Loaded itemAhead(BorrowedRef<> iterator, int64_t distance, Part part = Part::Ite
 bool walksOverDict(const PyTypeObject* iteratorType);
 bool givesKeys(const PyTypeObject* iteratorType);
 bool givesValues(const PyTypeObject* iteratorType);
+// Over a deque, which it does not let go of at its end.
+bool walksOverDeque(const PyTypeObject* iteratorType);
 // Backwards through a list or a dict.
 bool walksBackwards(const PyTypeObject* iteratorType);
 
@@ -47,7 +50,9 @@ enum class IteratorField : uint8_t {
   Strict,     // of zip: True or False
   Active,     // of chain: the one it is going through
   Sentinel,   // of iter(function, sentinel)
-  Skip,       // of islice that then takes each item: how many it passes over first: a new int
+  Skip,       // of islice: how many it passes over before the next: a new int
+  Stride,     // of islice: from one that it takes to the next: a new int
+  State,      // from here on: the parts of its state (iterator_state.h) that are objects
 };
 const char* fieldName(IteratorField field);
 // Null where the iterator has no such field, or nothing in it.

@@ -3,7 +3,10 @@
 #include <initializer_list>
 #include <utility>
 
+#include "cpython/combinatorics.h"
+#include "cpython/deque_layout.h"
 #include "cpython/iterator_layouts.h"
+#include "cpython/iterator_state.h"
 #include "cpython/iterators.h"
 
 namespace armature::cpython {
@@ -54,6 +57,17 @@ ending = [iter(xs), reversed(xs), iter((5, 6, 7)), reversed((5, 6, 7)), iter('ab
     iter(plain.items()), reversed(plain), reversed(plain.values()), reversed(plain.items()),
     iter({7, 8, 9}), iter(Split().__dict__.items()), reversed(Split().__dict__.items()),
     itertools.repeat(5, 3)]
+from collections import deque
+deques = [f(d) for f in (iter, reversed) for d in (deque([5, 6, 7]), deque([5, 6, 7], 3))]
+for d in deques: next(d)
+moved = deque(range(300))
+moved.rotate(7)
+deques += [iter(moved), reversed(moved)]
+for d in deques[-2:]:
+    for i in range(298): next(d)
+changed = deque([1])
+late = iter(changed)
+changed.append(1)
 sparse = [f(v) for f in (iter, reversed) for v in (holes, holes.values(), holes.items())]
 endless = [itertools.count(5), itertools.count(5, 3), itertools.count(0.5, 0.1), itertools.repeat(5),
     once]
@@ -62,11 +76,27 @@ inner, other = iter([1, 2]), iter([3, 4])
 enumerated, filtered = enumerate(inner, 7), filter(function, inner)
 zipped, strict, mapped = zip(inner, other), zip(inner, strict=True), map(function, inner, other)
 called, chained = iter(function, sentinel), itertools.chain([1], [2])
-sliced, strided = itertools.islice(inner, 2, 7), itertools.islice(inner, 0, 7, 2)
+sliced, strided = itertools.islice(inner, 2, 7), itertools.islice(iter('abc'), 0, 5, 3)
+next(strided)
 chain_iterators = chained.__reduce__()[2][0]
 next(chained)
 chain_active = chained.__reduce__()[2][1]
 )";
+
+void tryDeques(PyObject* iterators, PyObject* late) {
+  auto isLarge = [](const PyTypeObject* type, size_t size) {
+    return type && static_cast<size_t>(type->tp_basicsize) >= size;
+  };
+  dequeIteratorsAreKnown = isLarge(dequeIteratorType(), sizeof(DequeIterator)) &&
+                           isLarge(dequeReverseIteratorType(), sizeof(DequeIterator)) &&
+                           isLarge(dequeType(), sizeof(Deque));
+  bool areRead = dequeIteratorsAreKnown && stepAhead(late, 0) == Step::Unknown;
+  for (Py_ssize_t i = 0; areRead && i < PyList_GET_SIZE(iterators); ++i) {
+    areRead = isReadAhead(PyList_GET_ITEM(iterators, i), 1, true);
+  }
+  PyErr_Clear();
+  dequeIteratorsAreKnown = areRead;
+}
 
 }  // namespace
 
@@ -116,6 +146,10 @@ bool iteratorsAreRead() {
       !areReadAhead("endless", 5, false))
     return false;
 
+  tryDeques(named("deques"), named("late"));
+  tryIteratorStates();
+  tryCombinatorics();
+
   auto holds = [&](const char* iterator, IteratorField field, PyObject* object) {
     return iteratorField(named(iterator), field).object == object;
   };
@@ -149,9 +183,11 @@ bool iteratorsAreRead() {
   auto countIs = [&](long expected) {
     return isNumber("enumerated", IteratorField::Count, expected);
   };
-  if (!holds("strided", IteratorField::Skip, nullptr) ||
-      !isNumber("sliced", IteratorField::Skip, 2) || stepAhead(named("sliced"), 6) != Step::Item ||
-      stepAhead(named("sliced"), 7) != Step::End)
+  if (!isNumber("strided", IteratorField::Stride, 3) ||
+      !isNumber("strided", IteratorField::Skip, 2) || !advance(named("strided"), 3) ||
+      !isNumber("strided", IteratorField::Skip, 1) || !advance(named("strided"), 1) ||
+      !isNumber("strided", IteratorField::Skip, 0) || !isNumber("sliced", IteratorField::Skip, 2) ||
+      stepAhead(named("sliced"), 6) != Step::Item || stepAhead(named("sliced"), 7) != Step::End)
     return false;
   if (!countIs(7) || !advance(named("enumerated"), 2) || !countIs(9)) return false;
   Ref<> pair = Ref<>::steal(PyIter_Next(named("enumerated")));

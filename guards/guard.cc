@@ -143,6 +143,8 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::ITERATOR_END:
       if (guard.number < 0) return name + " has ended";
       return name + " gives " + std::to_string(guard.number) + " items";
+    case GuardType::ITERATOR_STATE:
+      return name + " is in state " + std::to_string(guard.number);
     case GuardType::GENERATOR_MATCH:
       return name + " stands where it stood";
     case GuardType::TENSOR_MATCH:

@@ -57,6 +57,7 @@ struct Guard {
   // ENDS_SILENTLY: a LettingGo (guards/silent_end.h). -1: nobody could let go of it silently.
   // ITERATOR_ITEM: how many other items the iterator gives before one. ITERATOR_END: how many it
   // gives before it ends; -1 if it has been at its end, and has let go of what it walked over.
+  // ITERATOR_STATE: cpython::iteratorState().
   // SMALL_INT_MATCH: an int below 2 ** 60 in magnitude.
   // VALUE_COMPARISON: twice the relation (Py_EQ and its like), plus 1 if it holds.
   // TENSOR_MATCH: a union of Observed bits; requests for one source are united. GLOBAL_STATE: what

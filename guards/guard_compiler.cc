@@ -409,6 +409,9 @@ class Compiler {
       case GuardType::ITERATOR_END:
         check(Operation::CheckIteratorEnd).number = guard.number;
         break;
+      case GuardType::ITERATOR_STATE:
+        check(Operation::CheckIteratorState).number = guard.number;
+        break;
       case GuardType::GENERATOR_MATCH:
         check(Operation::CheckGenerator).object = writer_.own(guard.operand);
         break;

@@ -11,6 +11,7 @@
 #include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
+#include "cpython/iterator_state.h"
 #include "cpython/iterators.h"
 #include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
@@ -439,6 +440,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         break;
       case Operation::CheckIteratorEnd:
         holds = endsAfter(input, instruction.number);
+        break;
+      case Operation::CheckIteratorState:
+        holds = cpython::iteratorState(input) == instruction.number;
         break;
       case Operation::CheckGenerator:
         holds = cpython::standsAs(input, instruction.object);

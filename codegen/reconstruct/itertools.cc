@@ -5,6 +5,7 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "cpython/c_functions.h"
+#include "cpython/iterator_state.h"
 #include "cpython/iterators.h"
 
 namespace armature {
@@ -78,6 +79,23 @@ PyObject* makeIteratorFunction() {
   return function;
 }
 
+// set_state(iterator, which parts there are, *parts)
+PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
+  uint64_t present = PyLong_AsUnsignedLongLong(all[1]);
+  llvm::SmallVector<PyObject*, 8> parts(all + 2, all + count);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!(present >> i & 1)) parts[i] = nullptr;
+  }
+  if (!cpython::setState(all[0], parts.data(), parts.size())) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* setStateFunction() {
+  static PyMethodDef method = {"set_state", cpython::asMethod(setState), METH_FASTCALL, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
 class ItertoolsReconstructor : public Reconstructor {
  public:
   void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
@@ -97,6 +115,23 @@ class ItertoolsReconstructor : public Reconstructor {
     for (const Value& argument : recipe.arguments) codegen.load(argument);
     for (const Value& state : recipe.state) codegen.load(state);
     codegen.call(static_cast<int32_t>(4 + recipe.arguments.size() + recipe.state.size()));
+  }
+
+  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
+    for (const Value& part : llvm::cast<ItertoolsVariable>(effect.target)->state()) {
+      visit(part ? part : Value::none());
+    }
+  }
+  void replay(PyCodegen& codegen, const Effect& effect) const override {
+    const ValueVector& state = llvm::cast<ItertoolsVariable>(effect.target)->state();
+    int64_t present = 0;
+    for (size_t i = 0; i < state.size(); ++i) present |= int64_t{bool(state[i])} << i;
+    codegen.prepareCall(setStateFunction());
+    codegen.load(effect.target);
+    codegen.load(Value::integer(present));
+    for (const Value& part : state) codegen.load(part ? part : Value::none());
+    codegen.call(static_cast<int32_t>(2 + state.size()));
+    codegen.assembler().emit(Opcode::POP_TOP);
   }
 
  private:

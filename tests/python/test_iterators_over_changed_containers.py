@@ -192,7 +192,7 @@ opaque(None)
 items.append(opaque(6))
 for item in walk:\n  if len(other) > 6: break\n  log.append(item); other.append(item)
 for item in walk:\n  if len(items) < 5: items.append(item); log.append(item)
-for item in again:\n  if len(log) > 20: break\n  log.append(item); items.append(1); opaque(None); items.pop()
+for item in again:\n  if len(log) > 20: break\n  items.append(item); opaque(None); items.pop()
 walk, else_ = else_, walk
 """
 

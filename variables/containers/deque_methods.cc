@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "variables/containers/deque.h"
+#include "variables/containers/existing_iterators.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
@@ -189,6 +190,9 @@ Value reversed(Translator& translator, const Value& self, CallArguments& argumen
 
 Value lengthHint(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "__length_hint__", arguments, 0, 0)) return Value();
+  if (auto* existing = trackerOf<ExistingIteratorVariable>(self)) {
+    return Value::integer(countAhead(translator, existing));
+  }
   auto* iterator = trackerOf<DequeIteratorVariable>(self);
   if (!iterator) throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
   return Value::integer(iterator->remaining);

@@ -1,7 +1,11 @@
 #include "variables/containers/existing_iterators.h"
 
 #include "core/graph_break.h"
+#include "cpython/combinatorics.h"
+#include "cpython/iterator_state.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/iterators.h"
+#include "variables/containers/itertools.h"
 #include "variables/ends_of_objects.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/user_defined.h"
@@ -49,7 +53,8 @@ void lookAtSet(Translator& translator, ExistingIteratorVariable* iterator) {
 void lookAtContainer(Translator& translator, ExistingIteratorVariable* iterator) {
   PyTypeObject* type = iterator->type();
   bool isMutable = type == &PyListIter_Type || type == &PyListRevIter_Type ||
-                   type == &PySetIter_Type || cpython::walksOverDict(type);
+                   type == &PySetIter_Type || cpython::walksOverDict(type) ||
+                   cpython::walksOverDeque(type);
   if (!isMutable || iterator->container) return;
   if (isDropped(iterator)) {
     // Nothing that is appended will be seen.
@@ -75,6 +80,8 @@ void requireUnmoved(Translator& translator, ExistingIteratorVariable* iterator) 
   bool moved = false;
   if (auto* list = trackerOf<ListVariable>(iterator->container)) {
     moved = list->rearranged();
+  } else if (auto* deque = trackerOf<DequeVariable>(iterator->container)) {
+    moved = deque->rearranged() || deque->moves() > 0;
   } else if (auto* dict = trackerOf<DictVariable>(iterator->container)) {
     moved = dict->keysChanged();
   } else if (iterator->type() == &PySetIter_Type) {
@@ -118,9 +125,26 @@ void checkLength(ExistingIteratorVariable* iterator) {
   }
 }
 
+// A tuple is a new one for each step, its items are not.
+Value tupleAhead(Translator& translator, ExistingIteratorVariable* iterator) {
+  llvm::SmallVector<PyObject*, 8> items;
+  cpython::tupleAhead(iterator->existing(), iterator->taken, items);
+  const Source* path =
+      translator.sources->item(SourceKind::IteratorItem, iterator->source(), iterator->taken);
+  auto count = static_cast<int64_t>(items.size());
+  translator.addGuard(path, GuardType::SEQUENCE_LENGTH, nullptr, count);
+  ValueVector values;
+  for (int64_t i = 0; i < count; ++i) {
+    values.push_back(
+        translator.wrap(translator.sources->item(SourceKind::TupleItem, path, i), items[i]));
+  }
+  return makeTuple(translator, std::move(values));
+}
+
 Value itemAhead(Translator& translator, ExistingIteratorVariable* iterator) {
   if (iterator->taken == 0) checkLength(iterator);
   translator.addGuard(iterator->source(), GuardType::ITERATOR_ITEM, nullptr, iterator->taken);
+  if (cpython::givesTuplesOfIndexes(iterator->type())) return tupleAhead(translator, iterator);
   if (!cpython::givesValues(iterator->type())) {
     return partAhead(translator, iterator, cpython::Part::Item);
   }
@@ -168,12 +192,17 @@ Value existingNext(Translator& translator, const Value& value) {
   }
   if (item) {
     assignTrailed(translator.trail, iterator->taken, iterator->taken + 1);
+  } else if (cpython::walksOverDeque(iterator->type())) {
+    // It stays what it is: a later step looks at the deque again.
+    return Value();
   } else {
     assignTrailed(translator.trail, iterator->exhausted, true);
-    // There is nothing that it would let go of.
-    if (isDropped(iterator)) return Value();
-    letGo(translator,
-          fieldOf(translator, iterator->source(), iterator->existing(), IteratorField::Container));
+    if (!isDropped(iterator)) {
+      letGo(translator, fieldOf(translator, iterator->source(), iterator->existing(),
+                                IteratorField::Container));
+    } else if (!cpython::givesTuplesOfIndexes(iterator->type())) {
+      return Value();
+    }
   }
   translator.effects.advance(iterator);
   return item;
@@ -196,21 +225,67 @@ ValueVector innerIterators(Translator& translator, const Source* source, Borrowe
   return tuple ? tuple->items() : ValueVector();
 }
 
-Value buildIslice(Translator& translator, const Source* source, BorrowedRef<> object) {
-  Value iterator = fieldOf(translator, source, object, IteratorField::Iterator);
-  Value skip = fieldOf(translator, source, object, IteratorField::Skip);
-  if (!iterator || !skip) return Value();
+void guardState(Translator& translator, const Source* source, BorrowedRef<> object) {
   translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(object)));
-  return translator.make<IsliceVariable>(std::move(iterator), std::move(skip), source, object);
+  translator.addGuard(source, GuardType::ITERATOR_STATE, nullptr, cpython::iteratorState(object));
+}
+
+Value buildIslice(Translator& translator, const Source* source, BorrowedRef<> object) {
+  auto field = [&](IteratorField name) { return fieldOf(translator, source, object, name); };
+  guardState(translator, source, object);
+  return translator.make<IsliceVariable>(field(IteratorField::Iterator), field(IteratorField::Skip),
+                                         field(IteratorField::Stride), source, object);
 }
 
 Value buildChain(Translator& translator, const Source* source, BorrowedRef<> object) {
-  Value iterators = fieldOf(translator, source, object, IteratorField::Iterator);
-  if (!iterators) return Value();
-  translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(object)));
-  return translator.make<ChainVariable>(std::move(iterators),
-                                        fieldOf(translator, source, object, IteratorField::Active),
-                                        source, object);
+  auto field = [&](IteratorField name) { return fieldOf(translator, source, object, name); };
+  guardState(translator, source, object);
+  return translator.make<ChainVariable>(field(IteratorField::Iterator),
+                                        field(IteratorField::Active), source, object);
+}
+
+Value buildCallable(Translator& translator, const Source* source, BorrowedRef<> object) {
+  Value function = fieldOf(translator, source, object, IteratorField::Function);
+  Value sentinel = fieldOf(translator, source, object, IteratorField::Sentinel);
+  // One that has ended has neither.
+  if (bool(function) != bool(sentinel)) return Value();
+  guardState(translator, source, object);
+  return translator.make<CallableIteratorVariable>(std::move(function), std::move(sentinel), source,
+                                                   object);
+}
+
+// One whose state is known by parts; else null.
+Value buildItertools(Translator& translator, const Source* source, BorrowedRef<> object) {
+  const ItertoolsModel* model = itertoolsModel(Py_TYPE(object));
+  size_t count = cpython::stateSize(object);
+  if (!model || count == 0) return Value();
+  guardState(translator, source, object);
+  ValueVector state;
+  for (size_t i = 0; i < count; ++i) {
+    switch (cpython::stateKind(object, i)) {
+      case cpython::StateKind::Object: {
+        auto part = static_cast<size_t>(IteratorField::State) + i;
+        Value value = fieldOf(translator, source, object, static_cast<IteratorField>(part));
+        // What cycle has saved is a list.
+        bool isList = value && PyList_CheckExact(cpython::stateObject(object, i));
+        state.push_back(isList ? translator.realized(value) : value);
+        break;
+      }
+      case cpython::StateKind::Flag:
+        state.push_back(Value::boolean(cpython::stateNumber(object, i) != 0));
+        break;
+      case cpython::StateKind::Number:
+        state.push_back(Value::integer(cpython::stateNumber(object, i)));
+        break;
+    }
+  }
+  return translator.make<ItertoolsVariable>(*model, std::move(state), source, object);
+}
+
+// The first time round, cycle asks another iterator; then it looks into a list of its own.
+bool isInFirstRound(BorrowedRef<> object) {
+  static PyTypeObject* const cycleType = cpython::itertoolsType("cycle");
+  return Py_TYPE(object) == cycleType && cpython::stateObject(object, 0);
 }
 
 }  // namespace
@@ -219,6 +294,7 @@ int64_t countAhead(Translator& translator, ExistingIteratorVariable* iterator) {
   if (iterator->exhausted) return 0;
   lookAtContainer(translator, iterator);
   if (iterator->exhausted) return 0;
+  if (cpython::walksOverDeque(iterator->type()) && iterator->ahead >= 0) return 0;
   constexpr int64_t kMost = 1 << 12;
   for (int64_t count = iterator->taken; count - iterator->taken < kMost; ++count) {
     Step step = cpython::stepAhead(iterator->existing(), count);
@@ -238,7 +314,7 @@ Value buildExistingIterator(Translator& translator, const Source* source, Borrow
   auto guardType = [&] {
     translator.addGuard(source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(type));
   };
-  if (cpython::canLookAhead(type)) {
+  if (cpython::canLookAhead(type) && !isInFirstRound(object)) {
     guardType();
     return translator.make<ExistingIteratorVariable>(source, object);
   }
@@ -262,18 +338,10 @@ Value buildExistingIterator(Translator& translator, const Source* source, Borrow
     return translator.make<FilterVariable>(field(IteratorField::Function),
                                            field(IteratorField::Iterator), source, object);
   }
-  if (type == &PyCallIter_Type) {
-    // One that has ended has neither.
-    Value function = field(IteratorField::Function);
-    Value sentinel = field(IteratorField::Sentinel);
-    if (!function || !sentinel) return Value();
-    guardType();
-    return translator.make<CallableIteratorVariable>(std::move(function), std::move(sentinel),
-                                                     source, object);
-  }
+  if (type == &PyCallIter_Type) return buildCallable(translator, source, object);
   if (type == cpython::chainType()) return buildChain(translator, source, object);
   if (type == cpython::isliceType()) return buildIslice(translator, source, object);
-  return Value();
+  return buildItertools(translator, source, object);
 }
 
 const TypeSlots kExistingIteratorSlots = makeExistingSlots();

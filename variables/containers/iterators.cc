@@ -1,6 +1,8 @@
 // How the iterators that are kept by their state go on.
 #include "variables/containers/iterators.h"
 
+#include <limits>
+
 #include "core/checked.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/existing_iterators.h"
@@ -281,14 +283,41 @@ Value isliceNext(Translator& translator, const Value& value) {
     translator.effects.advance(islice);
     return item;
   };
-  int64_t skip = PyLong_AsLongLong(translator.realized(islice->skip).object());
-  while (islice->asked < skip) {
-    if (!ask()) return Value();
+  // Whether it has not come to where it stops.
+  auto goesOn = [&] {
+    bool holds = cpython::stepAhead(islice->existing(), islice->asked) == cpython::Step::Item;
+    translator.addGuard(islice->source(),
+                        holds ? GuardType::ITERATOR_ITEM : GuardType::ITERATOR_END, nullptr,
+                        islice->asked);
+    return holds;
+  };
+  if (islice->next < 0) {
+    Value skip = toIndex(translator, islice->skip);
+    if (!skip) return skip;
+    int64_t count = PyLong_AsLongLong(skip.object());
+    // Before its first step it may pass over more than it may take.
+    while (islice->asked < count) {
+      if (!ask()) return Value();
+    }
+    assignTrailed(translator.trail, islice->next, islice->asked);
   }
-  bool goesOn = cpython::stepAhead(islice->existing(), islice->asked) == cpython::Step::Item;
-  translator.addGuard(islice->source(), goesOn ? GuardType::ITERATOR_ITEM : GuardType::ITERATOR_END,
-                      nullptr, islice->asked);
-  return goesOn ? ask() : endIslice(translator, islice);
+  while (goesOn()) {
+    bool isTaken = islice->asked == islice->next;
+    Value item = ask();
+    if (!item || !isTaken) {
+      if (!item) return item;
+      continue;
+    }
+    Value stride = toIndex(translator, islice->stride);
+    if (!stride) return stride;
+    int64_t next = 0;
+    if (__builtin_add_overflow(islice->next, PyLong_AsLongLong(stride.object()), &next)) {
+      next = std::numeric_limits<int64_t>::max();
+    }
+    assignTrailed(translator.trail, islice->next, next);
+    return item;
+  }
+  return endIslice(translator, islice);
 }
 
 Value stepOfComposed(Translator& translator, const Value& iterator) {

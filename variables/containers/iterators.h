@@ -118,17 +118,22 @@ class CallableIteratorVariable : public VariableTracker {
   Value sentinel;
 };
 
-// itertools.islice that existed before the trace, and takes each item from the first on.
+// itertools.islice that existed before the trace.
 class IsliceVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Islice)
-  IsliceVariable(Value iterator, Value skip, const Source* source, BorrowedRef<> existing)
+  IsliceVariable(Value iterator, Value skip, Value stride, const Source* source,
+                 BorrowedRef<> existing)
       : VariableTracker(VariableKind::Islice, Py_TYPE(existing), source, existing),
-        iterator(std::move(iterator)),
-        skip(std::move(skip)) {}
-  Value iterator;     // null once it has ended; trailed
-  const Value skip;   // how many items it passed over before its first step in the trace
-  int64_t asked = 0;  // how often it has asked its iterator since; trailed
+        skip(std::move(skip)),
+        stride(std::move(stride)),
+        iterator(std::move(iterator)) {}
+  const Value skip;    // how many items it passes over before its first step in the trace
+  const Value stride;  // from one item that it takes to the next
+  // All trailed.
+  Value iterator;     // null once it has ended
+  int64_t asked = 0;  // how often it has asked its iterator since
+  int64_t next = -1;  // how often it will have before the next step; -1: `skip` says that
 };
 
 // itertools.chain that existed before the trace.

@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "cpython/iterators.h"
 #include "variables/containers/combinatorics.h"
+#include "variables/ends_of_objects.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
@@ -16,7 +17,13 @@
 namespace armature {
 
 void ItertoolsVariable::set(Translator& translator, size_t i, Value value) {
+  bool isEffect = translator.effects.concerns(this);
+  if (isEffect && state_[i] && !state_[i].sameAs(value)) letGo(translator, state_[i]);
   assignTrailed(translator.trail, state_[i], std::move(value));
+  // One record stands for all changes: it stores what is there in the end.
+  if (isEffect && translator.effects.last(this) == SideEffects::kNone) {
+    translator.effects.append({EffectKind::IteratorRewrite, this, {}, {}});
+  }
 }
 
 Value makeItertools(Translator& translator, const ItertoolsModel& model, ValueVector state) {
@@ -365,46 +372,49 @@ Value makeOfOne(Translator& translator, const Value&, CallArguments& arguments) 
   return makeItertools(translator, model, std::move(state));
 }
 
-// --- zip_longest: what fills up, then the iterators, null where one has ended. All are null at the
-// end of the last.
+// --- zip_longest: what fills up, how many iterators have not ended, the iterators, null where one
+// has. At the end of the last, none is active, but it is kept.
+
+enum ZipLongestState { kFill, kActive, kFirstIterator };
 
 Value zipLongestNext(Translator& translator, ItertoolsVariable& self) {
-  size_t count = self.state().size() - 1, active = 0;
-  for (size_t i = 1; i <= count; ++i) active += bool(self[i]);
+  size_t count = self.state().size();
+  int64_t active = numberOf(self[kActive]);
   if (active == 0) return Value();
   ValueVector items;
-  for (size_t i = 1; i <= count; ++i) {
+  for (size_t i = kFirstIterator; i < count; ++i) {
     Value item = self[i] ? step(translator, self, i) : Value();
     if (!item && self[i]) {
       --active;
-      if (active == 0 || translator.exceptionPending()) {
-        for (size_t j = 1; j <= count; ++j) self.set(translator, j, Value());
-        return Value();
-      }
+      if (translator.exceptionPending()) active = 0;
+      self.set(translator, kActive, Value::integer(active));
+      if (active == 0) return Value();
       self.set(translator, i, Value());
     }
-    items.push_back(item ? item : self[0]);
+    items.push_back(item ? item : self[kFill]);
   }
   return makeTuple(translator, std::move(items));
 }
 IteratorRecipe zipLongestRecipe(Translator&, const ItertoolsVariable& self) {
   IteratorRecipe recipe = {.keyword = "fillvalue"};
-  for (size_t i = 1; i < self.state().size(); ++i) {
-    recipe.arguments.push_back(self[i] ? self[i] : emptyTuple());
+  bool ended = numberOf(self[kActive]) == 0;
+  for (size_t i = kFirstIterator; i < self.state().size(); ++i) {
+    recipe.arguments.push_back(self[i] && !ended ? self[i] : emptyTuple());
   }
-  recipe.arguments.push_back(self[0]);
+  recipe.arguments.push_back(self[kFill]);
   return recipe;
 }
 ItertoolsModel zipLongestModel = {"zip_longest", zipLongestNext, zipLongestRecipe};
 
 Value makeZipLongest(Translator& translator, const Value&, CallArguments& arguments) {
-  ValueVector state = {Value::none()};
+  auto active = static_cast<int64_t>(arguments.positional().size());
+  ValueVector state = {Value::none(), Value::integer(active)};
   if (size_t count = arguments.keywordCount()) {
     const Value* fill = arguments.keyword("fillvalue");
     if (!fill || count > 1) {
       return translator.raise(PyExc_TypeError, "zip_longest() got an unexpected keyword argument");
     }
-    state[0] = *fill;
+    state[kFill] = *fill;
   }
   for (const Value& iterable : arguments.positional()) {
     Value iterator = getIterator(translator, iterable);
@@ -558,9 +568,15 @@ Value copyTee(Translator& translator, const Value& self, CallArguments& argument
 
 // ---
 
+std::vector<const ItertoolsModel*>& models() {
+  static std::vector<const ItertoolsModel*> all;
+  return all;
+}
+
 void registerModel(ItertoolsModel& model, BuiltinHandler handler) {
   model.type = cpython::itertoolsType(model.name);
   if (!model.type) return;
+  models().push_back(&model);
   registerObjectHandler(reinterpret_cast<PyObject*>(model.type), handler);
   // islice has those of existing ones.
   if (model.type != cpython::isliceType()) registerSlotWrappers(model.type);
@@ -607,6 +623,13 @@ TypeSlots makeSlots() {
 }
 
 }  // namespace
+
+const ItertoolsModel* itertoolsModel(const PyTypeObject* type) {
+  for (const ItertoolsModel* model : models()) {
+    if (model->type == type) return model;
+  }
+  return nullptr;
+}
 
 const TypeSlots kItertoolsSlots = makeSlots();
 

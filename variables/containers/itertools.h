@@ -1,5 +1,7 @@
-// The iterators of itertools that a trace makes, by their state. (chain: iterators.h. Those that
-// existed before the trace: existing_iterators.h.)
+// The iterators of itertools by their state: those that a trace makes, and those that existed
+// before it whose state is known by parts (cpython/iterator_state.h), which are the same here. What
+// is set in one of these is stored in it again, all at once, as an effect. (chain: iterators.h.
+// Others that existed: existing_iterators.h.)
 #pragma once
 
 #include <memory>
@@ -40,6 +42,9 @@ struct ItertoolsModel {
   PyTypeObject* type = nullptr;
 };
 
+// The model of a type, or null.
+const ItertoolsModel* itertoolsModel(const PyTypeObject* type);
+
 // The tuples of indexes that product, combinations and permutations go through, as they give them.
 class IndexTuples {
  public:
@@ -60,6 +65,12 @@ class ItertoolsVariable : public VariableTracker {
       : VariableTracker(VariableKind::Itertools, model.type),
         model(model),
         indexes(std::move(indexes)),
+        state_(std::move(state)) {}
+  // One that existed before the trace.
+  ItertoolsVariable(const ItertoolsModel& model, ValueVector state, const Source* source,
+                    BorrowedRef<> existing)
+      : VariableTracker(VariableKind::Itertools, model.type, source, existing),
+        model(model),
         state_(std::move(state)) {}
 
   const ItertoolsModel& model;
