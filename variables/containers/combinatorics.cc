@@ -1,4 +1,6 @@
-#include "variables/containers/combinatorics.h"
+// product, permutations and combinations of itertools: what they give follows from indexes alone,
+// which the real iterator over ranges gives.
+#include "variables/containers/itertools_models.h"
 
 #include "core/checked.h"
 #include "variables/functions/arguments.h"
@@ -158,13 +160,14 @@ Value makeCombinations(Translator& translator, const Value&, CallArguments& argu
   return makeOver(translator, model, Value::integer(r), {pool});
 }
 
-}  // namespace
-
-std::vector<std::pair<ItertoolsModel*, BuiltinHandler>> combinatorics() {
-  return {{&productModel, makeProduct},
-          {&permutationsModel, makeCombinations<permutationsModel>},
-          {&combinationsModel, makeCombinations<combinationsModel>},
-          {&replacementModel, makeCombinations<replacementModel>}};
+void registerTypes() {
+  registerModel(productModel, makeProduct);
+  registerModel(permutationsModel, makeCombinations<permutationsModel>);
+  registerModel(combinationsModel, makeCombinations<combinationsModel>);
+  registerModel(replacementModel, makeCombinations<replacementModel>);
 }
+ARMATURE_REGISTER_HANDLERS(registerTypes);
+
+}  // namespace
 
 }  // namespace armature
