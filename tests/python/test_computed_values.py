@@ -107,6 +107,14 @@ def powers(n):
     return 0.9**n, 1 - 0.99**n, n**0.5, n**-1, pow(n, 2), pow(0.5, n), 0.1 * 0.9 ** (n // 3)
 
 
+def powers_of_integers(n):
+    return 2**n, 1 << n, 3 << (n + 1), (-3) ** n, 0**n, min(60, 2**n), pow(10, n), True << n
+
+
+def grown(n):
+    return 2 ** (n % 40) + (1 << (n & 31))
+
+
 def inverse_square_root(n):
     return n**-0.5 * min(n**-0.5, n * 40**-1.5)
 
@@ -169,6 +177,8 @@ FLOATS = [0.1, 0.5, 0.9, 0.3, -0.0, 0.25, -3.7]
         (indexed, INTEGERS, None),
         (first_letter, TEXTS, None),
         (powers, STEPS, 2),
+        (powers_of_integers, STEPS, 2),
+        (grown, INTEGERS, 3),
         (inverse_square_root, STEPS, 4),
         (sums, INTEGERS, 3),
         (with_truths, INTEGERS, 5),
@@ -199,6 +209,8 @@ def test_what_is_computed_is_an_input(program, values, most):
         extremes,
         truths,
         powers,
+        powers_of_integers,
+        grown,
         inverse_square_root,
         sums,
         with_truths,
@@ -220,6 +232,27 @@ def test_other_types_and_errors_are_plain_pythons(program):
             assert str(raised.value) == str(error)
         else:
             assert repr(captured(value)) == repr(expected), value
+
+
+def test_powers_and_shifts_out_of_bounds():
+    """A guard must not compute what would take for ever."""
+
+    def program(n, x):
+        try:
+            power = 2**n if n < 9000 else None
+            return power, 1 << n if n < 9000 else None, x + 1
+        except (ValueError, ZeroDivisionError) as error:
+            return str(error)
+
+    def unbounded(n):
+        return 1 if n > 2**40 else (7**n) % 1000
+
+    for function, more in (program, (1.5,)), (unbounded, ()):
+        captured = armature.compile(function)
+        for n in [3, 4, 5, 4096, 4097, 8000, 0, -1, -2, 10**15, 10**30, 6, 7, 4096, True, 2.5, 9]:
+            if function is program and isinstance(n, float):
+                continue
+            assert repr(captured(n, *more)) == repr(function(n, *more)), n
 
 
 def test_the_state_before_the_change_counts():

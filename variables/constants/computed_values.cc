@@ -1,5 +1,7 @@
 #include "variables/constants/computed_values.h"
 
+#include <algorithm>
+
 #include <llvm/ADT/STLExtras.h>
 
 #include "core/checked.h"
@@ -85,9 +87,28 @@ PyObject* functionOf(NumberSlot slot) {
   }
 }
 
-// A power that is a float, or a complex: of ints it could have any size.
-PyObject* powerFunction(const SymNode& base, const SymNode& exponent) {
+// What int is left to compute anew in each call: a guard that does so must not take long.
+constexpr int64_t kMostBits = 4096;
+
+// Is the count, which varies, at least 0 and at most `most`? Guarded; it is, before anything is
+// computed of the count.
+bool isGuardedCount(Translator& translator, const SymNode& count, int64_t most) {
+  if (count.isConstant() || !count.isInteger()) return false;
+  Value value = translator.make<SymNodeVariable>(&count);
+  auto holds = [&](int relation, int64_t bound) {
+    Value outcome = symbolicComparison(translator, value, Value::integer(bound), relation);
+    return outcome && outcome.is(Py_True);
+  };
+  return holds(Py_GE, 0) && holds(Py_LE, most);
+}
+
+// A power that is a float, or a complex, or an int of few bits.
+PyObject* powerFunction(Translator& translator, const SymNode& base, const SymNode& exponent) {
   static PyObject* const power = operatorFunction("pow");
+  if (base.isConstant() && base.isInteger() &&
+      isGuardedCount(translator, exponent, kMostBits / std::max<int64_t>(1, base.bits))) {
+    return power;
+  }
   bool isFloat = PyFloat_CheckExact(base.hint.get()) || PyFloat_CheckExact(exponent.hint.get());
   static PyObject* const zero = checked(PyLong_FromLong(0)).release();
   bool inverts = exponent.isConstant() && exponent.isInteger() &&
@@ -95,14 +116,19 @@ PyObject* powerFunction(const SymNode& base, const SymNode& exponent) {
   return isFloat || inverts ? power : nullptr;
 }
 
-// A shift to the left by so few bits that the result is hardly larger.
-PyObject* shiftFunction(BorrowedRef<> count) {
+// A shift to the left by so few bits that the result is hardly larger, or of few bits.
+PyObject* shiftFunction(Translator& translator, const SymNode& shifted, const SymNode& count) {
   static PyObject* const shift = operatorFunction("lshift");
-  constexpr long kMostBits = 64;
-  if (!PyLong_CheckExact(count.get())) return nullptr;
+  constexpr long kMostConstant = 64;
+  if (!count.isConstant()) {
+    bool isSmall = shifted.isConstant() && shifted.isInteger() && shifted.bits < kMostBits &&
+                   isGuardedCount(translator, count, kMostBits - shifted.bits);
+    return isSmall ? shift : nullptr;
+  }
+  if (!PyLong_CheckExact(count.hint.get())) return nullptr;
   int overflow = 0;
-  long bits = PyLong_AsLongAndOverflow(count.get(), &overflow);
-  return !overflow && bits >= 0 && bits <= kMostBits ? shift : nullptr;
+  long bits = PyLong_AsLongAndOverflow(count.hint.get(), &overflow);
+  return !overflow && bits >= 0 && bits <= kMostConstant ? shift : nullptr;
 }
 
 PyObject* functionOf(SymOperation operation) {
@@ -277,8 +303,9 @@ Value computedOperation(Translator& translator, NumberSlot slot, const SymNode& 
   bool isLeft = right.isConstant();
   PyObject* function = functionOf(slot);
   bool isShift = slot == nb_lshift || slot == nb_inplace_lshift;
-  if (isShift && isLeft) function = shiftFunction(right.hint);
-  if (slot == nb_power || slot == nb_inplace_power) function = powerFunction(left, right);
+  bool isPower = slot == nb_power || slot == nb_inplace_power;
+  if (isShift) function = shiftFunction(translator, left, right);
+  if (isPower) function = powerFunction(translator, left, right);
   if (!function || (!isLeft && !left.isConstant())) return Value();
   // What a format makes may be as large as the numbers in it are.
   bool isFormat = function == functionOf(nb_remainder) && PyUnicode_CheckExact(left.hint.get());
