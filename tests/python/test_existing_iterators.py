@@ -6,6 +6,7 @@ what is printed, and what the iterators and containers give afterwards are compa
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import operator
@@ -16,15 +17,12 @@ from collections.abc import Callable
 from typing import Any
 
 import armature
+import iterator_worlds
 import pytest
-from differential import compare, compilations, observe
+from differential import compilations
+from iterator_worlds import next_of, opaque
 
 TURNS = 50
-
-
-@armature.disable
-def opaque(value: Any) -> Any:
-    return value
 
 
 def remains(world: Any) -> Any:
@@ -36,31 +34,8 @@ def remains(world: Any) -> Any:
     return given, {name: kept for name, kept in world.items() if not hasattr(kept, "__next__")}
 
 
-def next_of(iterator: Any) -> Any:
-    try:
-        return next(iterator, "ended")
-    except Exception as error:
-        return repr(error)
-
-
-def check(fn: Callable[..., Any], *worlds: Callable[[], dict[str, Any]], repeat: int = 2) -> Any:
-    """Calls ``fn(**world())`` plainly and captured, each world ``repeat`` times."""
-    compiled = armature.compile(fn)
-    for make in worlds * repeat:
-        plain, captured = make(), make()
-        expected = observe(fn, (), plain, None)
-        actual = observe(compiled, (), captured, None)
-        expected.state, actual.state = remains(plain), remains(captured)
-        compare(expected, actual)
-    return compiled
-
-
-def translations(fn: Callable[..., Any], *worlds: Callable[[], dict[str, Any]]) -> int:
-    """How often ``fn`` and its resume functions are translated in a check over the worlds."""
-    with compilations() as finished:
-        check(fn, *worlds)
-    assert not [each for each in finished if each.get("error")]
-    return len(finished)
+check = functools.partial(iterator_worlds.check, remains)
+translations = functools.partial(iterator_worlds.translations, remains)
 
 
 def turns(container: Any) -> dict[str, Any]:
@@ -896,18 +871,14 @@ def random_world(random: Any) -> dict[str, Any]:
 
 
 def random_program(random: Any) -> tuple[Callable[..., Any], str]:
-    lines = [line.replace("\\n", "\n") for line in STATEMENTS.strip().splitlines()]
-    chosen = [random.choice(lines) for _ in range(random.randrange(1, 8))]
-    body = "\n".join(chosen).replace("\n", "\n        ")
-    text = (
-        "def program(items, data, walk, other, pairs, keys, back, seen):\n"
-        f"    try:\n        {body}\n"
-        "    except Exception as error:\n        seen.append(repr(error))\n"
-        "    return seen\n"
+    return iterator_worlds.random_program(
+        random,
+        STATEMENTS,
+        range(1, 8),
+        "items, data, walk, other, pairs, keys, back, seen",
+        log="seen",
+        result="seen",
     )
-    names: dict[str, Any] = {"opaque": opaque}
-    exec(text, names)
-    return names["program"], text
 
 
 @pytest.mark.parametrize("start", range(8))

@@ -7,6 +7,7 @@ with, and what each iterator gives afterwards are compared.
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -17,22 +18,11 @@ from collections.abc import Callable
 from typing import Any
 
 import armature
+import iterator_worlds
 import pytest
-from differential import compare, compilations, observe
+from iterator_worlds import next_of, opaque
 
 TURNS = 1500
-
-
-@armature.disable
-def opaque(value: Any) -> Any:
-    return value
-
-
-def next_of(iterator: Any) -> Any:
-    try:
-        return next(iterator, "ended")
-    except Exception as error:
-        return repr(error)
 
 
 def remains(world: dict[str, Any]) -> Any:
@@ -50,23 +40,8 @@ def remains(world: dict[str, Any]) -> Any:
     return given, kept, again
 
 
-def check(fn: Callable[..., Any], *worlds: Callable[[], dict[str, Any]], repeat: int = 2) -> Any:
-    """Calls ``fn(**world())`` plainly and captured, each world ``repeat`` times."""
-    compiled = armature.compile(fn)
-    for make in worlds * repeat:
-        plain, captured = make(), make()
-        expected = observe(fn, (), plain, None)
-        actual = observe(compiled, (), captured, None)
-        expected.state, actual.state = remains(plain), remains(captured)
-        compare(expected, actual)
-    return compiled
-
-
-def translations(fn: Callable[..., Any], *worlds: Callable[[], dict[str, Any]]) -> int:
-    with compilations() as finished:
-        check(fn, *worlds)
-    assert not [each for each in finished if each.get("error")]
-    return len(finished)
+check = functools.partial(iterator_worlds.check, remains)
+translations = functools.partial(iterator_worlds.translations, remains)
 
 
 # Each is made of an iterator and a list of what its functions were called with.
@@ -479,18 +454,15 @@ def random_world(random: Any) -> dict[str, Any]:
 
 
 def random_program(random: Any) -> tuple[Callable[..., Any], str]:
-    lines = [line.replace("\\n", "\n") for line in STATEMENTS.strip().splitlines()]
-    chosen = [random.choice(lines) for _ in range(random.randrange(1, 7))]
-    body = "\n".join(chosen).replace("\n", "\n        ")
-    text = (
-        "def program(a, b, c, inner, items, queue, calls, seen):\n"
-        f"    try:\n        {body}\n"
-        "    except Exception as error:\n        seen.append(repr(error))\n"
-        "    return [each if not hasattr(each, '__next__') else None for each in seen]\n"
+    return iterator_worlds.random_program(
+        random,
+        STATEMENTS,
+        range(1, 7),
+        "a, b, c, inner, items, queue, calls, seen",
+        log="seen",
+        result="[each if not hasattr(each, '__next__') else None for each in seen]",
+        itertools=itertools,
     )
-    names: dict[str, Any] = {"opaque": opaque, "itertools": itertools}
-    exec(text, names)
-    return names["program"], text
 
 
 @pytest.mark.parametrize("start", range(6))

@@ -7,27 +7,16 @@ more is put into the containers, which tells an iterator that has ended from one
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import armature
+import iterator_worlds
 import pytest
-from differential import compare, observe
-
-
-@armature.disable
-def opaque(value: Any) -> Any:
-    return value
-
-
-def next_of(iterator: Any) -> Any:
-    try:
-        return next(iterator, "ended")
-    except RuntimeError as error:
-        return repr(error)
+from iterator_worlds import next_of, opaque
 
 
 def remains(world: dict[str, Any]) -> Any:
@@ -36,17 +25,10 @@ def remains(world: dict[str, Any]) -> Any:
     items.extend([100, 101, 102, 103])
     other.extend([200, 201])
     walks = [world[name] for name in ("walk", "again", "back", "else_", "keys", "steps")]
-    return kept, [[next_of(walk) for _ in range(4)] for walk in walks]
+    return kept, [[next_of(walk, RuntimeError) for _ in range(4)] for walk in walks]
 
 
-def check(fn: Callable[..., Any], *worlds: Callable[[], dict[str, Any]], repeat: int = 2) -> None:
-    compiled = armature.compile(fn)
-    for make in worlds * repeat:
-        plain, captured = make(), make()
-        expected = observe(fn, (), plain, None)
-        actual = observe(compiled, (), captured, None)
-        expected.state, actual.state = remains(plain), remains(captured)
-        compare(expected, actual)
+check = functools.partial(iterator_worlds.check, remains)
 
 
 def world(length: int = 2, steps: int = 2) -> Callable[[], dict[str, Any]]:
@@ -67,7 +49,7 @@ def world(length: int = 2, steps: int = 2) -> Callable[[], dict[str, Any]]:
         }
         made["keys"] = iter(made["data"])
         for _ in range(steps):
-            next_of(walk)
+            next_of(walk, RuntimeError)
         return made
 
     return make
@@ -198,18 +180,14 @@ walk, else_ = else_, walk
 
 
 def random_program(random: Any) -> tuple[Callable[..., Any], str]:
-    lines = [line.replace("\\n", "\n") for line in STATEMENTS.strip().splitlines()]
-    chosen = [random.choice(lines) for _ in range(random.randrange(2, 9))]
-    body = "\n".join(chosen).replace("\n", "\n        ")
-    text = (
-        "def program(items, other, queue, data, walk, again, back, else_, keys, steps, log):\n"
-        f"    try:\n        {body}\n"
-        "    except Exception as error:\n        log.append(repr(error))\n"
-        "    return log\n"
+    return iterator_worlds.random_program(
+        random,
+        STATEMENTS,
+        range(2, 9),
+        "items, other, queue, data, walk, again, back, else_, keys, steps, log",
+        log="log",
+        result="log",
     )
-    names: dict[str, Any] = {"opaque": opaque}
-    exec(text, names)
-    return names["program"], text
 
 
 @pytest.mark.parametrize("start", range(4))
