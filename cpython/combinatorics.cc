@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cpython/iterator_layouts.h"
+#include "cpython/specimens.h"
 
 namespace armature::cpython {
 
@@ -215,13 +216,8 @@ void tryCombinatorics() {
   for (auto [type, size] : sizes) {
     if (type && static_cast<size_t>(type->tp_basicsize) < size) forget(type);
   }
-  Ref<> names = Ref<>::steal(PyDict_New());
-  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  PyThreadState* state = PyThreadState_Get();
-  PyThreadState_EnterTracing(state);  // no debugger is to see it
-  Ref<> done = Ref<>::steal(PyRun_String(kIterators, Py_file_input, names.get(), names.get()));
-  PyThreadState_LeaveTracing(state);
-  PyObject* made = done ? PyDict_GetItemString(names.get(), "made") : nullptr;
+  Ref<> names = makeSpecimens(kIterators);
+  PyObject* made = names ? PyDict_GetItemString(names.get(), "made") : nullptr;
   for (Py_ssize_t i = 0; made && i < PyList_GET_SIZE(made); ++i) {
     PyObject* iterator = PyList_GET_ITEM(made, i);
     if (givesTuplesOfIndexes(Py_TYPE(iterator)) && !isReadAhead(iterator))

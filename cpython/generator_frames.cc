@@ -7,6 +7,8 @@
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
+#include "cpython/specimens.h"
+
 namespace armature::cpython {
 
 namespace {
@@ -265,15 +267,9 @@ bool framesAreRead(PyObject* names) {
 }  // namespace
 
 bool generatorFramesAreRead() {
-  Ref<> names = Ref<>::steal(PyDict_New());
-  if (!names) return false;
-  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  PyThreadState* state = PyThreadState_Get();
-  PyThreadState_EnterTracing(state);  // no debugger is to see it
-  Ref<> done = Ref<>::steal(PyRun_String(kProgram, Py_file_input, names.get(), names.get()));
-  bool areRead = done && framesAreRead(names.get());
-  PyThreadState_LeaveTracing(state);
-  return areRead;
+  Unseen unseen;
+  Ref<> names = makeSpecimens(kProgram);
+  return names && framesAreRead(names.get());
 }
 
 }  // namespace armature::cpython

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpython/iterator_layouts.h"
+#include "cpython/specimens.h"
 
 namespace armature::cpython {
 
@@ -315,12 +316,9 @@ void tryIteratorStates() {
   if (zipLongestType() && zipLongestType()->tp_basicsize < Py_ssize_t{sizeof(ZipLongest)}) {
     zipLongestType() = nullptr;
   }
-  Ref<> names = Ref<>::steal(PyDict_New());
-  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  PyThreadState* state = PyThreadState_Get();
-  PyThreadState_EnterTracing(state);  // no debugger is to see it
-  Ref<> done = Ref<>::steal(PyRun_String(kIterators, Py_file_input, names.get(), names.get()));
-  PyObject* shown = done ? PyDict_GetItemString(names.get(), "shown") : nullptr;
+  Unseen unseen;
+  Ref<> names = makeSpecimens(kIterators);
+  PyObject* shown = names ? PyDict_GetItemString(names.get(), "shown") : nullptr;
   for (Py_ssize_t i = 0; shown && i < PyList_GET_SIZE(shown); ++i) {
     PyObject* pair = PyList_GET_ITEM(shown, i);
     PyObject* iterator = PyTuple_GET_ITEM(pair, 0);
@@ -336,7 +334,6 @@ void tryIteratorStates() {
       forget(Py_TYPE(iterator));
     }
   }
-  PyThreadState_LeaveTracing(state);
   if (!put) forgetAll();
   PyErr_Clear();
 }

@@ -8,6 +8,7 @@
 #include "cpython/iterator_layouts.h"
 #include "cpython/iterator_state.h"
 #include "cpython/iterators.h"
+#include "cpython/specimens.h"
 
 namespace armature::cpython {
 
@@ -101,13 +102,8 @@ void tryDeques(PyObject* iterators, PyObject* late) {
 }  // namespace
 
 bool iteratorsAreRead() {
-  Ref<> names = Ref<>::steal(PyDict_New());
-  PyDict_SetItemString(names.get(), "__builtins__", PyEval_GetBuiltins());
-  PyThreadState* state = PyThreadState_Get();
-  PyThreadState_EnterTracing(state);  // no debugger is to see it
-  Ref<> done = Ref<>::steal(PyRun_String(kIterators, Py_file_input, names.get(), names.get()));
-  PyThreadState_LeaveTracing(state);
-  if (!done || !hiddenTypes().islice || !hiddenTypes().cycle || !hiddenTypes().chain ||
+  Ref<> names = makeSpecimens(kIterators);
+  if (!names || !hiddenTypes().islice || !hiddenTypes().cycle || !hiddenTypes().chain ||
       !hiddenTypes().count || !hiddenTypes().repeat)
     return false;
   auto named = [&](const char* name) { return PyDict_GetItemString(names.get(), name); };

@@ -19,6 +19,7 @@
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
 #include "cpython/set_entries.h"
+#include "cpython/specimens.h"
 #include "cpython/string_writer.h"
 #include "cpython/thread_state.h"
 #include "cpython/type_lookup.h"
@@ -56,23 +57,13 @@ same = [int(str(number)) for number in big]
 
 class Specimens {
  public:
-  Specimens() : names_(Ref<>::steal(PyDict_New())) {
-    if (!names_) return;
-    PyDict_SetItemString(names_.get(), "__builtins__", PyEval_GetBuiltins());
-    PyThreadState* state = PyThreadState_Get();
-    PyThreadState_EnterTracing(state);  // no debugger is to see it
-    Ref<> done = Ref<>::steal(PyRun_String(kSpecimens, Py_file_input, names_.get(), names_.get()));
-    PyThreadState_LeaveTracing(state);
-    complete_ = static_cast<bool>(done);
-  }
-  bool complete() const { return complete_; }
+  bool complete() const { return static_cast<bool>(names_); }
   PyObject* get(const char* name) const { return PyDict_GetItemString(names_.get(), name); }
   PyTypeObject* type(const char* name) const { return reinterpret_cast<PyTypeObject*>(get(name)); }
   Ref<> instance(const char* name) const { return Ref<>::steal(PyObject_CallNoArgs(get(name))); }
 
  private:
-  Ref<> names_;
-  bool complete_ = false;
+  Ref<> names_ = makeSpecimens(kSpecimens);
 };
 
 Ref<> text(const char* characters) { return Ref<>::steal(PyUnicode_InternFromString(characters)); }

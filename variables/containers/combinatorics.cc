@@ -110,10 +110,7 @@ Value makeProduct(Translator& translator, const Value&, CallArguments& arguments
   if (size_t count = arguments.keywordCount()) {
     const Value* given = arguments.keyword("repeat");
     if (!given || count > 1) return unimplemented::call(translator, Value::none(), arguments);
-    Value index = toIndex(translator, *given);
-    if (!index) return index;
-    repeat = PyNumber_AsSsize_t(index.object(), PyExc_OverflowError);
-    if (repeat == -1 && PyErr_Occurred()) return translator.raiseFromPython();
+    if (!readSize(translator, *given, repeat)) return Value();
     if (repeat < 0) {
       return translator.raise(PyExc_ValueError, "repeat argument cannot be negative");
     }
@@ -150,10 +147,8 @@ Value makeCombinations(Translator& translator, const Value&, CallArguments& argu
   } else if (isPermutations && !PyType_IsSubtype(typeOf(length), &PyLong_Type)) {
     return translator.raise(PyExc_TypeError, "Expected int as r");
   }
-  Value index = toIndex(translator, length);
-  if (!index) return index;
-  Py_ssize_t r = PyNumber_AsSsize_t(index.object(), PyExc_OverflowError);
-  if (r == -1 && PyErr_Occurred()) return translator.raiseFromPython();
+  Py_ssize_t r = 0;
+  if (!readSize(translator, length, r)) return Value();
   if (!isPermutations && !gather()) return Value();
   if (r < 0) return translator.raise(PyExc_ValueError, "r must be non-negative");
   if (r > 1000) return unimplemented::call(translator, Value::none(), arguments);

@@ -304,10 +304,8 @@ Value isliceNext(Translator& translator, const Value& value) {
   while (goesOn()) {
     bool isTaken = islice->asked == islice->next;
     Value item = ask();
-    if (!item || !isTaken) {
-      if (!item) return item;
-      continue;
-    }
+    if (!item) return item;
+    if (!isTaken) continue;
     Value stride = toIndex(translator, islice->stride);
     if (!stride) return stride;
     int64_t next = 0;
