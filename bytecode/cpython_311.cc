@@ -6,6 +6,10 @@
 #include <array>
 #include <string_view>
 
+#define Py_BUILD_CORE 1
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
 namespace armature::native {
 namespace {
 
@@ -315,6 +319,12 @@ Ref<PyCodeObject> makeCodeObject(const Code& code, const Encoding& encoding) {
       encoding.locationTable.get(), encoding.exceptionTable.get()));
   if (result) restoreIdentity(result->co_consts, code.constants);
   return result;
+}
+
+BorrowedRef<PyCodeObject> runningCode() {
+  _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
+  while (frame && _PyFrame_IsIncomplete(frame)) frame = frame->previous;
+  return frame ? frame->f_code : nullptr;
 }
 
 bool CodeExtra::reserve() {

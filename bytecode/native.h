@@ -53,6 +53,9 @@ struct Encoding {
 // Expects locals in CPython's order (arguments, plain locals, cells, free variables).
 Ref<PyCodeObject> makeCodeObject(const Code& code, const Encoding& encoding);
 
+// What the innermost frame of Python in this thread runs; null if there is none.
+BorrowedRef<PyCodeObject> runningCode();
+
 // What code objects own for one user of theirs: `release` is called with it when a code object
 // dies, with null for one that has nothing. Lives as long as the process.
 class CodeExtra {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "cpython/c_functions.h"
+#include "bytecode/private_function.h"
 
 namespace armature {
 
@@ -101,11 +101,7 @@ Ref<> GraphFailure::exceptionOfOperation() const {
   return Ref<>::steal(PyObject_GetAttrString(list.get(), "pop"));
 }
 
-PyObject* randomNumbersRestorer() {
-  static PyMethodDef method = {"restore", cpython::asMethod(restore), METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* randomNumbersRestorer() { return privateFunction<restore>("restore"); }
 
 PyObject* graphFailure() {
   static PyObject* const failure =

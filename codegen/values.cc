@@ -1,4 +1,5 @@
 // Bytecode that loads a value from where it is, or makes it.
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
@@ -15,13 +16,8 @@ namespace armature {
 namespace {
 
 // instance_dict(object): its __dict__, made if need be. Runs no code of its class.
-PyObject* instanceDictFunction() {
-  static PyMethodDef method = {
-      "instance_dict",
-      [](PyObject*, PyObject* object) { return PyObject_GenericGetDict(object, nullptr); }, METH_O,
-      nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
+PyObject* instanceDict(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  return PyObject_GenericGetDict(arguments[0], nullptr);
 }
 
 }  // namespace
@@ -149,7 +145,7 @@ void PyCodegen::prepareCall(BorrowedRef<> callable) {
 }
 
 void PyCodegen::loadInstanceDict(VariableTracker* object) {
-  prepareCall(instanceDictFunction());
+  prepareCall(privateFunction<instanceDict>("instance_dict"));
   load(object);
   call(1);
 }

@@ -2,9 +2,9 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include "bytecode/private_function.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
-#include "cpython/c_functions.h"
 #include "cpython/dict_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/iterators.h"
@@ -25,24 +25,15 @@ PyObject* advanceIterator(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 
-PyObject* advanceFunction() {
-  static PyMethodDef method = {"advance_iterator", cpython::asMethod(advanceIterator),
-                               METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* advanceFunction() { return privateFunction<advanceIterator>("advance_iterator"); }
 
 // end_iterator(iterator)
-PyObject* endFunction() {
-  static PyMethodDef method = {"end_iterator",
-                               [](PyObject*, PyObject* iterator) -> PyObject* {
-                                 cpython::endIterator(iterator);
-                                 Py_RETURN_NONE;
-                               },
-                               METH_O, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
+PyObject* endIterator(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  cpython::endIterator(arguments[0]);
+  Py_RETURN_NONE;
 }
+
+PyObject* endFunction() { return privateFunction<endIterator>("end_iterator"); }
 
 // set_item_of_hash(dict, key, value, hash)
 PyObject* setItemOfHash(PyObject*, PyObject* const* arguments, Py_ssize_t) {
@@ -51,12 +42,7 @@ PyObject* setItemOfHash(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 
-PyObject* setItemOfHashFunction() {
-  static PyMethodDef method = {"set_item_of_hash", cpython::asMethod(setItemOfHash), METH_FASTCALL,
-                               nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* setItemOfHashFunction() { return privateFunction<setItemOfHash>("set_item_of_hash"); }
 
 // delete_item_of_hash(dict, key, hash)
 PyObject* deleteItemOfHash(PyObject*, PyObject* const* arguments, Py_ssize_t) {
@@ -66,10 +52,7 @@ PyObject* deleteItemOfHash(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 }
 
 PyObject* deleteItemOfHashFunction() {
-  static PyMethodDef method = {"delete_item_of_hash", cpython::asMethod(deleteItemOfHash),
-                               METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
+  return privateFunction<deleteItemOfHash>("delete_item_of_hash");
 }
 
 // set_of_hashes(type, hashes, *keys)
@@ -87,12 +70,7 @@ PyObject* setOfHashes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
   return isFrozen ? PyFrozenSet_New(keys.get()) : PySet_New(keys.get());
 }
 
-PyObject* setOfHashesFunction() {
-  static PyMethodDef method = {"set_of_hashes", cpython::asMethod(setOfHashes), METH_FASTCALL,
-                               nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* setOfHashesFunction() { return privateFunction<setOfHashes>("set_of_hashes"); }
 
 Ref<> hashOf(const Value& key) { return checked(PyLong_FromSsize_t(hashKey(key).hash)); }
 
@@ -104,10 +82,7 @@ PyObject* setClassAttribute(PyObject*, PyObject* const* arguments, Py_ssize_t co
 }
 
 PyObject* setClassAttributeFunction() {
-  static PyMethodDef method = {"set_class_attribute", cpython::asMethod(setClassAttribute),
-                               METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
+  return privateFunction<setClassAttribute>("set_class_attribute");
 }
 
 // set_own_attribute(object, name, value)
@@ -117,10 +92,7 @@ PyObject* setOwnAttribute(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 }
 
 PyObject* setOwnAttributeFunction() {
-  static PyMethodDef method = {"set_own_attribute", cpython::asMethod(setOwnAttribute),
-                               METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
+  return privateFunction<setOwnAttribute>("set_own_attribute");
 }
 
 }  // namespace

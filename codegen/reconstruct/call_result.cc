@@ -1,8 +1,8 @@
 #include "codegen/reconstruct/call_result.h"
 
+#include "bytecode/private_function.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "cpython/c_functions.h"
 #include "variables/objects/call_result.h"
 
 namespace armature {
@@ -64,11 +64,9 @@ void visitCall(const Effect& effect, PartVisitor visit) {
 }
 
 void replayCall(PyCodegen& codegen, const Effect& effect) {
-  static PyMethodDef method = {"become", cpython::asMethod(become), METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
   CallResultVariable* result = resultOf(effect);
   if (!result) return replayCallOfTwo(codegen, effect);
-  codegen.prepareCall(function);
+  codegen.prepareCall(privateFunction<become>("become"));
   codegen.load(result);
   codegen.prepareCall(effect.key.object());
   codegen.load(effect.target);

@@ -1,7 +1,7 @@
 // What an existing chain goes on with is stored in it; a new one is made with that.
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "cpython/c_functions.h"
 #include "cpython/iterators.h"
 #include "variables/containers/iterators.h"
 
@@ -24,17 +24,9 @@ PyObject* newChain(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return chain;
 }
 
-PyObject* newFunction() {
-  static PyMethodDef method = {"new_chain", cpython::asMethod(newChain), METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* newFunction() { return privateFunction<newChain>("new_chain"); }
 
-PyObject* setFunction() {
-  static PyMethodDef method = {"set_chain", cpython::asMethod(setChain), METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* setFunction() { return privateFunction<setChain>("set_chain"); }
 
 Value orNone(const Value& value) { return value ? value : Value::none(); }
 

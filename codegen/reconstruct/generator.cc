@@ -1,10 +1,10 @@
 #include <algorithm>
 
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
-#include "cpython/c_functions.h"
 #include "cpython/generator_frames.h"
 #include "interpreter/frame.h"
 #include "variables/containers/dict.h"
@@ -66,8 +66,6 @@ PyObject* placeGenerator(PyObject* self, PyObject* const* arguments, Py_ssize_t)
 // trace has left it; it stays on the stack.
 template <class Load>
 void place(PyCodegen& codegen, VariableTracker* tracker, Load load) {
-  static PyMethodDef method = {"place_generator", cpython::asMethod(placeGenerator), METH_FASTCALL,
-                               nullptr};
   bool isHandling = false;
   int32_t yield = -1;
   std::string present;
@@ -86,7 +84,8 @@ void place(PyCodegen& codegen, VariableTracker* tracker, Load load) {
       checked(PyBytes_FromStringAndSize(present.data(), static_cast<Py_ssize_t>(present.size())));
   Ref<> self = checked(Py_BuildValue("(iiOO)", static_cast<int>(stateOf(tracker)), yield,
                                      slots.get(), isHandling ? Py_True : Py_False));
-  codegen.prepareCall(checked(PyCFunction_New(&method, self.get())));
+  codegen.prepareCall(
+      checked(boundPrivateFunction<placeGenerator>("place_generator", self).release()));
   load();
   for (const Value& value : values) codegen.load(value);
   codegen.call(1 + static_cast<int32_t>(values.size()));

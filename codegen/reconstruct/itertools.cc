@@ -1,10 +1,10 @@
 // Iterators of itertools: made by their class, and put where they stand by their __setstate__.
 #include "variables/containers/itertools.h"
 
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
-#include "cpython/c_functions.h"
 #include "cpython/iterator_state.h"
 #include "cpython/iterators.h"
 
@@ -72,12 +72,7 @@ PyObject* makeIterator(PyObject*, PyObject* const* all, Py_ssize_t count) {
   return done ? iterator.release() : nullptr;
 }
 
-PyObject* makeIteratorFunction() {
-  static PyMethodDef method = {"make_iterator", cpython::asMethod(makeIterator), METH_FASTCALL,
-                               nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* makeIteratorFunction() { return privateFunction<makeIterator>("make_iterator"); }
 
 // set_state(iterator, which parts there are, *parts)
 PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
@@ -90,11 +85,7 @@ PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
-PyObject* setStateFunction() {
-  static PyMethodDef method = {"set_state", cpython::asMethod(setState), METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* setStateFunction() { return privateFunction<setState>("set_state"); }
 
 class ItertoolsReconstructor : public Reconstructor {
  public:

@@ -1,8 +1,8 @@
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
-#include "cpython/c_functions.h"
 #include "cpython/list_layout.h"
 #include "variables/containers/sequence.h"
 
@@ -40,15 +40,13 @@ void setItem(PyCodegen& codegen, VariableTracker* list, const Value& key,
 }
 
 // touch_list(list)
-PyObject* touchList(PyObject*, PyObject* list) {
-  cpython::noteListChange(list);
+PyObject* touchList(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  cpython::noteListChange(arguments[0]);
   Py_RETURN_NONE;
 }
 
 void touch(PyCodegen& codegen, VariableTracker* list) {
-  static PyMethodDef method = {"touch_list", touchList, METH_O, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  codegen.prepareCall(function);
+  codegen.prepareCall(privateFunction<touchList>("touch_list"));
   codegen.load(list);
   codegen.call(1);
   codegen.assembler().emit(Opcode::POP_TOP);

@@ -1,11 +1,11 @@
 #include <algorithm>
 
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
-#include "cpython/c_functions.h"
 #include "cpython/iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/protocol/object_protocol.h"
@@ -42,12 +42,7 @@ PyObject* makeReversed(PyObject*, PyObject* const* all, Py_ssize_t count) {
   return cpython::makeReversed(all[0], PyLong_AsSsize_t(all[1])).release();
 }
 
-PyObject* makeReversedFunction() {
-  static PyMethodDef method = {"make_reversed", cpython::asMethod(makeReversed), METH_FASTCALL,
-                               nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
-}
+PyObject* makeReversedFunction() { return privateFunction<makeReversed>("make_reversed"); }
 
 bool isReversed(VariableTracker* tracker) { return tracker->type() == &PyReversed_Type; }
 

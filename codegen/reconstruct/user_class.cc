@@ -1,8 +1,8 @@
 // Classes that the trace makes: each call makes a new one, and then gives it what was set later.
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "cpython/c_functions.h"
 #include "cpython/made_classes.h"
 #include "variables/containers/dict.h"
 #include "variables/objects/made_class.h"
@@ -23,10 +23,7 @@ PyObject* makeClass(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 
 template <bool tellsBases>
 PyObject* makeClassFunction() {
-  static PyMethodDef method = {"make_class", cpython::asMethod(makeClass<tellsBases>),
-                               METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  return function;
+  return privateFunction<makeClass<tellsBases>>("make_class");
 }
 
 const Value* givenFor(const MadeClass& made, const Value& name) {

@@ -1,9 +1,9 @@
+#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_part.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/call_result.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "cpython/c_functions.h"
 #include "cpython/random_state.h"
 #include "variables/objects/user_defined.h"
 
@@ -19,9 +19,7 @@ PyObject* skipDraws(PyObject*, PyObject* const* arguments, Py_ssize_t) {
 
 // Of a random.Random.
 void replayDraws(PyCodegen& codegen, const Effect& effect) {
-  static PyMethodDef method = {"skip_draws", cpython::asMethod(skipDraws), METH_FASTCALL, nullptr};
-  static PyObject* const function = PyCFunction_New(&method, nullptr);
-  codegen.prepareCall(function);
+  codegen.prepareCall(privateFunction<skipDraws>("skip_draws"));
   codegen.load(effect.target);
   codegen.load(Value::integer(effect.index));
   codegen.call(2);

@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "bytecode/private_function.h"
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
@@ -98,17 +99,9 @@ PyObject* leaveMode(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return callBinding("_pop_torch_function_stack", arguments, 0);
 }
 
-PyObject* entering() {
-  static PyMethodDef method = {"enter_mode", cpython::asMethod(enterMode), METH_FASTCALL, nullptr};
-  static PyObject* const function = checked(PyCFunction_New(&method, nullptr)).release();
-  return function;
-}
+PyObject* entering() { return privateFunction<enterMode>("enter_mode"); }
 
-PyObject* leaving() {
-  static PyMethodDef method = {"leave_mode", cpython::asMethod(leaveMode), METH_FASTCALL, nullptr};
-  static PyObject* const function = checked(PyCFunction_New(&method, nullptr)).release();
-  return function;
-}
+PyObject* leaving() { return privateFunction<leaveMode>("leave_mode"); }
 
 int32_t appendEffect(Translator& translator, PyObject* function, Value mode) {
   Value marker = translator.make<CallResultVariable>(&PyBaseObject_Type, ValueVector());

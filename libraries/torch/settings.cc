@@ -256,6 +256,15 @@ Ref<> currentSettings() {
 }
 
 bool setSettings(BorrowedRef<> settings) {
+  bool areSettings = PyTuple_Check(settings.get()) &&
+                     PyTuple_GET_SIZE(settings.get()) == static_cast<Py_ssize_t>(kSettings.size());
+  for (size_t i = 0; areSettings && i < kSettings.size(); ++i) {
+    areSettings = PyTuple_Check(PyTuple_GET_ITEM(settings.get(), static_cast<Py_ssize_t>(i)));
+  }
+  if (!areSettings) {
+    PyErr_SetString(PyExc_TypeError, "the settings that were read are wanted");
+    return false;
+  }
   for (size_t i = 0; i < kSettings.size(); ++i) {
     PyObject* row = PyTuple_GET_ITEM(settings.get(), static_cast<Py_ssize_t>(i));
     Values wanted;

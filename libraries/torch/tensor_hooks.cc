@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "bytecode/private_function.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
@@ -78,8 +79,7 @@ PyObject* reservationBy(const char* name, BorrowedRef<> method) {
 // reserves the hook's place.
 Value reserveInGraph(Translator& translator, TensorVariable* tensor, PyTypeObject* type,
                      const char* name, BorrowedRef<> method, const Value& hook) {
-  static PyMethodDef definition = {"fill", cpython::asMethod(fillHook), METH_FASTCALL, nullptr};
-  static PyObject* const fill = checked(PyCFunction_New(&definition, nullptr)).release();
+  PyObject* fill = privateFunction<fillHook>("fill");
   const Library& library = tensor->library();
   auto refuse = [&](const char* reason) {
     throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod,

@@ -1,10 +1,13 @@
 """armature._C is private, and yet no call of it may crash: every function and every method of its
 types is called with every kind of value, in every number, with keywords."""
 
+import gc
 import itertools
 import json
+import random
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import armature
@@ -109,6 +112,36 @@ def test_every_private_function_with_every_kind_of_value(start):
     )
     last = done.stdout.splitlines()[-1:]
     assert done.returncode == 0, f"after {last}: {done.returncode}\n{done.stderr[-2000:]}"
+
+
+class Settable:
+    kind = 1
+
+
+def uses_private_functions(existing, numbers, random):
+    Settable.kind = next(existing, None)
+    chained, saved = itertools.chain(numbers, numbers), itertools.cycle(numbers)
+    next(chained), next(saved)
+    generator, walked = (n for n in numbers), reversed(numbers)
+    next(generator), next(walked)
+    Made = type("Made", (Settable,), {})
+    return chained, saved, generator, walked, Made, random.random()
+
+
+def test_nothing_but_generated_code_calls_what_trusts_it():
+    compiled = armature.compile(uses_private_functions, backend="eager")
+    for existing in (enumerate([1, 2]), itertools.pairwise([1, 2])):
+        compiled(existing, [1, 2, 3], random.Random(1))
+    trusting = {
+        each.__name__: each
+        for each in gc.get_objects()
+        if type(each) is types.BuiltinFunctionType and each.__module__ is None
+    }
+    for name in ("advance_iterator", "set_state", "new_chain", "make_iterator", "place_generator",
+                 "make_class", "set_class_attribute", "skip_draws"):  # fmt: skip
+        for arguments in ((), (1,), (None, None), ([], 0, "x", 3, 4)):
+            with pytest.raises(TypeError, match=rf"{name}\(\) is called by compiled code alone"):
+                trusting[name](*arguments)
 
 
 if __name__ == "__main__":

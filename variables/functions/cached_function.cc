@@ -6,10 +6,10 @@
 
 #include <llvm/ADT/DenseSet.h>
 
+#include "bytecode/private_function.h"
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/text.h"
-#include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
 #include "cpython/made_descriptors.h"
@@ -292,11 +292,7 @@ PyObject* remember(PyObject*, PyObject* const* given, Py_ssize_t) {
   return ok ? Py_NewRef(Py_None) : nullptr;
 }
 
-PyObject* rememberFunction() {
-  static PyMethodDef method = {"remember", cpython::asMethod(remember), METH_FASTCALL, nullptr};
-  static PyObject* const function = checked(PyCFunction_New(&method, nullptr)).release();
-  return function;
-}
+PyObject* rememberFunction() { return privateFunction<remember>("remember"); }
 
 // Are the calls one to the cache? Nothing where that depends on whether it minds types.
 std::optional<bool> isSameCall(const RememberedCall& a, const RememberedCall& b) {

@@ -1,8 +1,8 @@
 #include "variables/tensors/assigned_memory.h"
 
+#include "bytecode/private_function.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
-#include "cpython/c_functions.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor_attributes.h"
 #include "variables/trailed.h"
@@ -27,11 +27,6 @@ PyObject* assign(PyObject* descriptor, PyObject* const* arguments, Py_ssize_t) {
   descrsetfunc set = Py_TYPE(descriptor)->tp_descr_set;
   if (set(descriptor, arguments[0], arguments[1]) < 0) return nullptr;
   Py_RETURN_NONE;
-}
-
-Ref<> assignmentBy(PyObject* descriptor) {
-  static PyMethodDef definition = {"assign", cpython::asMethod(assign), METH_FASTCALL, nullptr};
-  return Ref<>::steal(PyCFunction_New(&definition, descriptor));
 }
 
 }  // namespace
@@ -78,7 +73,7 @@ bool assignMemory(Translator& translator, TensorVariable* tensor, const Found& f
   metadata->isLeaf = isLeaf;
   metadata->isParameter = isParameter;
   node->metadata = std::move(metadata);
-  Ref<> function = assignmentBy(found.object);
+  Ref<> function = boundPrivateFunction<assign>("assign", found.object);
   if (!function) throw PendingPythonException();
   translator.effects.append(
       {EffectKind::Call, tensor, Value::constant(function.get()), Value(other)});
