@@ -8,6 +8,7 @@
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/continuation.h"
+#include "variables/functions/stand_ins.h"
 #include "variables/loops.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
@@ -220,6 +221,7 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
     }
     arguments.tail = false;
   }
+  if (isOfStandIns(function->globals->existing())) arguments.tail = false;
   Frame* caller = frame_;
   Frame* frame = pushFrame(function->code, function->globals, function);
   if (!bindArguments(function, arguments, *frame)) {

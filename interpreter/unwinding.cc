@@ -4,6 +4,7 @@
 #include "variables/containers/dict.h"
 #include "variables/data_errors.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/stand_ins.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/traceback.h"
@@ -75,6 +76,7 @@ bool InstructionTranslator::anyHandler(const Frame* raisedIn) {
 }
 
 void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame) {
+  if (isOfStandIns(frame.globals->existing())) return;
   if (!frame.traced) {
     frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
   }

@@ -317,6 +317,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
   SkippedFunctions skipped;
   skipped.modules = &settings_->engine->skippedModules;
+  const LoggingFunctions& logging = settings_->engine->loggingFunctions;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
   bool isAsPython = entry_.answersAsPython, isAgain = false, isEndHeard = false;
@@ -336,6 +337,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     if (failing >= 0) trace->graph->breakAt(failing);
     trace->endGeneratorsBy(reconstructedParts());
     trace->skip(skipped);
+    if (!logging.empty()) trace->loggingFunctions = &logging;
     startGlobalState(*trace);
     try {
       outcome = trace->translate();

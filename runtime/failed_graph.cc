@@ -201,6 +201,8 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   SkippedFunctions skipped;
   skipped.modules = &settings_->engine->skippedModules;
   translator.skip(skipped);
+  const LoggingFunctions& logging = settings_->engine->loggingFunctions;
+  if (!logging.empty()) translator.loggingFunctions = &logging;
   startGlobalState(translator);
   translator.graph->breakAt(failure.failed);
   Outcome outcome = translator.translate();

@@ -7,6 +7,7 @@
 
 #include "core/ref.h"
 #include "interpreter/skipped_functions.h"
+#include "variables/functions/logging_functions.h"
 
 namespace armature {
 
@@ -38,6 +39,7 @@ struct EngineState {
   bool measuresBreaks = false;
   // Whoever changes it drops the translations that were made before.
   SkippedModules skippedModules;
+  LoggingFunctions loggingFunctions;
 };
 
 // The engine of the Python package, that of every CompiledFunction which Python code makes. Lives

@@ -25,9 +25,9 @@ llvm::ArrayRef<Value> itemsOfTuple(const Value& tuple, ValueVector& storage) {
 // Fills the list that was empty while it was sorted. False if it was not.
 bool refill(Translator& translator, const Value& target, ValueVector items) {
   auto* list = requireKind<ListVariable>(target);
-  bool wasEmpty = list->items().empty();
+  bool hasChanged = list->endSort(translator);
   list->replace(translator, std::move(items));
-  return wasEmpty;
+  return !hasChanged;
 }
 
 // The operands of OnReturn::NextKey, and the one more of NextOrder.

@@ -62,6 +62,8 @@ struct CallArguments {
   const Value* keyword(PyObject* name) const;
 };
 
+class LoggingFunctions;
+
 // An operation whose first argument is a graph, and the others what that graph takes.
 struct HigherOrderOperation {
   Ref<> target;
@@ -73,6 +75,8 @@ struct HigherOrderOperation {
 class Translator : public Observer, public Heap::Dependencies {
  public:
   CallDepth callDepth;
+  // Null where no function has a treatment of its own.
+  const LoggingFunctions* loggingFunctions = nullptr;
 
   ~Translator() override;
 

@@ -5,6 +5,7 @@
 #include "core/describe.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/functions.h"
+#include "variables/functions/stand_ins.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -19,6 +20,9 @@ class UserFunctionReconstructor : public Reconstructor {
   }
   void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserFunctionVariable* function = functionOf(tracker);
+    if (isOfStandIns(function->globals->existing())) {
+      throw UnsupportedReconstruction(describe(Value(function)));
+    }
     if (!isOfRoot(translator, function)) visit(function->globals);
     visit(function->defaults);
     visit(function->keywordDefaults);

@@ -197,6 +197,16 @@ def model_error_on_graph_break(type: type, /) -> None:
 def set_measures_breaks(value: bool, /) -> None:
     """Whether all that is compiled from now on counts its graph breaks."""
 
+def set_logging_functions(
+    ignored: Sequence[Callable[..., object]], kept: Sequence[Callable[..., object]], /
+) -> None:
+    """The functions of which calls are left out, and of which they are made when the graph has run;
+    drops no translation."""
+
+def add_stand_ins(functions: dict[Callable[..., Any], FunctionType], /, *classes: type) -> None:
+    """Python functions of one module that traces call in the place of others, by those; and the
+    classes of what they make."""
+
 def set_skip_modules(names: Sequence[str], /) -> None:
     """The modules of which no function is captured; drops no translation."""
 

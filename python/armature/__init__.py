@@ -11,7 +11,7 @@ from armature import _abi
 if find_spec("armature._C") is None:
     raise ImportError(_abi.why_no_engine())
 
-from armature import _C, _compile, _config, _explain, _frames, backends, logging
+from armature import _C, _compile, _config, _explain, _frames, _stand_ins, backends, logging
 from armature._C import graph_break, is_compiling, skip_frame
 from armature._compile import compile, disable, guard_check, reset
 from armature._config import config
@@ -31,6 +31,7 @@ from armature.exc import InternalError, InvalidBackend, Unsupported
 from armature.logging import set_logs
 
 # What a program compiles, explains or sets inside of a compiled function, Python does.
+_C.add_stand_ins(_stand_ins.STAND_INS, *_stand_ins.CLASSES)
 _C.skip_always([_compile, _config, _explain, _frames, backends, logging])
 
 __all__ = [

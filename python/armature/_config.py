@@ -7,7 +7,7 @@ import contextlib
 import gc
 import os
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from armature import _C
@@ -20,8 +20,10 @@ class Config:
 
     __slots__ = (
         "_compile_while_tracing",
+        "_ignore_logging_functions",
         "_numpy_as_torch",
         "_recompile_limit",
+        "_reorderable_logging_functions",
         "_skip_modules",
         "_strict",
     )
@@ -31,6 +33,8 @@ class Config:
         self._compile_while_tracing = False
         self._numpy_as_torch: bool | None = None
         self._skip_modules: tuple[str, ...] = ()
+        self._ignore_logging_functions: tuple[Callable[..., Any], ...] = ()
+        self._reorderable_logging_functions: tuple[Callable[..., Any], ...] = ()
         self._strict = os.environ.get("ARMATURE_STRICT", "0") not in ("", "0")
 
     @property
@@ -87,6 +91,46 @@ class Config:
         forget_translations()
 
     @property
+    def ignore_logging_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Functions whose calls are left out of captured code (none).
+
+        For what tells people something and returns None: ``print``, ``warnings.warn``,
+        ``logging.Logger.info`` for all loggers, ``logger.info`` for one. Elsewhere, the graph
+        breaks at such a call, so that it happens there and then. A change forgets all translations,
+        as reset() does.
+        """
+        return self._ignore_logging_functions
+
+    @ignore_logging_functions.setter
+    def ignore_logging_functions(self, functions: Iterable[Callable[..., Any]]) -> None:
+        ignored = _functions("ignore_logging_functions", functions)
+        self._set_logging_functions(ignored, self._reorderable_logging_functions)
+
+    @property
+    def reorderable_logging_functions(self) -> tuple[Callable[..., Any], ...]:
+        """Functions whose calls captured code makes when the graph has run (none).
+
+        As ignore_logging_functions, which goes first; but the calls are made, in their order among
+        the other effects. The arrays that they are given tell what they hold then, and the place
+        that is told (by a logger, say) is one of the function that was compiled. Given anything
+        that the function has made and may still change, a list, say, the graph breaks.
+        """
+        return self._reorderable_logging_functions
+
+    @reorderable_logging_functions.setter
+    def reorderable_logging_functions(self, functions: Iterable[Callable[..., Any]]) -> None:
+        kept = _functions("reorderable_logging_functions", functions)
+        self._set_logging_functions(self._ignore_logging_functions, kept)
+
+    def _set_logging_functions(
+        self, ignored: tuple[Callable[..., Any], ...], kept: tuple[Callable[..., Any], ...]
+    ) -> None:
+        _C.set_logging_functions(ignored, kept)
+        self._ignore_logging_functions = ignored
+        self._reorderable_logging_functions = kept
+        forget_translations()
+
+    @property
     def numpy_as_torch(self) -> bool | None:
         """Give graphs with operations of NumPy to the backend, as operations on tensors (None).
 
@@ -137,6 +181,14 @@ def _boolean(name: str, value: bool) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
     return value
+
+
+def _functions(name: str, given: Iterable[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+    functions = tuple(given)
+    for function in functions:
+        if not callable(function):
+            raise TypeError(f"{name} takes functions, not {type(function).__name__}")
+    return functions
 
 
 # All compiled functions that are alive.

@@ -13,6 +13,7 @@
 #include "runtime/own_functions.h"
 #include "runtime/settings.h"
 #include "runtime/translation_family.h"
+#include "variables/functions/stand_ins.h"
 
 namespace armature {
 
@@ -128,6 +129,62 @@ PyObject* setSkipModules(PyObject*, PyObject* names) {
       modules.push_back(Ref<>::create(name));
     }
     packageEngine()->skippedModules.set(std::move(modules));
+    Py_RETURN_NONE;
+  });
+}
+
+bool readCallables(PyObject* given, std::vector<Ref<>>& callables) {
+  Ref<> items = Ref<>::steal(PySequence_Tuple(given));
+  if (!items) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
+    if (!PyCallable_Check(item)) {
+      PyErr_Format(PyExc_TypeError, "expected functions, not '%.200s'", Py_TYPE(item)->tp_name);
+      return false;
+    }
+    callables.push_back(Ref<>::create(item));
+  }
+  return true;
+}
+
+PyObject* setLoggingFunctions(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return forPython([&]() -> PyObject* {
+    std::vector<Ref<>> ignored, kept;
+    if (count != 2) {
+      return PyErr_Format(PyExc_TypeError, "set_logging_functions() takes 2 arguments (%zd given)",
+                          count);
+    }
+    if (!readCallables(arguments[0], ignored) || !readCallables(arguments[1], kept)) return nullptr;
+    packageEngine()->loggingFunctions.set(ignored, kept);
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* addStandIns(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return forPython([&]() -> PyObject* {
+    PyObject* dict = count > 0 ? arguments[0] : nullptr;
+    if (count < 1 || !PyDict_Check(dict)) {
+      PyErr_SetString(PyExc_TypeError, "add_stand_ins() takes a dict, and classes behind it");
+      return nullptr;
+    }
+    std::vector<Ref<PyTypeObject>> classes;
+    for (Py_ssize_t i = 1; i < count; ++i) {
+      if (!PyType_Check(arguments[i])) {
+        return PyErr_Format(PyExc_TypeError, "expected a class, not '%.200s'",
+                            Py_TYPE(arguments[i])->tp_name);
+      }
+      classes.push_back(Ref<PyTypeObject>::create(reinterpret_cast<PyTypeObject*>(arguments[i])));
+    }
+    std::vector<std::pair<Ref<>, Ref<>>> functions;
+    PyObject *real, *standIn;
+    for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &real, &standIn);) {
+      if (!PyFunction_Check(standIn)) {
+        return PyErr_Format(PyExc_TypeError, "expected a function, not '%.200s'",
+                            Py_TYPE(standIn)->tp_name);
+      }
+      functions.emplace_back(Ref<>::create(real), Ref<>::create(standIn));
+    }
+    setStandIns(functions, classes);
     Py_RETURN_NONE;
   });
 }
@@ -253,6 +310,14 @@ PyMethodDef methods[] = {
     {"set_skip_modules", setSkipModules, METH_O,
      "set_skip_modules(names, /)\n--\n\n"
      "The modules of which no function is captured; drops no translation."},
+    {"set_logging_functions", cpython::asMethod(setLoggingFunctions), METH_FASTCALL,
+     "set_logging_functions(ignored, kept, /)\n--\n\n"
+     "The functions of which calls are left out, and of which they are made when the graph has "
+     "run; drops no translation."},
+    {"add_stand_ins", cpython::asMethod(addStandIns), METH_FASTCALL,
+     "add_stand_ins(functions, /, *classes)\n--\n\n"
+     "Python functions of one module that traces call in the place of others, by those; and the "
+     "classes of what they make."},
     {"skip_always", skipAlways, METH_O,
      "skip_always(modules, /)\n--\n\n"
      "Modules of which no function is captured, whatever set_skip_modules() is told."},

@@ -515,6 +515,45 @@ def sorts_that_see_changes(s):
     return sort(list.pop), sort(list.clear), sort(lambda items: items.__delitem__(slice(None)))
 
 
+class Compared:
+    def __init__(self, value, compare):
+        self.value = value
+        self.compare = compare
+
+    def __lt__(self, other):
+        return self.compare(self.value, other.value)
+
+
+def sorts_of_lists_made_here(s):
+    def sort(change):
+        items = [2, 1, 3]
+
+        def compare(x, y):
+            change(items)
+            return x < y
+
+        try:
+            items.sort(key=lambda value: Compared(value, compare))
+        except ValueError as error:
+            return str(error), items
+        return items
+
+    def sorts_itself(items):
+        items.sort()
+
+    def grows(items):
+        items[:] = [4]
+        del items[:]
+
+    def grows_and_sorts_itself(items):
+        items.append(4)
+        items.sort()
+        items.clear()
+
+    changes = [list.clear, list.reverse, sorts_itself, grows, grows_and_sorts_itself]
+    return [sort(change) for change in [*changes, lambda items: items.extend(())]]
+
+
 def bases_in_the_making(s):
     class Refused(Exception):
         pass
@@ -566,7 +605,13 @@ def keys_that_are_shared(s):
 
 @pytest.mark.parametrize(
     "program",
-    [frames_that_are_the_same, sorts_that_see_changes, bases_in_the_making, keys_that_are_shared],
+    [
+        frames_that_are_the_same,
+        sorts_that_see_changes,
+        sorts_of_lists_made_here,
+        bases_in_the_making,
+        keys_that_are_shared,
+    ],
 )
 def test_frames_as_in_python(program: Callable[[str], Any]) -> None:
     expected = program("aab")

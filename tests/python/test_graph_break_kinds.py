@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import collections
 import functools
+import logging
 import math
 import numbers
 import operator
@@ -83,6 +84,12 @@ def raises(n):
 @example("GraphBreakCall", torch.ones(2))
 def asks_for_a_break(x):
     armature.graph_break()
+    return x + 1
+
+
+@example("LoggingCall", torch.ones(2))
+def logs(x):
+    logging.getLogger("armature").critical("size %s", x.shape[0])
     return x + 1
 
 

@@ -1,10 +1,9 @@
-// heapq and bisect: the functions of _heapqmodule.c and _bisectmodule.c.
+// heapq: the functions of _heapqmodule.c.
 #include <string>
 
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
-#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/translator.h"
 
@@ -162,48 +161,6 @@ Value pushPop(Translator& translator, const Value&, CallArguments& arguments) {
   return HeapQueue<Order::Least>(translator, list).replaceFirst(arguments.values[1]);
 }
 
-// --- bisect.
-
-enum class Side { Left, Right };
-
-// Of a list or tuple that has all its items, with arguments by position.
-template <Side side>
-Value bisect(Translator& translator, const Value& self, CallArguments& arguments) {
-  Value values = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
-  PyTypeObject* type = values ? typeOf(values) : nullptr;
-  bool isPlain = (type == &PyList_Type || type == &PyTuple_Type) && !arguments.keywordCount() &&
-                 arguments.positionalCount() >= 2 && arguments.positionalCount() <= 4;
-  if (!isPlain) throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
-  Value searched = arguments.values[1];
-  int64_t low = 0, high = -1;
-  if (arguments.positionalCount() > 2 && !readMachineSize(translator, arguments.values[2], low)) {
-    return Value();
-  }
-  bool hasHigh =
-      arguments.positionalCount() > 3 && !translator.realized(arguments.values[3]).is(Py_None);
-  if (hasHigh && !readMachineSize(translator, arguments.values[3], high)) return Value();
-  if (low < 0) return translator.raise(PyExc_ValueError, "lo must be non-negative");
-  if (high == -1) {
-    high = length(translator, values);
-    if (high < 0) return Value();
-  }
-  while (low < high) {
-    int64_t middle = low + (high - low) / 2;
-    Value item = getItem(translator, values, Value::integer(middle));
-    if (!item) return item;
-    int answer = side == Side::Left ? isLess(translator, item, searched)
-                                    : isLess(translator, searched, item);
-    if (answer < 0) return Value();
-    bool isBehind = (side == Side::Left) == (answer == 1);
-    if (isBehind) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return Value::integer(low);
-}
-
 void registerHeapQueues() {
   registerFunctionHandler("_heapq", "heapify", heapify<Order::Least>);
   registerFunctionHandler("_heapq", "_heapify_max", heapify<Order::Greatest>);
@@ -213,8 +170,6 @@ void registerHeapQueues() {
   registerFunctionHandler("_heapq", "heapreplace", replace<Order::Least>);
   registerFunctionHandler("_heapq", "_heapreplace_max", replace<Order::Greatest>);
   registerFunctionHandler("_heapq", "heappushpop", pushPop);
-  registerFunctionHandler("_bisect", "bisect_left", bisect<Side::Left>);
-  registerFunctionHandler("_bisect", "bisect_right", bisect<Side::Right>);
 }
 ARMATURE_REGISTER_HANDLERS(registerHeapQueues);
 

@@ -103,6 +103,7 @@ Value sort(Translator& translator, const Value& self, CallArguments& arguments) 
   ListVariable* list = listOf(self);
   ValueVector items = list->items();
   list->replace(translator, {});
+  list->beginSort(translator);
   return sortByKeys(translator, std::move(items), key, descending, list, arguments.tail);
 }
 

@@ -209,6 +209,24 @@ void MutableSequenceVariable::replace(Translator& translator, ValueVector items)
   items_ = std::move(items);
   if (unread_) assignTrailed(translator.trail, unread_, static_cast<Translator*>(nullptr));
   recordRewrite(translator);
+  noteReplacement(translator);
+}
+
+void ListVariable::beginSort(Translator& translator) {
+  sorts_.push_back(false);
+  recordUndo(translator.trail, [this] { sorts_.pop_back(); });
+}
+
+bool ListVariable::endSort(Translator& translator) {
+  bool hasChanged = sorts_.pop_back_val();
+  recordUndo(translator.trail, [this, hasChanged] { sorts_.push_back(hasChanged); });
+  return hasChanged;
+}
+
+void ListVariable::noteItem(Translator& translator) {
+  if (sorts_.back()) return;
+  sorts_.back() = true;
+  recordUndo(translator.trail, [this] { sorts_.back() = false; });
 }
 
 Value makeTuple(Translator& translator, ValueVector items) {

@@ -104,6 +104,8 @@ class MutableSequenceVariable : public SequenceVariable {
   virtual SourceKind itemSource() const = 0;
   // An item came or went.
   virtual void noteMove(Translator&) {}
+  // All items were replaced by others.
+  virtual void noteReplacement(Translator&) {}
   // Can a replay leave out an item that was appended and taken out again?
   virtual bool forgetsAppended() const { return true; }
 
@@ -133,7 +135,22 @@ class ListVariable : public MutableSequenceVariable {
   ListVariable(Translator& translator, const Source* source, BorrowedRef<> existing)
       : MutableSequenceVariable(VariableKind::List, translator, source, existing) {}
 
+  // The list, which is empty, while it is sorted: whether any item has come meanwhile, gone again
+  // or not. One sort may run inside of another.
+  void beginSort(Translator& translator);
+  bool endSort(Translator& translator);
+
  private:
+  void noteMove(Translator& translator) override {
+    if (!sorts_.empty()) noteItem(translator);
+  }
+  void noteReplacement(Translator& translator) override {
+    if (!sorts_.empty() && !items().empty()) noteItem(translator);
+  }
+  void noteItem(Translator& translator);
+
+  llvm::SmallVector<bool, 1> sorts_;  // from the outside; had items come in each?
+
   size_t existingSize() const override { return PyList_GET_SIZE(existing()); }
   PyObject* existingItem(size_t index) const override { return PyList_GET_ITEM(existing(), index); }
   SourceKind itemSource() const override { return SourceKind::ListItem; }

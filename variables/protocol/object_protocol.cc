@@ -1,4 +1,6 @@
 #include "variables/protocol/object_protocol.h"
+#include "variables/functions/logging_functions.h"
+#include "variables/functions/stand_ins.h"
 
 #include "core/checked.h"
 #include "core/constant.h"
@@ -464,6 +466,12 @@ Value call(Translator& translator, const Value& callable, CallArguments& argumen
   RecursionGuard guard(translator);
   Value realized = callable;
   translator.realize(realized);
+  if (translator.loggingFunctions) {
+    if (std::optional<Value> result = callLogging(translator, realized, arguments)) return *result;
+  }
+  if (PyObject* standIn = standInFor(realized)) {
+    return callStandIn(translator, realized, standIn, arguments);
+  }
   if (CallFunction function = slotsOf(realized).tp_call) {
     return function(translator, realized, arguments);
   }

@@ -1,0 +1,209 @@
+"""What a trace does in the place of functions that are written in C, or best left alone.
+
+Each does what the function does that it stands for: the same results and exceptions, the same calls
+of the program's functions in the same order. Names of builtins are this module's own, as a program
+may replace those. What a function here makes never leaves the trace.
+"""
+
+from __future__ import annotations
+
+import _bisect
+import functools
+import json.encoder
+import logging
+from collections.abc import Callable, Generator, MutableSequence, Sequence
+from operator import index as _index
+from typing import Any
+
+from armature import _C
+
+_AttributeError = AttributeError
+_KeyError = KeyError
+_TypeError = TypeError
+_ValueError = ValueError
+_float = float
+_len = len
+_list = list
+_str = str
+_type = type
+_repr_of_float = float.__repr__
+_make_iterencode = json.encoder._make_iterencode  # type: ignore[attr-defined]
+_Infinity = float("inf")
+_PlaceHolder = logging.PlaceHolder
+_graph_break = _C.graph_break
+
+
+# --- _bisectmodule.c
+
+
+def _limits(a: Sequence[Any], lo: Any, hi: Any) -> tuple[int, int]:
+    low = _index(lo)
+    high = -1 if hi is None else _index(hi)
+    if low < 0:
+        raise _ValueError("lo must be non-negative")
+    return low, _len(a) if high == -1 else high
+
+
+def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> int:
+    low, high = _limits(a, lo, hi)
+    while low < high:
+        middle = (low + high) // 2
+        item = a[middle]
+        if key is not None:
+            item = key(item)
+        if item < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> int:
+    low, high = _limits(a, lo, hi)
+    while low < high:
+        middle = (low + high) // 2
+        item = a[middle]
+        if key is not None:
+            item = key(item)
+        if x < item:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _insert(a: MutableSequence[Any], place: int, x: Any) -> None:
+    if _type(a) is _list:
+        _list.insert(a, place, x)
+    else:
+        a.insert(place, x)
+
+
+def insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
+    searched = x if key is None else key(x)
+    _insert(a, bisect_left(a, searched, lo, hi, key=key), x)
+
+
+def insort_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
+    searched = x if key is None else key(x)
+    _insert(a, bisect_right(a, searched, lo, hi, key=key), x)
+
+
+# --- _functoolsmodule.c
+
+
+class KeyWrapper:
+    __slots__ = ("compare", "obj")
+    __module__ = "functools"
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, compare: Callable[[Any, Any], Any], obj: Any) -> None:
+        self.compare = compare
+        self.obj = obj
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared(self, other) < 0
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared(self, other) > 0
+
+    def __le__(self, other: Any) -> Any:
+        return _compared(self, other) <= 0
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(self, other) >= 0
+
+    def __eq__(self, other: Any) -> Any:
+        return _compared(self, other) == 0
+
+    def __ne__(self, other: Any) -> Any:
+        return _compared(self, other) != 0
+
+
+def _compared(left: KeyWrapper, right: Any) -> Any:
+    if _type(right) is not KeyWrapper:
+        raise _TypeError("other argument must be K instance")
+    return left.compare(left.obj, right.obj)
+
+
+def cmp_to_key(mycmp: Callable[[Any, Any], Any]) -> Callable[[Any], KeyWrapper]:
+    def key(obj: Any) -> KeyWrapper:
+        return KeyWrapper(mycmp, obj)
+
+    return key
+
+
+# --- _json.c
+
+
+def make_encoder(
+    markers: dict[int, Any] | None,
+    default: Callable[[Any], Any],
+    encoder: Callable[[str], str],
+    indent: None,
+    key_separator: str,
+    item_separator: str,
+    sort_keys: bool,
+    skipkeys: bool,
+    allow_nan: bool,
+) -> Callable[[Any, int], Generator[str, None, None]]:
+    def text_of_float(number: float) -> str:
+        if number != number:
+            text = "NaN"
+        elif number == _Infinity:
+            text = "Infinity"
+        elif number == -_Infinity:
+            text = "-Infinity"
+        else:
+            return _repr_of_float(number)
+        if not allow_nan:
+            raise _ValueError("Out of range float values are not JSON compliant")
+        return text
+
+    return _make_iterencode(  # type: ignore[no-any-return]
+        markers,
+        default,
+        encoder,
+        indent,
+        text_of_float,
+        key_separator,
+        item_separator,
+        sort_keys,
+        skipkeys,
+        True,
+    )
+
+
+# --- logging/__init__.py: what it finds out, it keeps in a cache, under a lock.
+
+
+def is_enabled_for(self: logging.Logger, level: int) -> bool:
+    if self.disabled:
+        return False
+    try:
+        return self._cache[level]  # type: ignore[attr-defined,no-any-return]
+    except _KeyError:
+        if self.manager.disable >= level:
+            return False
+        return level >= self.getEffectiveLevel()
+
+
+def get_logger(self: logging.Manager, name: str) -> logging.Logger:
+    found = self.loggerDict.get(name) if _type(name) is _str else None
+    if found is None or _type(found) is _PlaceHolder:
+        _graph_break()  # The real function makes it.
+    return found  # type: ignore[return-value]
+
+
+STAND_INS: dict[Callable[..., Any], Any] = {
+    _bisect.bisect_left: bisect_left,
+    _bisect.bisect_right: bisect_right,
+    _bisect.insort_left: insort_left,
+    _bisect.insort_right: insort_right,
+    functools.cmp_to_key: cmp_to_key,
+    logging.Logger.isEnabledFor: is_enabled_for,
+    logging.Manager.getLogger: get_logger,
+    json.encoder.c_make_encoder: make_encoder,  # type: ignore[attr-defined]
+}
+# What they make is of these.
+CLASSES = (KeyWrapper,)

@@ -1,0 +1,80 @@
+// json: the scanner of _json.c, which reads texts that are known while tracing.
+#include "core/checked.h"
+#include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
+#include "variables/functions/builtin_handlers.h"
+#include "variables/functions/library_calls.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+PyTypeObject* scannerType() {
+  static PyTypeObject* const type = [] {
+    Ref<> module = checked(PyImport_ImportModule("_json"));
+    return reinterpret_cast<PyTypeObject*>(
+        checked(PyObject_GetAttrString(module.get(), "make_scanner")).release());
+  }();
+  return type;
+}
+
+// Does it call nothing of the program's? Its attributes cannot be set.
+bool isPlain(PyObject* scanner) {
+  auto is = [&](const char* name, PyObject* expected) {
+    return checked(PyObject_GetAttrString(scanner, name)).get() == expected;
+  };
+  if (!is("object_hook", Py_None) || !is("object_pairs_hook", Py_None)) return false;
+  if (!is("parse_float", reinterpret_cast<PyObject*>(&PyFloat_Type))) return false;
+  if (!is("parse_int", reinterpret_cast<PyObject*>(&PyLong_Type))) return false;
+  Ref<> constants = checked(PyObject_GetAttrString(scanner, "parse_constant"));
+  return PyCFunction_Check(constants.get()) &&
+         PyDict_CheckExact(PyCFunction_GET_SELF(constants.get()));
+}
+
+// A value as the object is now, all of it new.
+Value made(Translator& translator, PyObject* object) {
+  if (PyList_CheckExact(object)) {
+    ValueVector items;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
+      items.push_back(made(translator, PyList_GET_ITEM(object, i)));
+    }
+    return translator.make<ListVariable>(std::move(items));
+  }
+  if (!PyDict_CheckExact(object)) return Value::constant(object);
+  auto* dict = translator.make<DictVariable>();
+  PyObject *key, *value;
+  for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
+    dict->set(translator, Value::constant(key), made(translator, value));
+  }
+  return dict;
+}
+
+// scanner(text, place): the value that begins there, and where it ends.
+Value scan(Translator& translator, const Value& self, CallArguments& arguments) {
+  PyObject* scanner = self.isTracker() ? self.tracker()->existing() : self.objectOrNull();
+  bool isKnown =
+      scanner && isPlain(scanner) && !arguments.keywordCount() && arguments.values.size() == 2;
+  for (Value& argument : arguments.values) {
+    translator.realize(argument);
+    isKnown = isKnown && argument.objectOrNull();
+  }
+  if (!isKnown) throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
+  guardCallee(translator, self);
+  PyObject* given[] = {arguments.values[0].object(), arguments.values[1].object()};
+  Ref<> pair = Ref<>::steal(PyObject_Vectorcall(scanner, given, 2, nullptr));
+  if (!pair) return translator.raiseFromPython();
+  Value value = made(translator, PyTuple_GET_ITEM(pair.get(), 0));
+  return translator.make<TupleVariable>(
+      ValueVector{std::move(value), Value::constant(PyTuple_GET_ITEM(pair.get(), 1))});
+}
+
+void registerScanner() {
+  auto* type = reinterpret_cast<PyObject*>(scannerType());
+  registerObjectHandler(checked(PyObject_GetAttrString(type, "__call__")).release(), scan);
+}
+ARMATURE_REGISTER_HANDLERS(registerScanner);
+
+}  // namespace
+
+}  // namespace armature
