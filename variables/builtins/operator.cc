@@ -160,13 +160,30 @@ Value containsItem(Translator& translator, const Value&, CallArguments& argument
   return result < 0 ? Value() : Value::boolean(result);
 }
 
+// _PySequence_IterSearch: each item is compared before the next one is asked for. False with an
+// exception pending. `visit` returns whether to go on.
+bool searchIterator(Translator& translator, CallArguments& arguments,
+                    llvm::function_ref<bool(bool isEqual)> visit) {
+  Value iterator = getIterator(translator, arguments.values[0]);
+  if (!iterator) return false;
+  for (;;) {
+    Value item = iteratorNext(translator, iterator);
+    if (!item) return !translator.exceptionPending();
+    int equal = areEqual(translator, item, arguments.values[1]);
+    if (equal < 0) return false;
+    if (!visit(equal)) return true;
+  }
+}
+
+// PySequence_Count
 Value countOf(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "countOf", arguments, 2, 2)) return Value();
-  ValueVector items;
-  if (!iterateInto(translator, arguments.values[0], items)) return Value();
-  CallArguments call;
-  call.values.push_back(arguments.values[1]);
-  return sequenceCount(translator, translator.make<ListVariable>(std::move(items)), call);
+  int64_t count = 0;
+  bool isDone = searchIterator(translator, arguments, [&](bool isEqual) {
+    count += isEqual;
+    return true;
+  });
+  return isDone ? Value::integer(count) : Value();
 }
 
 bool isBuiltinContainer(const VariableTracker* tracker) {
@@ -185,18 +202,16 @@ bool isBuiltinContainer(const VariableTracker* tracker) {
 // PySequence_Index
 Value indexOf(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "indexOf", arguments, 2, 2)) return Value();
-  Value iterator = getIterator(translator, arguments.values[0]);
-  if (!iterator) return iterator;
-  for (int64_t index = 0;; ++index) {
-    Value item = iteratorNext(translator, iterator);
-    if (!item && translator.exceptionPending()) return Value();
-    if (!item) {
-      return translator.raise(PyExc_ValueError, "sequence.index(x): x not in sequence");
-    }
-    int equal = areEqual(translator, item, arguments.values[1]);
-    if (equal < 0) return Value();
-    if (equal) return Value::integer(index);
-  }
+  int64_t index = 0;
+  bool isFound = false;
+  bool isDone = searchIterator(translator, arguments, [&](bool isEqual) {
+    isFound = isEqual;
+    index += !isEqual;
+    return !isEqual;
+  });
+  if (!isDone) return Value();
+  return isFound ? Value::integer(index)
+                 : translator.raise(PyExc_ValueError, "sequence.index(x): x not in sequence");
 }
 
 Value callGiven(Translator& translator, const Value&, CallArguments& arguments) {

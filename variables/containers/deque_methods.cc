@@ -115,12 +115,14 @@ Value index(Translator& translator, const Value& self, CallArguments& arguments)
                             given ? "most" : "least", given ? 3 : 1, given ? "s" : "", given);
   }
   DequeVariable* deque = dequeOf(self);
+  auto stop = static_cast<int64_t>(deque->size());
+  int64_t start = 0, moves = deque->moves();
+  if (given > 1 && !readBound(translator, arguments.values[1], start)) return Value();
+  if (given > 2 && !readBound(translator, arguments.values[2], stop)) return Value();
+  // CPython begins where the first item was.
+  if (deque->moves() != moves) throw GraphBreak(GraphBreakKind::UnknownCFunction, "deque.index()");
   auto size = static_cast<int64_t>(deque->size());
-  int64_t start = 0, stop = size;
-  if (given > 1 && !readBound(translator, arguments.values[1], size, start)) return Value();
-  if (given > 2 && !readBound(translator, arguments.values[2], size, stop)) return Value();
-  int64_t moves = deque->moves();
-  stop = std::min(stop, size);
+  start = boundIn(start, size), stop = std::min(boundIn(stop, size), size);
   for (int64_t i = start; i < stop; ++i) {
     int equal = areEqual(translator, deque->item(i), arguments.values[0]);
     if (equal < 0) return Value();

@@ -18,9 +18,7 @@ namespace {
 DequeVariable* dequeOf(const Value& value) { return requireKind<DequeVariable>(value); }
 
 // deque_inplace_repeat. False with the exception pending.
-bool repeatInPlace(Translator& translator, DequeVariable* deque, const Value& count) {
-  int64_t times;
-  if (!readRepeatCount(translator, count, deque->size(), times)) return false;
+bool repeatInPlace(Translator& translator, DequeVariable* deque, int64_t times) {
   auto size = static_cast<int64_t>(deque->size());
   if (size == 0 || times == 1) return true;
   if (times == 0) {
@@ -53,10 +51,13 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
 }
 
 Value repeat(Translator& translator, NumberSlot slot, const Value& self, const Value& count) {
+  int64_t times;
+  auto length = [&] { return dequeOf(self)->size(); };
+  if (!readRepeatCount(translator, count, length, times)) return Value();
   bool isInPlace = slot == nb_inplace_multiply;
   Value result = isInPlace ? self : copyDeque(translator, dequeOf(self));
   auto* deque = partOf<DequeVariable>(result);
-  return result && repeatInPlace(translator, deque, count) ? result : Value();
+  return result && repeatInPlace(translator, deque, times) ? result : Value();
 }
 
 // PySequence_GetItem and its like, which count from the end for the sequence: from what __len__ of
@@ -74,9 +75,9 @@ bool readIndex(Translator& translator, Value key, DequeVariable* deque, int64_t&
       return false;
     }
   }
-  return readItemIndex(translator, key, deque->size(),
-                       "sequence index must be integer, not '%.200s'", "deque index out of range",
-                       index);
+  return readItemIndex(
+      translator, key, [&] { return deque->size(); },
+      "sequence index must be integer, not '%.200s'", "deque index out of range", index);
 }
 
 Value subscript(Translator& translator, const Value& self, const Value& key) {

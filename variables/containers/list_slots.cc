@@ -33,7 +33,9 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
 Value repeat(Translator& translator, NumberSlot slot, const Value& self, const Value& count) {
   ListVariable* list = listOf(self);
   int64_t times;
-  if (!readRepeatCount(translator, count, list->size(), times)) return Value();
+  if (!readRepeatCount(
+          translator, count, [&] { return list->size(); }, times))
+    return Value();
   ValueVector items = repeatItems(list->items(), times);
   if (slot != nb_inplace_multiply) return translator.make<ListVariable>(std::move(items));
   list->replace(translator, std::move(items));
@@ -43,8 +45,9 @@ Value repeat(Translator& translator, NumberSlot slot, const Value& self, const V
 // Reads a key that is not a slice as an index into the list; errors are those of `access`.
 bool readListIndex(Translator& translator, const Value& key, const ListVariable* list,
                    const char* rangeError, int64_t& index) {
-  return readItemIndex(translator, key, list->size(),
-                       "list indices must be integers or slices, not %.200s", rangeError, index);
+  return readItemIndex(
+      translator, key, [&] { return list->size(); },
+      "list indices must be integers or slices, not %.200s", rangeError, index);
 }
 
 // The item that an index from the end finds among those which the trace appended, however many the
@@ -65,7 +68,9 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
   ListVariable* list = listOf(self);
   if (isSlice(key)) {
     SliceRange range;
-    if (!readSlice(translator, key, list->size(), range)) return Value();
+    if (!readSlice(
+            translator, key, [&] { return list->size(); }, range))
+      return Value();
     return translator.make<ListVariable>(sliceItems(list->items(), range));
   }
   if (Value appended = appendedItem(translator, list, key)) return appended;
@@ -102,10 +107,11 @@ void deleteSlice(Translator& translator, ListVariable* list, SliceRange range) {
   list->replace(translator, std::move(items));
 }
 
-bool assignSlice(Translator& translator, ListVariable* list, const Value& slice,
-                 const Value& value) {
+bool assignSlice(Translator& translator, ListVariable* list, const Value& key, const Value& value) {
+  auto length = [&] { return list->size(); };
+  Value slice = toConstantSlice(translator, key);
   SliceRange range;
-  if (!readSlice(translator, slice, list->size(), range)) return false;
+  if (!slice || !readSlice(translator, slice, length, range)) return false;
   if (!value) {
     deleteSlice(translator, list, range);
     return true;
@@ -114,12 +120,16 @@ bool assignSlice(Translator& translator, ListVariable* list, const Value& slice,
       range.step == 1 ? "can only assign an iterable" : "must assign iterable to extended slice";
   ValueVector items;
   if (!readIterable(translator, value, message, items)) return false;
-  // Iterating may have run code that changed the list.
-  if (!readSlice(translator, slice, list->size(), range)) return false;
+  // Iterating may have run code that changed the list. list_ass_slice cuts the places off that are
+  // not there any more.
   if (range.step == 1) {
-    replaceRange(translator, list, range.start, std::max(range.start, range.stop), items);
+    auto size = static_cast<int64_t>(list->size());
+    int64_t start = std::min(range.start, size);
+    replaceRange(translator, list, start, std::clamp(range.stop, start, size), items);
     return true;
   }
+  // Of others, what CPython does if places are gone is undefined.
+  if (!readSlice(translator, slice, length, range)) return false;
   if (static_cast<int64_t>(items.size()) != range.count) {
     translator.raise(PyExc_ValueError,
                      "attempt to assign sequence of size %zd to extended slice of size %zd",

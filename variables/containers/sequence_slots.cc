@@ -47,25 +47,23 @@ Value sequenceIn(const Value& value) {
 
 }  // namespace
 
-bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result) {
+bool readBound(Translator& translator, Value bound, int64_t& result) {
   translator.realize(bound);
   if (!hasIndex(translator, bound)) {
     translator.raise(PyExc_TypeError, "slice indices must be integers or have an __index__ method");
     return false;
   }
-  if (!readSize(translator, bound, nullptr, result)) return false;
-  if (result < 0) result = std::max<int64_t>(result + size, 0);
-  return true;
+  return readSize(translator, bound, nullptr, result);
 }
 
-bool readItemIndex(Translator& translator, const Value& key, size_t size, const char* typeError,
+bool readItemIndex(Translator& translator, const Value& key, LengthOf length, const char* typeError,
                    const char* rangeError, int64_t& index) {
   if (!hasIndex(translator, key)) {
     translator.raise(PyExc_TypeError, typeError, nameOf(translator, typeOf(key)));
     return false;
   }
   if (!readSize(translator, key, PyExc_IndexError, index)) return false;
-  auto count = static_cast<int64_t>(size);
+  auto count = static_cast<int64_t>(length());
   if (index < 0) index += count;
   if (index >= 0 && index < count) return true;
   translator.raise(PyExc_IndexError, rangeError);
@@ -87,7 +85,7 @@ bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& it
   return true;
 }
 
-bool readRepeatCount(Translator& translator, const Value& count, size_t size, int64_t& result) {
+bool readRepeatCount(Translator& translator, const Value& count, LengthOf length, int64_t& result) {
   if (!hasIndex(translator, count)) {
     translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
                      nameOf(translator, typeOf(count)));
@@ -95,6 +93,7 @@ bool readRepeatCount(Translator& translator, const Value& count, size_t size, in
   }
   if (!readSize(translator, count, PyExc_OverflowError, result)) return false;
   if (result < 0) result = 0;
+  size_t size = length();
   if (size && result > kMostItems / static_cast<int64_t>(size)) {
     throw GraphBreak(GraphBreakKind::HugeIterable,
                      std::to_string(size) + " items times " + std::to_string(result));
@@ -140,13 +139,12 @@ Value sequenceIndex(Translator& translator, const Value& self, CallArguments& ar
     return Value();
   }
   int64_t start = 0, stop = PY_SSIZE_T_MAX;
-  if (arguments.values.size() > 1 &&
-      !readBound(translator, arguments.values[1], sizeOf(self), start)) {
-    return Value();
-  }
-  if (arguments.values.size() > 2 &&
-      !readBound(translator, arguments.values[2], sizeOf(self), stop)) {
-    return Value();
+  size_t given = arguments.values.size();
+  if (given > 1 && !readBound(translator, arguments.values[1], start)) return Value();
+  if (given > 2 && !readBound(translator, arguments.values[2], stop)) return Value();
+  if (start < 0 || stop < 0) {
+    int64_t size = sizeOf(self);
+    start = boundIn(start, size), stop = boundIn(stop, size);
   }
   return searchItems(translator, self, arguments.values[0], Search::Index, start, stop,
                      arguments.tail);
@@ -270,8 +268,10 @@ Value compareSequences(Translator& translator, const Value& self, const Value& o
     int equal = areEqual(translator, a, b);
     if (equal < 0) return Value();
     if (equal) continue;
-    // Comparing may have changed the lists.
-    if (i >= sizeOf(left) || i >= sizeOf(right)) break;
+    // Comparing may have changed the lists: the items that are there now decide.
+    a = itemAt(left, i);
+    b = itemAt(right, i);
+    if (!a || !b) break;
     if (equality) return Value::boolean(op == Py_NE);
     return richCompare(translator, std::move(a), std::move(b), op);
   }

@@ -1,6 +1,9 @@
 // What lists, tuples and deques share in their slots and methods.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/indexing.h"
@@ -20,17 +23,21 @@ int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor);
 // sequence changes.
 bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& items);
 
-// _PyEval_SliceIndexNotNone, for the start and stop arguments of index(): counted from the end, and
-// not below 0. False with the exception pending.
-bool readBound(Translator& translator, Value bound, int64_t size, int64_t& result);
-// A key that is not a slice as the index of one of `size` items. False with the exception pending:
+// _PyEval_SliceIndexNotNone, for the start and stop arguments of index(). False with the exception
+// pending.
+bool readBound(Translator& translator, Value bound, int64_t& result);
+// What they are, counted from the end of so many items, and not below 0.
+inline int64_t boundIn(int64_t bound, int64_t size) {
+  return bound < 0 ? std::max<int64_t>(bound + size, 0) : bound;
+}
+// A key that is not a slice as the index of one of so many items. False with the exception pending:
 // a TypeError with a text in which the name of the key's type goes, or an IndexError.
-bool readItemIndex(Translator& translator, const Value& key, size_t size, const char* typeError,
+bool readItemIndex(Translator& translator, const Value& key, LengthOf length, const char* typeError,
                    const char* rangeError, int64_t& index);
 
-// The arguments of repeat, checked: `count` copies of `size` items. False with the exception
+// The arguments of repeat, checked: `count` copies of so many items. False with the exception
 // pending.
-bool readRepeatCount(Translator& translator, const Value& count, size_t size, int64_t& result);
+bool readRepeatCount(Translator& translator, const Value& count, LengthOf length, int64_t& result);
 // `count` copies of the items.
 ValueVector repeatItems(llvm::ArrayRef<Value> items, int64_t count);
 // The items that a slice selects.

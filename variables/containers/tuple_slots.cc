@@ -53,7 +53,9 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
 
 Value repeat(Translator& translator, NumberSlot, const Value& self, const Value& count) {
   int64_t times;
-  if (!readRepeatCount(translator, count, tupleItems(self).size(), times)) return Value();
+  if (!readRepeatCount(
+          translator, count, [&] { return tupleItems(self).size(); }, times))
+    return Value();
   if (times == 1 && typeOf(self) == &PyTuple_Type) return self;
   return makeTuple(translator, repeatItems(tupleItems(self), times));
 }
@@ -62,15 +64,17 @@ Value subscript(Translator& translator, const Value& self, const Value& key) {
   const ValueVector& items = tupleItems(self);
   if (isSlice(key)) {
     SliceRange range;
-    if (!readSlice(translator, key, items.size(), range)) return Value();
+    if (!readSlice(
+            translator, key, [&] { return items.size(); }, range))
+      return Value();
     bool isWhole = range.step == 1 && range.count == static_cast<int64_t>(items.size());
     if (isWhole && typeOf(self) == &PyTuple_Type) return self;
     return makeTuple(translator, sliceItems(items, range));
   }
   int64_t index;
-  bool isRead = readItemIndex(translator, key, items.size(),
-                              "tuple indices must be integers or slices, not %.200s",
-                              "tuple index out of range", index);
+  bool isRead = readItemIndex(
+      translator, key, [&] { return items.size(); },
+      "tuple indices must be integers or slices, not %.200s", "tuple index out of range", index);
   return isRead ? items[index] : Value();
 }
 

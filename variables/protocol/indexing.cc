@@ -84,7 +84,7 @@ Value toConstantSlice(Translator& translator, const Value& slice) {
   return Value::steal(checked(PySlice_New(start.get(), stop.get(), step.get())).release());
 }
 
-bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result) {
+bool readSlice(Translator& translator, const Value& slice, LengthOf length, SliceRange& result) {
   Value real = toConstantSlice(translator, slice);
   if (!real) return false;
   Py_ssize_t start, stop, step;
@@ -92,7 +92,7 @@ bool readSlice(Translator& translator, const Value& slice, size_t length, SliceR
     translator.raiseFromPython();
     return false;
   }
-  result.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(length), &start, &stop, step);
+  result.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(length()), &start, &stop, step);
   result.start = start;
   result.stop = stop;
   result.step = step;

@@ -1,6 +1,8 @@
 // Indexes and slices of sequences, as lists and tuples read them.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include "variables/translator.h"
 #include "variables/value.h"
 
@@ -33,8 +35,11 @@ struct SliceRange {
   int64_t step = 1;
   int64_t count = 0;
 };
+// The length of a container. It is asked for when all numbers that the program gave have been read:
+// an __index__ may change the container.
+using LengthOf = llvm::function_ref<size_t()>;
 // PySlice_Unpack and PySlice_AdjustIndices; `slice` is one that isSlice. False with the exception
 // pending.
-bool readSlice(Translator& translator, const Value& slice, size_t length, SliceRange& result);
+bool readSlice(Translator& translator, const Value& slice, LengthOf length, SliceRange& result);
 
 }  // namespace armature
