@@ -65,11 +65,14 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def run(program: Program, *, captured: bool) -> list[Observation]:
-    """The observations of all steps. Raises TimeLimit or NoWorld."""
+def run(program: Program, *, captured: bool, seconds: float = 5) -> list[Observation]:
+    """The observations of all steps. Raises TimeLimit or NoWorld.
+
+    ``seconds``: what plain Python may take. A captured program gets six times that.
+    """
     with (
         _library_as_it_was(),
-        time_limit(30 if captured else 5),
+        time_limit(6 * seconds if captured else seconds),
         armature.config.patch(strict=True),
     ):
         gc.collect()

@@ -1,5 +1,6 @@
 """explain() and the logs."""
 
+import os
 import subprocess
 import sys
 
@@ -113,7 +114,7 @@ def test_logs_from_the_environment():
     def run(logs):
         return subprocess.run(
             [sys.executable, "-c", program],
-            env={"ARMATURE_LOGS": logs, "PYTHONPATH": ":".join(sys.path)},
+            env={**os.environ, "ARMATURE_LOGS": logs, "PYTHONPATH": ":".join(sys.path)},
             capture_output=True,
             text=True,
         )

@@ -4,6 +4,7 @@ types is called with every kind of value, in every number, with keywords."""
 import gc
 import itertools
 import json
+import os
 import random
 import subprocess
 import sys
@@ -108,7 +109,7 @@ def test_every_private_function_with_every_kind_of_value(start):
         capture_output=True,
         text=True,
         timeout=600,
-        env={"PYTHONPATH": str(Path(armature.__file__).parent.parent), "PATH": ""},
+        env={**os.environ, "PYTHONPATH": str(Path(armature.__file__).parent.parent)},
     )
     last = done.stdout.splitlines()[-1:]
     assert done.returncode == 0, f"after {last}: {done.returncode}\n{done.stderr[-2000:]}"
