@@ -371,13 +371,28 @@ PyObject* torchRuleNames(PyObject*, PyObject*) {
   });
 }
 
+const char* nameOf(CallKind kind) {
+  switch (kind) {
+    case CallKind::NotOurs:
+      return "not ours";
+    case CallKind::GraphOperation:
+      return "graph operation";
+    case CallKind::ConstantFoldable:
+      return "constant foldable";
+    case CallKind::Inline:
+      return "inline";
+    case CallKind::Handled:
+      return "handled";
+    case CallKind::Unsupported:
+      return "unsupported";
+  }
+  return nullptr;
+}
+
 Ref<> toPython(const CallRule& rule) {
-  static constexpr const char* kKinds[] = {"not ours", "graph operation", "constant foldable",
-                                           "inline", "unsupported"};
-  return Ref<>::steal(Py_BuildValue("{sssOsOss}", "kind", kKinds[static_cast<int>(rule.kind)],
-                                    "returns_one_array", rule.returnsOneArray ? Py_True : Py_False,
-                                    "mutates", rule.mutates ? Py_True : Py_False, "reason",
-                                    rule.reason));
+  return Ref<>::steal(Py_BuildValue("{sssOsOss}", "kind", nameOf(rule.kind), "returns_one_array",
+                                    rule.returnsOneArray ? Py_True : Py_False, "mutates",
+                                    rule.mutates ? Py_True : Py_False, "reason", rule.reason));
 }
 
 PyObject* torchClassify(PyObject*, PyObject* callable) {

@@ -4,6 +4,7 @@ from the class, checks by attribute, ranges of the profiler, sizes, legacy types
 import armature
 import pytest
 import torch
+from armature import _C
 from differential import break_reasons, check
 from torch.profiler import record_function
 
@@ -264,3 +265,9 @@ def test_questions_are_not_in_the_graph():
     compiled = check(program, torch.ones(3), more=((torch.ones(3, dtype=torch.int64),),), breaks=0)
     found = armature.explain(compiled)(torch.ones(3))
     assert "is_floating_point" not in found.graphs[0] and "is_complex" not in found.graphs[0]
+
+
+def test_every_kind_of_call_has_its_name():
+    kinds = {_C.torch_classify(callable_)["kind"] for callable_ in vars(torch).values()}
+    assert {"graph operation", "constant foldable", "handled", "unsupported"} <= kinds
+    assert _C.torch_classify(len)["kind"] == "not ours"
