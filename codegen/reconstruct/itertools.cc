@@ -74,7 +74,7 @@ PyObject* makeIterator(PyObject*, PyObject* const* all, Py_ssize_t count) {
 
 PyObject* makeIteratorFunction() { return privateFunction<makeIterator>("make_iterator"); }
 
-// set_state(iterator, which parts there are, *parts)
+// set_iterator_state(iterator, which parts there are, *parts)
 PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
   uint64_t present = PyLong_AsUnsignedLongLong(all[1]);
   llvm::SmallVector<PyObject*, 8> parts(all + 2, all + count);
@@ -85,7 +85,7 @@ PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
   Py_RETURN_NONE;
 }
 
-PyObject* setStateFunction() { return privateFunction<setState>("set_state"); }
+PyObject* setStateFunction() { return privateFunction<setState>("set_iterator_state"); }
 
 class ItertoolsReconstructor : public Reconstructor {
  public:

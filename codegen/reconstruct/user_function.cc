@@ -20,8 +20,9 @@ class UserFunctionReconstructor : public Reconstructor {
   }
   void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserFunctionVariable* function = functionOf(tracker);
-    if (isOfStandIns(function->globals->existing())) {
-      throw UnsupportedReconstruction(describe(Value(function)));
+    if (makerOf(function->code->original)) {
+      for (NewCellVariable* cell : function->closure) visit(cell->contents());
+      return;
     }
     if (!isOfRoot(translator, function)) visit(function->globals);
     visit(function->defaults);
@@ -42,7 +43,11 @@ class UserFunctionReconstructor : public Reconstructor {
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     UserFunctionVariable* function = functionOf(tracker);
-    if (isOfRoot(codegen.translator(), function)) {
+    if (PyObject* maker = makerOf(function->code->original)) {
+      codegen.prepareCall(maker);
+      for (NewCellVariable* cell : function->closure) codegen.load(cell->contents());
+      codegen.call(static_cast<int32_t>(function->closure.size()));
+    } else if (isOfRoot(codegen.translator(), function)) {
       makeFunction(codegen, function);
     } else {
       callConstructor(codegen, function);

@@ -8,6 +8,7 @@ import gc
 import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from armature import _C
@@ -186,8 +187,9 @@ def _boolean(name: str, value: bool) -> bool:
 def _functions(name: str, given: Iterable[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
     functions = tuple(given)
     for function in functions:
-        if not callable(function):
-            raise TypeError(f"{name} takes functions, not {type(function).__name__}")
+        # Of other callables, an instance says nothing of what the next call is given.
+        if not isinstance(function, (FunctionType, BuiltinFunctionType, MethodType)):
+            raise TypeError(f"{name} takes functions and methods, not {type(function).__name__}")
     return functions
 
 

@@ -2,33 +2,27 @@
 
 Each does what the function does that it stands for: the same results and exceptions, the same calls
 of the program's functions in the same order. Names of builtins are this module's own, as a program
-may replace those. What a function here makes never leaves the trace.
+may replace those. What leaves the trace of what they make is made by the real functions.
 """
 
 from __future__ import annotations
 
 import _bisect
 import functools
-import json.encoder
 import logging
-from collections.abc import Callable, Generator, MutableSequence, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from operator import index as _index
 from typing import Any
 
 from armature import _C
 
-_AttributeError = AttributeError
 _KeyError = KeyError
 _TypeError = TypeError
 _ValueError = ValueError
-_float = float
 _len = len
 _list = list
 _str = str
 _type = type
-_repr_of_float = float.__repr__
-_make_iterencode = json.encoder._make_iterencode  # type: ignore[attr-defined]
-_Infinity = float("inf")
 _PlaceHolder = logging.PlaceHolder
 _graph_break = _C.graph_break
 
@@ -133,47 +127,6 @@ def cmp_to_key(mycmp: Callable[[Any, Any], Any]) -> Callable[[Any], KeyWrapper]:
     return key
 
 
-# --- _json.c
-
-
-def make_encoder(
-    markers: dict[int, Any] | None,
-    default: Callable[[Any], Any],
-    encoder: Callable[[str], str],
-    indent: None,
-    key_separator: str,
-    item_separator: str,
-    sort_keys: bool,
-    skipkeys: bool,
-    allow_nan: bool,
-) -> Callable[[Any, int], Generator[str, None, None]]:
-    def text_of_float(number: float) -> str:
-        if number != number:
-            text = "NaN"
-        elif number == _Infinity:
-            text = "Infinity"
-        elif number == -_Infinity:
-            text = "-Infinity"
-        else:
-            return _repr_of_float(number)
-        if not allow_nan:
-            raise _ValueError("Out of range float values are not JSON compliant")
-        return text
-
-    return _make_iterencode(  # type: ignore[no-any-return]
-        markers,
-        default,
-        encoder,
-        indent,
-        text_of_float,
-        key_separator,
-        item_separator,
-        sort_keys,
-        skipkeys,
-        True,
-    )
-
-
 # --- logging/__init__.py: what it finds out, it keeps in a cache, under a lock.
 
 
@@ -203,7 +156,8 @@ STAND_INS: dict[Callable[..., Any], Any] = {
     functools.cmp_to_key: cmp_to_key,
     logging.Logger.isEnabledFor: is_enabled_for,
     logging.Manager.getLogger: get_logger,
-    json.encoder.c_make_encoder: make_encoder,  # type: ignore[attr-defined]
 }
-# What they make is of these.
+# A function of such code is made by calling that with what it closes over.
+MAKERS = {cmp_to_key(_len).__code__: functools.cmp_to_key}
+# What else they make is of these.
 CLASSES = (KeyWrapper,)

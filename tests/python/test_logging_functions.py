@@ -136,6 +136,19 @@ def test_of_one_logger():
         assert kinds_of_breaks(function, torch.ones(3)) == ["LoggingCall"]
 
 
+def test_of_one_logger_after_the_other(heard):
+    def function(x, logger):
+        logger.warning("told")
+        return x + 1
+
+    x = torch.ones(3)
+    with armature.config.patch(ignore_logging_functions=[LOGGER.warning]):
+        compiled = armature.compile(function, backend="eager")
+        for logger in (LOGGER, OTHER, LOGGER, OTHER):
+            assert torch.equal(compiled(x, logger), x + 1)
+            assert ("told" in taken(heard)) == (logger is OTHER)
+
+
 def test_kept_in_order_with_the_other_effects(heard, capsys):
     seen = []
 
@@ -214,6 +227,6 @@ def test_ignored_goes_before_kept(capsys):
 
 @pytest.mark.parametrize("name", ["ignore_logging_functions", "reorderable_logging_functions"])
 def test_wrong_settings(name):
-    with pytest.raises(TypeError, match=f"{name} takes functions, not int"):
+    with pytest.raises(TypeError, match=f"{name} takes functions and methods, not int"):
         setattr(armature.config, name, [3])
     assert getattr(armature.config, name) == ()

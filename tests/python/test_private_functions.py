@@ -139,8 +139,16 @@ def test_nothing_but_generated_code_calls_what_trusts_it():
         for each in gc.get_objects()
         if type(each) is types.BuiltinFunctionType and type(each.__self__) in (type(None), tuple)
     }
-    for name in ("advance_iterator", "set_state", "new_chain", "make_iterator", "place_generator",
-                 "make_class", "set_class_attribute", "skip_draws"):  # fmt: skip
+    for name in (
+        "advance_iterator",
+        "set_iterator_state",
+        "new_chain",
+        "make_iterator",
+        "place_generator",
+        "make_class",
+        "set_class_attribute",
+        "skip_draws",
+    ):
         for arguments in ((), (1,), (None, None), ([], 0, "x", 3, 4)):
             with pytest.raises(TypeError, match=rf"{name}\(\) is called by compiled code alone"):
                 trusting[name](*arguments)

@@ -120,7 +120,7 @@ def test_as_the_real_function(name):
         assert mine == yours
 
 
-@pytest.mark.parametrize("name", ["insort_key", "cmp_to_key", "dumps", "bisect_key", "loads"])
+@pytest.mark.parametrize("name", ["insort_key", "cmp_to_key", "bisect_key", "loads"])
 def test_in_one_graph(name):
     def function(x, xs):
         return PROGRAMS[name](xs), x + 1
@@ -129,13 +129,85 @@ def test_in_one_graph(name):
     compiled(torch.ones(2), [1, 2, 3])
 
 
-def test_what_a_stand_in_makes_does_not_leave_the_trace():
+def test_what_leaves_the_trace_is_made_by_the_real_function():
     def function(x):
-        return functools.cmp_to_key(descending), x + 1
+        key = functools.cmp_to_key(descending)
+        return key, key, x + 1
+
+    compiled = armature.compile(function, backend="eager", fullgraph=True)
+    key, same, _ = compiled(torch.ones(2))
+    assert key is same and type(key) is type(functools.cmp_to_key(descending))
+    assert key(1) > key(2) and type(key(1)) is type(key)
+
+
+def test_a_single_key_that_leaves_the_trace():
+    def function(x):
+        return functools.cmp_to_key(descending)(3), x + 1
 
     key, _ = armature.compile(function, backend="eager")(torch.ones(2))
-    assert type(key) is type(functools.cmp_to_key(descending))
-    assert key(1) > key(2) and type(key(1)).__module__ == "functools"
+    assert type(key) is type(functools.cmp_to_key(descending)) and key.obj == 3
+
+
+def decodes(x, decoder, text):
+    return decoder.decode(text), x + 1
+
+
+def encodes(x, encoder, value):
+    return encoder.encode(value), x + 1
+
+
+class Described(json.JSONEncoder):
+    def default(self, value):
+        return f"a {type(value).__name__}"
+
+
+@pytest.mark.parametrize(
+    ("function", "subjects", "values"),
+    [
+        (
+            decodes,
+            [
+                json.JSONDecoder(),
+                json.JSONDecoder(object_hook=sorted),
+                json.JSONDecoder(object_pairs_hook=list),
+                json.JSONDecoder(parse_float=str),
+                json.JSONDecoder(parse_int=float),
+                json.JSONDecoder(parse_constant={"NaN": 3}.__getitem__),
+                json.JSONDecoder(strict=False),
+            ],
+            ['{"a": [1, NaN, 2.5]}', '["\t"]'],
+        ),
+        (
+            encodes,
+            [
+                json.JSONEncoder(),
+                json.JSONEncoder(sort_keys=True, separators=(",", ":")),
+                json.JSONEncoder(indent=2),
+                json.JSONEncoder(ensure_ascii=False, allow_nan=False),
+                json.JSONEncoder(skipkeys=True, check_circular=False),
+                Described(),
+            ],
+            [{"b": [1, (2.5,)], "a": "ä"}, {(1,): float("nan")}, [len]],
+        ),
+    ],
+)
+def test_one_after_the_other(function, subjects, values):
+    compiled = armature.compile(function, backend="eager")
+    x = torch.ones(2)
+    for subject in [*subjects, *reversed(subjects)]:
+        for value in values:
+            expected = outcome(function, x, subject, value)
+            result = outcome(compiled, x, subject, value)
+            assert repr(result) == repr(expected)
+
+
+def test_constants_of_a_decoder_that_change():
+    constants = {"NaN": 3}
+    decoder = json.JSONDecoder(parse_constant=constants.__getitem__)
+    compiled = armature.compile(decodes, backend="eager")
+    assert compiled(torch.ones(2), decoder, "[NaN]")[0] == [3]
+    constants["NaN"] = 4
+    assert compiled(torch.ones(2), decoder, "[NaN]")[0] == [4]
 
 
 def test_no_frame_of_theirs_is_seen():
@@ -178,6 +250,7 @@ def test_a_break_inside_belongs_to_the_call(capsys):
         result = compiled(x, [2, 1, 3])
         assert result[0] == expected[0] and torch.equal(result[1], expected[1])
         assert capsys.readouterr().out == told
+    assert len(armature.explain(function)(x, [2, 1, 3]).break_reasons) == 1
 
 
 def test_builtins_of_the_program_are_its_own(monkeypatch):

@@ -19,6 +19,15 @@ PyTypeObject* scannerType() {
   return type;
 }
 
+// What stands for the constants in a decoder that nobody has told what to do with them.
+PyObject* usualConstants() {
+  static PyObject* const constants = [] {
+    Ref<> module = checked(PyImport_ImportModule("json.decoder"));
+    return checked(PyObject_GetAttrString(module.get(), "_CONSTANTS")).release();
+  }();
+  return constants;
+}
+
 // Does it call nothing of the program's? Its attributes cannot be set.
 bool isPlain(PyObject* scanner) {
   auto is = [&](const char* name, PyObject* expected) {
@@ -29,7 +38,7 @@ bool isPlain(PyObject* scanner) {
   if (!is("parse_int", reinterpret_cast<PyObject*>(&PyLong_Type))) return false;
   Ref<> constants = checked(PyObject_GetAttrString(scanner, "parse_constant"));
   return PyCFunction_Check(constants.get()) &&
-         PyDict_CheckExact(PyCFunction_GET_SELF(constants.get()));
+         PyCFunction_GET_SELF(constants.get()) == usualConstants();
 }
 
 // A value as the object is now, all of it new.
@@ -60,7 +69,7 @@ Value scan(Translator& translator, const Value& self, CallArguments& arguments) 
     isKnown = isKnown && argument.objectOrNull();
   }
   if (!isKnown) throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
-  guardCallee(translator, self);
+  guardObject(translator, self);
   PyObject* given[] = {arguments.values[0].object(), arguments.values[1].object()};
   Ref<> pair = Ref<>::steal(PyObject_Vectorcall(scanner, given, 2, nullptr));
   if (!pair) return translator.raiseFromPython();

@@ -14,6 +14,14 @@ void guardCallee(Translator& translator, const Value& callable) {
                            reinterpret_cast<PyFunctionObject*>(function->existing()));
 }
 
+void guardObject(Translator& translator, const Value& value) {
+  VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
+  if (!tracker || !tracker->existing()) return;
+  if (llvm::isa<UserFunctionVariable>(tracker)) return guardCallee(translator, value);
+  if (!tracker->source()) return;
+  translator.addGuard(tracker->source(), GuardType::ID_MATCH, tracker->existing());
+}
+
 namespace {
 
 // The array whose method torch.Tensor.size(x) calls; null where that is no such call.

@@ -96,6 +96,10 @@ void LoggingFunctions::set(const std::vector<Ref<>>& ignored, const std::vector<
   for (const Ref<>& function : kept) add(function, LoggingCall::Kept);
 }
 
+bool LoggingFunctions::knows(PyObject* function) const {
+  return llvm::any_of(known_, [&](const Known& each) { return each.function.get() == function; });
+}
+
 LoggingCall LoggingFunctions::callOf(PyObject* function, const CallArguments& arguments) const {
   PyObject* first = arguments.positionalCount() ? realOf(arguments.values[0]) : nullptr;
   for (const Known& known : known_) {
@@ -108,10 +112,12 @@ LoggingCall LoggingFunctions::callOf(PyObject* function, const CallArguments& ar
 std::optional<Value> callLogging(Translator& translator, const Value& callable,
                                  const CallArguments& arguments) {
   PyObject* real = realOf(callable);
-  if (!real) return std::nullopt;
+  if (!real || !translator.loggingFunctions->knows(real)) return std::nullopt;
+  // Also that it is none of them, is known by what the objects are.
+  guardObject(translator, callable);
+  if (arguments.positionalCount()) guardObject(translator, arguments.values[0]);
   LoggingCall call = translator.loggingFunctions->callOf(real, arguments);
   if (call == LoggingCall::AsOfAny) return std::nullopt;
-  guardCallee(translator, callable);
   if (call == LoggingCall::Kept) keepCall(translator, callable, arguments);
   return Value::none();
 }

@@ -23,6 +23,8 @@ class LoggingFunctions {
   // A bound method stands for the calls with its object.
   void set(const std::vector<Ref<>>& ignored, const std::vector<Ref<>>& kept);
   bool empty() const { return known_.empty(); }
+  // Whether calls of the function have a treatment of their own, or those with some object.
+  bool knows(PyObject* function) const;
   LoggingCall callOf(PyObject* function, const CallArguments& arguments) const;
 
  private:

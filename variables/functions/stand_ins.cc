@@ -20,6 +20,10 @@ llvm::DenseMap<PyObject*, PyObject*>& standIns() {
   static auto* all = new llvm::DenseMap<PyObject*, PyObject*>();
   return *all;
 }
+llvm::DenseMap<PyObject*, PyObject*>& makersByCode() {
+  static auto* all = new llvm::DenseMap<PyObject*, PyObject*>();
+  return *all;
+}
 PyObject* theirGlobals = nullptr;
 llvm::SmallVector<PyTypeObject*, 4> theirClasses;
 
@@ -48,7 +52,10 @@ bool fits(PyObject* function, const CallArguments& arguments) {
 }  // namespace
 
 void setStandIns(const std::vector<std::pair<Ref<>, Ref<>>>& functions,
+                 const std::vector<std::pair<Ref<>, Ref<>>>& makers,
                  const std::vector<Ref<PyTypeObject>>& classes) {
+  for (const auto& [code, maker] : makers)
+    makersByCode()[Ref<>(code).release()] = Ref<>(maker).release();
   for (const auto& [real, standIn] : functions) {
     standIns()[Ref<>(real).release()] = Ref<>(standIn).release();
     theirGlobals = PyFunction_GET_GLOBALS(standIn.get());
@@ -67,9 +74,13 @@ bool isOfStandIns(BorrowedRef<PyTypeObject> type) {
   return llvm::is_contained(theirClasses, type.get());
 }
 
+PyObject* makerOf(BorrowedRef<PyCodeObject> code) {
+  return makersByCode().lookup(reinterpret_cast<PyObject*>(code.get()));
+}
+
 Value callStandIn(Translator& translator, const Value& callable, PyObject* standIn,
                   CallArguments& arguments) {
-  guardCallee(translator, callable);
+  guardObject(translator, callable);
   if (!fits(standIn, arguments)) {
     throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(callable));
   }
