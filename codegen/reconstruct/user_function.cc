@@ -5,7 +5,6 @@
 #include "core/describe.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/functions.h"
-#include "variables/functions/stand_ins.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -20,10 +19,6 @@ class UserFunctionReconstructor : public Reconstructor {
   }
   void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserFunctionVariable* function = functionOf(tracker);
-    if (makerOf(function->code->original)) {
-      for (NewCellVariable* cell : function->closure) visit(cell->contents());
-      return;
-    }
     if (!isOfRoot(translator, function)) visit(function->globals);
     visit(function->defaults);
     visit(function->keywordDefaults);
@@ -43,11 +38,7 @@ class UserFunctionReconstructor : public Reconstructor {
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     UserFunctionVariable* function = functionOf(tracker);
-    if (PyObject* maker = makerOf(function->code->original)) {
-      codegen.prepareCall(maker);
-      for (NewCellVariable* cell : function->closure) codegen.load(cell->contents());
-      codegen.call(static_cast<int32_t>(function->closure.size()));
-    } else if (isOfRoot(codegen.translator(), function)) {
+    if (isOfRoot(codegen.translator(), function)) {
       makeFunction(codegen, function);
     } else {
       callConstructor(codegen, function);

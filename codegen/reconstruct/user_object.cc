@@ -4,11 +4,8 @@
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/call_result.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "codegen/unsupported.h"
 #include "cpython/random_state.h"
-#include "variables/functions/stand_ins.h"
 #include "variables/objects/user_defined.h"
-#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -33,7 +30,6 @@ class UserObjectReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
-    if (isOfStandIns(tracker->type())) throw UnsupportedReconstruction(describe(tracker));
     visit(objectOf(tracker)->classVariable);
     if (VariableTracker* part = objectOf(tracker)->container) visitNeeded(part, visit);
   }

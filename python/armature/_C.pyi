@@ -203,14 +203,8 @@ def set_logging_functions(
     """The functions of which calls are left out, and of which they are made when the graph has run;
     drops no translation."""
 
-def add_stand_ins(
-    functions: dict[Callable[..., Any], FunctionType],
-    makers: dict[CodeType, Callable[..., Any]],
-    /,
-    *classes: type,
-) -> None:
-    """Python functions of one module that traces call in the place of others, by those; for the
-    code of functions that they make, what really makes them; and the classes of what else."""
+def add_stand_ins(functions: dict[Callable[..., Any], FunctionType], /) -> None:
+    """Python functions of one module that traces call in the place of others, by those."""
 
 def set_skip_modules(names: Sequence[str], /) -> None:
     """The modules of which no function is captured; drops no translation."""

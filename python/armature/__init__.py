@@ -31,7 +31,7 @@ from armature.exc import InternalError, InvalidBackend, Unsupported
 from armature.logging import set_logs
 
 # What a program compiles, explains or sets inside of a compiled function, Python does.
-_C.add_stand_ins(_stand_ins.STAND_INS, _stand_ins.MAKERS, *_stand_ins.CLASSES)
+_C.add_stand_ins(_stand_ins.STAND_INS)
 _C.skip_always([_compile, _config, _explain, _frames, backends, logging])
 
 __all__ = [

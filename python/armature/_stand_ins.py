@@ -2,13 +2,12 @@
 
 Each does what the function does that it stands for: the same results and exceptions, the same calls
 of the program's functions in the same order. Names of builtins are this module's own, as a program
-may replace those. What leaves the trace of what they make is made by the real functions.
+may replace those. They make nothing of which a program could tell that it is another function's.
 """
 
 from __future__ import annotations
 
 import _bisect
-import functools
 import logging
 from collections.abc import Callable, MutableSequence, Sequence
 from operator import index as _index
@@ -17,7 +16,6 @@ from typing import Any
 from armature import _C
 
 _KeyError = KeyError
-_TypeError = TypeError
 _ValueError = ValueError
 _len = len
 _list = list
@@ -83,50 +81,6 @@ def insort_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
     _insert(a, bisect_right(a, searched, lo, hi, key=key), x)
 
 
-# --- _functoolsmodule.c
-
-
-class KeyWrapper:
-    __slots__ = ("compare", "obj")
-    __module__ = "functools"
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, compare: Callable[[Any, Any], Any], obj: Any) -> None:
-        self.compare = compare
-        self.obj = obj
-
-    def __lt__(self, other: Any) -> Any:
-        return _compared(self, other) < 0
-
-    def __gt__(self, other: Any) -> Any:
-        return _compared(self, other) > 0
-
-    def __le__(self, other: Any) -> Any:
-        return _compared(self, other) <= 0
-
-    def __ge__(self, other: Any) -> Any:
-        return _compared(self, other) >= 0
-
-    def __eq__(self, other: Any) -> Any:
-        return _compared(self, other) == 0
-
-    def __ne__(self, other: Any) -> Any:
-        return _compared(self, other) != 0
-
-
-def _compared(left: KeyWrapper, right: Any) -> Any:
-    if _type(right) is not KeyWrapper:
-        raise _TypeError("other argument must be K instance")
-    return left.compare(left.obj, right.obj)
-
-
-def cmp_to_key(mycmp: Callable[[Any, Any], Any]) -> Callable[[Any], KeyWrapper]:
-    def key(obj: Any) -> KeyWrapper:
-        return KeyWrapper(mycmp, obj)
-
-    return key
-
-
 # --- logging/__init__.py: what it finds out, it keeps in a cache, under a lock.
 
 
@@ -153,11 +107,6 @@ STAND_INS: dict[Callable[..., Any], Any] = {
     _bisect.bisect_right: bisect_right,
     _bisect.insort_left: insort_left,
     _bisect.insort_right: insort_right,
-    functools.cmp_to_key: cmp_to_key,
     logging.Logger.isEnabledFor: is_enabled_for,
     logging.Manager.getLogger: get_logger,
 }
-# A function of such code is made by calling that with what it closes over.
-MAKERS = {cmp_to_key(_len).__code__: functools.cmp_to_key}
-# What else they make is of these.
-CLASSES = (KeyWrapper,)

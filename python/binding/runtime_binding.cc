@@ -160,37 +160,21 @@ PyObject* setLoggingFunctions(PyObject*, PyObject* const* arguments, Py_ssize_t 
   });
 }
 
-PyObject* addStandIns(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+PyObject* addStandIns(PyObject*, PyObject* dict) {
   return forPython([&]() -> PyObject* {
-    if (count < 2 || !PyDict_Check(arguments[0]) || !PyDict_Check(arguments[1])) {
-      PyErr_SetString(PyExc_TypeError, "add_stand_ins() takes two dicts, and classes behind them");
-      return nullptr;
+    if (!PyDict_Check(dict)) {
+      return PyErr_Format(PyExc_TypeError, "expected a dict, not '%.200s'", Py_TYPE(dict)->tp_name);
     }
-    std::vector<Ref<PyTypeObject>> classes;
-    for (Py_ssize_t i = 2; i < count; ++i) {
-      if (!PyType_Check(arguments[i])) {
-        return PyErr_Format(PyExc_TypeError, "expected a class, not '%.200s'",
-                            Py_TYPE(arguments[i])->tp_name);
-      }
-      classes.push_back(Ref<PyTypeObject>::create(reinterpret_cast<PyTypeObject*>(arguments[i])));
-    }
-    std::vector<std::pair<Ref<>, Ref<>>> functions, makers;
-    PyObject *real, *standIn, *code;
-    for (Py_ssize_t place = 0; PyDict_Next(arguments[1], &place, &code, &real);) {
-      if (!PyCode_Check(code) || !PyCallable_Check(real)) {
-        PyErr_SetString(PyExc_TypeError, "expected functions by code objects");
-        return nullptr;
-      }
-      makers.emplace_back(Ref<>::create(code), Ref<>::create(real));
-    }
-    for (Py_ssize_t place = 0; PyDict_Next(arguments[0], &place, &real, &standIn);) {
+    std::vector<std::pair<Ref<>, Ref<>>> functions;
+    PyObject *real, *standIn;
+    for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &real, &standIn);) {
       if (!PyFunction_Check(standIn)) {
         return PyErr_Format(PyExc_TypeError, "expected a function, not '%.200s'",
                             Py_TYPE(standIn)->tp_name);
       }
       functions.emplace_back(Ref<>::create(real), Ref<>::create(standIn));
     }
-    setStandIns(functions, makers, classes);
+    setStandIns(functions);
     Py_RETURN_NONE;
   });
 }
@@ -320,10 +304,9 @@ PyMethodDef methods[] = {
      "set_logging_functions(ignored, kept, /)\n--\n\n"
      "The functions of which calls are left out, and of which they are made when the graph has "
      "run; drops no translation."},
-    {"add_stand_ins", cpython::asMethod(addStandIns), METH_FASTCALL,
-     "add_stand_ins(functions, makers, /, *classes)\n--\n\n"
-     "Python functions of one module that traces call in the place of others, by those; for the "
-     "code of functions that they make, what really makes them; and the classes of what else."},
+    {"add_stand_ins", addStandIns, METH_O,
+     "add_stand_ins(functions, /)\n--\n\n"
+     "Python functions of one module that traces call in the place of others, by those."},
     {"skip_always", skipAlways, METH_O,
      "skip_always(modules, /)\n--\n\n"
      "Modules of which no function is captured, whatever set_skip_modules() is told."},

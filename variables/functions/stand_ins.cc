@@ -1,8 +1,6 @@
 #include "variables/functions/stand_ins.h"
 
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SmallVector.h>
 
 #include <algorithm>
 
@@ -15,17 +13,12 @@ namespace armature {
 
 namespace {
 
-// All keep what they hold for the length of the process.
+// Both keep what they hold for the length of the process.
 llvm::DenseMap<PyObject*, PyObject*>& standIns() {
   static auto* all = new llvm::DenseMap<PyObject*, PyObject*>();
   return *all;
 }
-llvm::DenseMap<PyObject*, PyObject*>& makersByCode() {
-  static auto* all = new llvm::DenseMap<PyObject*, PyObject*>();
-  return *all;
-}
 PyObject* theirGlobals = nullptr;
-llvm::SmallVector<PyTypeObject*, 4> theirClasses;
 
 bool fits(PyObject* function, const CallArguments& arguments) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
@@ -51,16 +44,11 @@ bool fits(PyObject* function, const CallArguments& arguments) {
 
 }  // namespace
 
-void setStandIns(const std::vector<std::pair<Ref<>, Ref<>>>& functions,
-                 const std::vector<std::pair<Ref<>, Ref<>>>& makers,
-                 const std::vector<Ref<PyTypeObject>>& classes) {
-  for (const auto& [code, maker] : makers)
-    makersByCode()[Ref<>(code).release()] = Ref<>(maker).release();
+void setStandIns(const std::vector<std::pair<Ref<>, Ref<>>>& functions) {
   for (const auto& [real, standIn] : functions) {
     standIns()[Ref<>(real).release()] = Ref<>(standIn).release();
     theirGlobals = PyFunction_GET_GLOBALS(standIn.get());
   }
-  for (const Ref<PyTypeObject>& each : classes) theirClasses.push_back(Ref(each).release());
 }
 
 PyObject* standInFor(const Value& callable) {
@@ -69,14 +57,6 @@ PyObject* standInFor(const Value& callable) {
 }
 
 bool isOfStandIns(BorrowedRef<> globals) { return globals && globals.get() == theirGlobals; }
-
-bool isOfStandIns(BorrowedRef<PyTypeObject> type) {
-  return llvm::is_contained(theirClasses, type.get());
-}
-
-PyObject* makerOf(BorrowedRef<PyCodeObject> code) {
-  return makersByCode().lookup(reinterpret_cast<PyObject*>(code.get()));
-}
 
 Value callStandIn(Translator& translator, const Value& callable, PyObject* standIn,
                   CallArguments& arguments) {
