@@ -47,10 +47,8 @@ def compare(program: Program, *, deep: bool = False) -> Outcome:
     ``deep``: that plain Python runs out of stack is part of what is compared. Elsewhere it is not,
     because how far a program comes before depends on who calls it.
     """
-    # What is known to end may take its time, under a sanitizer, too.
-    seconds = 60 if deep else 5
     try:
-        plain = run(program, captured=False, seconds=seconds)
+        plain = run(program, captured=False)
     except (TimeLimit, NoWorld):
         return Outcome(inconclusive=True)
     if not deep and any(
@@ -59,7 +57,7 @@ def compare(program: Program, *, deep: bool = False) -> Outcome:
         return Outcome(inconclusive=True)
     calls = sum(step.is_call for step in program.steps)
     try:
-        captured = run(program, captured=True, seconds=seconds)
+        captured = run(program, captured=True)
     except TimeLimit:
         return Outcome(calls, Difference(HANG, -1, "the captured program does not end"))
     for number, (expected, actual) in enumerate(zip(plain, captured, strict=True)):

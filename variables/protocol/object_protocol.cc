@@ -1,6 +1,4 @@
 #include "variables/protocol/object_protocol.h"
-#include "variables/functions/logging_functions.h"
-#include "variables/functions/stand_ins.h"
 
 #include "core/checked.h"
 #include "core/constant.h"
@@ -14,6 +12,8 @@
 #include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
+#include "variables/functions/logging_functions.h"
+#include "variables/functions/stand_ins.h"
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/loops.h"
