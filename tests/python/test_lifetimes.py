@@ -10,6 +10,7 @@ import armature
 import pytest
 import torch
 from armature import _C
+from memory_in_use import memory_in_use
 
 X = torch.ones(3)
 
@@ -161,12 +162,11 @@ def test_a_module_that_holds_its_compiled_self_dies():
 
 
 ROUNDS = """
-import gc, os, sys, torch, armature
+import gc, sys, torch, armature
+sys.path.insert(0, sys.argv[2])
+from memory_in_use import memory_in_use
 X = torch.ones(3)
 print_ = print
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 def once(i):
     namespace = {}
     exec('''
@@ -183,7 +183,7 @@ def f(x):
 def rounds(count):
     for i in range(count): once(i)
     gc.collect()
-    return resident()
+    return memory_in_use()
 rounds(1500)
 before = rounds(500)
 objects = len(gc.get_objects())
@@ -195,7 +195,10 @@ print_(after - before, len(gc.get_objects()) - objects)
 def test_compiling_and_dropping_leaves_memory_flat():
     count = int(os.environ.get("ARMATURE_ROUNDS", "3000"))
     done = subprocess.run(
-        [sys.executable, "-c", ROUNDS, str(count)], check=True, capture_output=True, text=True
+        [sys.executable, "-c", ROUNDS, str(count), os.path.dirname(__file__)],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     memory, objects = map(int, done.stdout.split())
     assert memory < (4 << 20) + count * 100
@@ -384,11 +387,6 @@ def test_a_finalizer_ends():
     assert armature.compile(fn)([]) == fn([]) == (True, True, [1])
 
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_turns_of_generators_leave_nothing_behind():
     """A trace through very many of them needs the memory of a few."""
 
@@ -400,12 +398,19 @@ def test_turns_of_generators_leave_nothing_behind():
         walk = numbers()
         for _ in range(n):
             next(walk)
-        return x
+        return x + 1
+
+    used = []
+
+    def at_the_end_of_the_trace(gm, inputs):
+        used.append(memory_in_use())
+        return gm.forward
 
     def grown(n):
-        before = resident()
-        armature.compile(program, fullgraph=True)(torch.ones(1), n)
-        return resident() - before
+        before = memory_in_use()
+        compiled = armature.compile(program, backend=at_the_end_of_the_trace, fullgraph=True)
+        compiled(torch.ones(1), n)
+        return used.pop() - before
 
     grown(50_000)
     assert grown(400_000) < 48 * 2**20

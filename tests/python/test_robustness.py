@@ -12,6 +12,7 @@ import weakref
 import armature
 import pytest
 import torch
+from memory_in_use import memory_in_use
 from torch import nn
 
 X = torch.ones(3)
@@ -47,11 +48,6 @@ def test_entries_die_with_their_function():
     assert dead() is None
 
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_compiling_and_resetting_does_not_leak():
     def f(x, items, table):
         items = [*items, x + 1]
@@ -67,7 +63,7 @@ def test_compiling_and_resetting_does_not_leak():
                 compiled(X, [X], {"k": 1})
                 armature.reset()
         gc.collect()
-        return len(gc.get_objects()), resident()
+        return len(gc.get_objects()), memory_in_use()
 
     rounds(50)
     objects, memory = rounds(50)
