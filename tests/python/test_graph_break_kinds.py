@@ -188,11 +188,12 @@ class WithNew(random.Random):
 example("ClassWithNew")(lambda: WithNew())
 
 
-class WithSlots:
-    __slots__ = ("value",)
+class WithArguments:
+    def __getnewargs__(self):
+        return ()
 
 
-example("ReductionOfObject", WithSlots())(lambda made: len(made.__reduce_ex__(4)))
+example("ReductionOfObject", WithArguments())(lambda made: len(made.__reduce_ex__(4)))
 
 
 class Abstract(abc.ABC):

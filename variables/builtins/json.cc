@@ -1,10 +1,10 @@
 // json: the scanner of _json.c, which reads texts that are known while tracing.
 #include "core/checked.h"
-#include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/library_calls.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 
 namespace armature {
 
@@ -41,24 +41,6 @@ bool isPlain(PyObject* scanner) {
          PyCFunction_GET_SELF(constants.get()) == usualConstants();
 }
 
-// A value as the object is now, all of it new.
-Value made(Translator& translator, PyObject* object) {
-  if (PyList_CheckExact(object)) {
-    ValueVector items;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
-      items.push_back(made(translator, PyList_GET_ITEM(object, i)));
-    }
-    return translator.make<ListVariable>(std::move(items));
-  }
-  if (!PyDict_CheckExact(object)) return Value::constant(object);
-  auto* dict = translator.make<DictVariable>();
-  PyObject *key, *value;
-  for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
-    dict->set(translator, Value::constant(key), made(translator, value));
-  }
-  return dict;
-}
-
 // scanner(text, place): the value that begins there, and where it ends.
 Value scan(Translator& translator, const Value& self, CallArguments& arguments) {
   PyObject* scanner = self.isTracker() ? self.tracker()->existing() : self.objectOrNull();
@@ -73,7 +55,7 @@ Value scan(Translator& translator, const Value& self, CallArguments& arguments) 
   PyObject* given[] = {arguments.values[0].object(), arguments.values[1].object()};
   Ref<> pair = Ref<>::steal(PyObject_Vectorcall(scanner, given, 2, nullptr));
   if (!pair) return translator.raiseFromPython();
-  Value value = made(translator, PyTuple_GET_ITEM(pair.get(), 0));
+  Value value = fromRealData(translator, PyTuple_GET_ITEM(pair.get(), 0));
   return translator.make<TupleVariable>(
       ValueVector{std::move(value), Value::constant(PyTuple_GET_ITEM(pair.get(), 1))});
 }

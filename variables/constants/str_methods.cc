@@ -1,4 +1,5 @@
-// The methods of str that take or return traced values: join, format, format_map and __iter__.
+// The methods of str that take or return traced values: join, format, format_map, maketrans and
+// __iter__.
 #include "core/checked.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/computed_values.h"
@@ -10,6 +11,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/ascii_text.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 
 namespace armature {
 
@@ -216,7 +218,24 @@ Value iterate(Translator& translator, const Value& self, CallArguments& argument
   return getIterator(translator, data ? data : self);
 }
 
+// str.maketrans(...) and bytes.maketrans(...)
+template <PyTypeObject* const type>
+Value makeTranslation(Translator& translator, const Value&, CallArguments& arguments) {
+  static PyObject* const function =
+      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "maketrans")).release();
+  if (arguments.keywordCount() || !makeData(translator, arguments)) {
+    throw GraphBreak(GraphBreakKind::UnknownCFunction, "maketrans");
+  }
+  llvm::SmallVector<PyObject*, 3> objects;
+  for (const Value& argument : arguments.values) objects.push_back(argument.object());
+  Ref<> table =
+      Ref<>::steal(PyObject_Vectorcall(function, objects.data(), objects.size(), nullptr));
+  return table ? fromRealData(translator, table.get()) : translator.raiseFromPython();
+}
+
 void registerStrings() {
+  registerMethodHandler(&PyUnicode_Type, "maketrans", makeTranslation<&PyUnicode_Type>);
+  registerMethodHandler(&PyBytes_Type, "maketrans", makeTranslation<&PyBytes_Type>);
   registerMethodHandler(&PyUnicode_Type, "__iter__", iterate);
   registerMethodHandler(&PyBytes_Type, "__iter__", iterate);
   registerMethodHandler(&PyUnicode_Type, "join", join);

@@ -127,7 +127,11 @@ bool isPureMethod(PyObject* callable) {
 void registerMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler) {
   PyObject* method = cpython::ownAttribute(type, name);
   if (!method) fail(type->tp_name, name);
-  registry().handlers[identityOf(method)] = handler;
+  // A static method gives the function inside.
+  Ref<> function = Py_IS_TYPE(method, &PyStaticMethod_Type)
+                       ? checked(PyObject_GetAttrString(method, "__func__"))
+                       : Ref<>::create(method);
+  registry().handlers[identityOf(function.get())] = handler;
 }
 
 void registerMovingMethodHandler(PyTypeObject* type, const char* name, BuiltinHandler handler) {

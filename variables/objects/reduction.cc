@@ -1,6 +1,7 @@
 // How objects say what they are made of: object.__reduce_ex__ and object.__getstate__, which copy()
 // and deepcopy() ask.
 #include "core/checked.h"
+#include "core/text.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/deque.h"
@@ -12,6 +13,7 @@
 #include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 
 namespace armature {
 
@@ -23,69 +25,115 @@ PyObject* name(const char* text) { return staticName(text); }
   throw GraphBreak(GraphBreakKind::ReductionOfObject, describe(object));
 }
 
-// copyreg._slotnames: may a class in the MRO name any?
-bool namesSlots(Translator& translator, PyTypeObject* type) {
+// copyreg._slotnames. Null, without an exception, where slots are given by anything else than
+// texts. Nothing is guarded of it: the class asks once.
+Ref<> namesOfSlots(Translator& translator, PyTypeObject* type) {
   static PyObject* const slotsName = name("__slots__");
   PyObject* mro = translator.heap.mro(type);
+  Ref<> names = checked(PyList_New(0));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    Found found = translator.heap.lookup(base, slotsName);
-    if (!found) continue;
-    if (!PyTuple_CheckExact(found.object) || PyTuple_GET_SIZE(found.object) > 0) return true;
-    if (found.source) translator.addGuard(found.source, GuardType::EQUALS_MATCH, found.object);
+    MadeClass* made = translator.madeClasses().find(base);
+    Value named = made ? made->attributes->get(translator, slotsName) : Value();
+    Ref<> given = named ? toRealData(translator, named)
+                        : Ref<>::create(made ? nullptr : cpython::ownAttribute(base, slotsName));
+    if (!given && named) return nullptr;
+    if (!given) continue;
+    bool isSequence = PyTuple_CheckExact(given.get()) || PyList_CheckExact(given.get());
+    if (!isSequence && !PyUnicode_CheckExact(given.get())) return nullptr;
+    Ref<> slots =
+        checked(isSequence ? PySequence_Tuple(given.get()) : PyTuple_Pack(1, given.get()));
+    for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(slots.get()); ++j) {
+      PyObject* slot = PyTuple_GET_ITEM(slots.get(), j);
+      if (!PyUnicode_CheckExact(slot)) return nullptr;
+      std::string text = printable(slot);
+      if (text == "__dict__" || text == "__weakref__") continue;
+      bool isPrivate = text.starts_with("__") && !text.ends_with("__");
+      std::string_view owner = isPrivate ? nameOf(translator, base) : "";
+      owner.remove_prefix(std::min(owner.find_first_not_of('_'), owner.size()));
+      Ref<> mangled = owner.empty() ? Ref<>::create(slot)
+                                    : checked(PyUnicode_FromFormat("_%s%U", owner.data(), slot));
+      checked(PyList_Append(names.get(), mangled.get()));
+    }
   }
-  return false;
+  return names;
 }
 
-// _PyType_GetSlotNames: the class keeps the names, which are none, for the next time. To put them
-// there runs no code of the program's, and the call that is traced does it anyway. False where the
-// class cannot keep them, or keeps others.
-bool keepsNoSlotNames(Translator& translator, PyTypeObject* type) {
+// _PyType_GetSlotNames: the class keeps the names for the next time. To put them there runs no code
+// of the program's, and the call that is traced does it anyway. Null, without an exception, where
+// the class cannot keep them.
+ListVariable* keptNamesOfSlots(Translator& translator, PyTypeObject* type) {
   static PyObject* const namesName = name("__slotnames__");
   static PyObject* const setattr = name("__setattr__");
   Heap& heap = translator.heap;
   bool isSettable =
       !cpython::isImmutable(type) && heap.inherits(heap.metaclassOf(type), &PyType_Type, setattr);
-  if (!isSettable || namesSlots(translator, type)) return false;
+  if (!isSettable) return nullptr;
   if (MadeClass* made = translator.madeClasses().find(type)) {
     Value names = made->attributes->get(translator, namesName);
     if (!names) {
-      names = translator.make<ListVariable>(ValueVector());
-      if (!setAttribute(translator, translator.knownClass(type), namesName, names)) return false;
+      Ref<> found = namesOfSlots(translator, type);
+      if (!found) return nullptr;
+      names = fromRealData(translator, found.get());
+      if (!setAttribute(translator, translator.knownClass(type), namesName, names)) return nullptr;
     }
-    auto* list = trackerOf<ListVariable>(names);
-    return list && list->items().empty();
+    return trackerOf<ListVariable>(names);
   }
   if (!cpython::ownAttribute(type, namesName)) {
-    Ref<> none = checked(PyList_New(0));
-    checked(PyObject_SetAttr(reinterpret_cast<PyObject*>(type), namesName, none.get()));
+    Ref<> names = namesOfSlots(translator, type);
+    if (!names) return nullptr;
+    checked(PyObject_SetAttr(reinterpret_cast<PyObject*>(type), namesName, names.get()));
   }
   Found names = heap.lookup(type, namesName);
-  if (!names.source || !PyList_CheckExact(names.object)) return false;
-  translator.addGuard(names.source, GuardType::SEQUENCE_LENGTH, nullptr, 0);
-  return PyList_GET_SIZE(names.object) == 0;
+  if (!names.source || !PyList_CheckExact(names.object)) return nullptr;
+  return trackerOf<ListVariable>(translator.realized(translator.wrap(names.source, names.object)));
 }
 
-// object_getstate_default, for a class without slots: the very __dict__, if there is anything in
-// it.
-Value defaultState(Translator& translator, const Value& self) {
+// Has the type nothing in its instances but what the names, a __dict__ and weak references need?
+bool isAllNamed(PyTypeObject* type, size_t names) {
+  if (type->tp_itemsize) return false;
+  size_t expected = static_cast<size_t>(PyBaseObject_Type.tp_basicsize);
+  bool hasPlaceOfDict = type->tp_dictoffset != 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+  expected += (names + hasPlaceOfDict + (type->tp_weaklistoffset > 0)) * sizeof(PyObject*);
+  return static_cast<size_t>(type->tp_basicsize) <= expected;
+}
+
+// object_getstate_default: the very __dict__, if there is anything in it, and what is in slots.
+// `all`: what has more parts than these is refused.
+Value defaultState(Translator& translator, const Value& self, bool all) {
   // It takes no attributes.
   if (trackerOf<DequeVariable>(self)) return Value::none();
   auto* object = trackerOf<UserObjectVariable>(self);
-  if (!object || !keepsNoSlotNames(translator, object->type())) refuse(self);
-  DictVariable* dict = slotsOf(self).instanceDict(translator, self);
-  return dict && dict->size(translator) > 0 ? translator.dictValue(dict) : Value::none();
+  ListVariable* names = object ? keptNamesOfSlots(translator, object->type()) : nullptr;
+  if (!names || (all && !isAllNamed(object->type(), names->items().size()))) refuse(self);
+  DictVariable* dict =
+      slotsOf(self).instanceDict ? slotsOf(self).instanceDict(translator, self) : nullptr;
+  Value state = dict && dict->size(translator) > 0 ? translator.dictValue(dict) : Value::none();
+  auto* slots = translator.make<DictVariable>();
+  const ValueVector known(names->items().begin(), names->items().end());
+  for (const Value& item : known) {
+    Value slot = translator.realized(item);
+    PyObject* text = slot.objectOrNull();
+    if (!text || !PyUnicode_CheckExact(text)) refuse(self);
+    Value value = getOptionalAttribute(translator, self, text);
+    if (translator.exceptionPending()) return Value();
+    // Code that was asked for an attribute may have changed the list.
+    if (names->items().size() != known.size()) refuse(self);
+    if (value) slots->set(translator, slot, std::move(value));
+  }
+  if (slots->size(translator) == 0) return state;
+  return makeTuple(translator, {std::move(state), slots});
 }
 
 // object_getstate
-Value stateOf(Translator& translator, const Value& self) {
+Value stateOf(Translator& translator, const Value& self, bool all) {
   static PyObject* const getstate = name("__getstate__");
   Value method = translator.realized(getAttribute(translator, self, getstate));
   if (!method) return method;
   auto* bound = trackerOf<BoundMethodVariable>(method);
   PyObject* function = bound ? bound->function.objectOrNull() : nullptr;
   bool isDefault = function && function == cpython::lookup(&PyBaseObject_Type, getstate);
-  return isDefault ? defaultState(translator, self)
+  return isDefault ? defaultState(translator, self, all)
                    : call(translator, method, llvm::ArrayRef<Value>());
 }
 
@@ -120,7 +168,8 @@ Value reduceByNew(Translator& translator, const Value& self) {
   }
   Value function = functionOfCopyreg(translator, "__newobj__");
   if (!function) return function;
-  Value state = stateOf(translator, self);
+  bool all = !isTuple && !partOf<ListVariable>(self) && !partOf<DictVariable>(self);
+  Value state = stateOf(translator, self, all);
   if (!state) return state;
   Value list, dict;
   if (!itemsOf(translator, self, list, dict)) return Value();
@@ -192,7 +241,7 @@ Value objectReduceEx(Translator& translator, const Value& self, CallArguments& a
 
 Value objectGetstate(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "object.__getstate__", arguments, 0, 0)) return Value();
-  return defaultState(translator, translator.realized(self));
+  return defaultState(translator, translator.realized(self), false);
 }
 
 void registerReductions() {

@@ -80,4 +80,21 @@ bool makeData(Translator& translator, CallArguments& arguments) {
   return true;
 }
 
+Value fromRealData(Translator& translator, PyObject* object) {
+  if (PyList_CheckExact(object)) {
+    ValueVector items;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i) {
+      items.push_back(fromRealData(translator, PyList_GET_ITEM(object, i)));
+    }
+    return translator.make<ListVariable>(std::move(items));
+  }
+  if (!PyDict_CheckExact(object)) return Value::constant(object);
+  auto* dict = translator.make<DictVariable>();
+  PyObject *key, *value;
+  for (Py_ssize_t place = 0; PyDict_Next(object, &place, &key, &value);) {
+    dict->set(translator, Value::constant(key), fromRealData(translator, value));
+  }
+  return dict;
+}
+
 }  // namespace armature

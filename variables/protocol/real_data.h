@@ -1,4 +1,4 @@
-// Real copies of traced containers that hold nothing but data.
+// Real copies of traced containers that hold nothing but data, and the other way round.
 #pragma once
 
 #include "variables/translator.h"
@@ -13,5 +13,8 @@ Ref<> toRealData(Translator& translator, Value value);
 // Replaces the arguments by such copies, for a call that neither changes nor keeps them. False
 // where there are none; the arguments are then as they were.
 bool makeData(Translator& translator, CallArguments& arguments);
+
+// A value equal to the data that C code has just made for the trace: lists and dicts are new ones.
+Value fromRealData(Translator& translator, PyObject* object);
 
 }  // namespace armature
