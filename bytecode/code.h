@@ -78,8 +78,8 @@ struct Code {
   Ref<> name;
   Ref<> qualifiedName;
   Ref<> filename;
-  // It calls locals, eval or their like: all its variables are read by name, so it can only run
-  // whole, in a frame of its own. Set by lift().
+  // It calls locals, eval or their like, or lets a debugger in: all its variables are read by name,
+  // so it can only run whole, in a frame of its own. Set by lift().
   bool readsOwnFrame = false;
   // The code object that this was lifted from; null for code made by codegen. Borrowed, because the
   // code object owns its lifted form; every CodePtr to that keeps the code object alive.

@@ -165,9 +165,10 @@ bool isOneOf(BorrowedRef<> name, llvm::ArrayRef<const char*> others) {
 // By its names: what they stand for is known only when it runs.
 bool callsReaderOfFrame(const Code& code) {
   constexpr const char* kReaders[] = {"locals", "vars", "dir", "eval", "exec"};
-  // Of modules (sys, inspect), or imported from them. The references to an object that are counted
-  // are those of the frame, too.
-  constexpr const char* kGivers[] = {"_getframe", "currentframe", "getrefcount"};
+  // Of modules (sys, inspect, pdb), or imported from them. The references to an object that are
+  // counted are those of the frame, too; and who is to watch from here on watches this frame.
+  constexpr const char* kGivers[] = {"_getframe", "currentframe", "getrefcount", "breakpoint",
+                                     "set_trace", "settrace",     "setprofile"};
   return llvm::any_of(code.instructions, [&](const Instruction& instruction) {
     switch (instruction.opcode) {
       case Opcode::LOAD_GLOBAL:

@@ -164,7 +164,8 @@ bool isPlainNumber(PyObject* object) {
 
 Place placeInCount(const Count& iterator, int64_t distance) {
   if (iterator.count != PY_SSIZE_T_MAX) {
-    return distance < PY_SSIZE_T_MAX - iterator.count ? Place{Step::Item, 0} : kUnknown;
+    bool fits = iterator.count < 0 || distance < PY_SSIZE_T_MAX - iterator.count;
+    return fits ? Place{Step::Item, 0} : kUnknown;
   }
   bool plain = isPlainNumber(iterator.longCount) && isPlainNumber(iterator.longStep);
   return plain && distance <= kLongestWalk ? Place{Step::Item, 0} : kUnknown;

@@ -1,6 +1,7 @@
 // Facts about types.
 #include "core/checked.h"
 #include "core/graph_break.h"
+#include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
 #include "heap/heap.h"
 
@@ -62,6 +63,12 @@ const Source* Heap::classSource(PyTypeObject* type) {
 void Heap::hold(const Found& found) {
   if (isHeldByIdentity(found.object)) {
     depend(found.source, GuardType::ID_MATCH, found.object);
+    if (!PyFunction_Check(found.object)) return;
+    // What is known of a function is known of its code.
+    auto* code = reinterpret_cast<PyObject*>(cpython::codeOf(found.object));
+    if (found.source && isNew(found.source, GuardType::CLOSURE_MATCH, code)) {
+      depend(found.source, GuardType::CLOSURE_MATCH, code);
+    }
   } else {
     depend(found.source, GuardType::TYPE_MATCH, reinterpret_cast<PyObject*>(Py_TYPE(found.object)));
   }

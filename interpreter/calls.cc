@@ -326,7 +326,7 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
       throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
     }
     dict->forEach(*this, [&](const OrderedValueMap::Entry& entry) {
-      if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
+      if (!entry.key.isConstant() || !PyUnicode_CheckExact(entry.key.object())) {
         throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
       }
       checked(PyList_Append(list.get(), entry.key.object()));

@@ -39,6 +39,15 @@ bool holdsModule(PyObject* values, BorrowedRef<> dict) {
   return false;
 }
 
+// Does the code stand in the module's file? What a program makes with the module's globals does
+// not.
+bool isOfFile(PyObject* dict, PyCodeObject* code) {
+  static PyObject* const name = staticName("__file__");
+  PyObject* file = item(dict, name);
+  return !file || !PyUnicode_Check(file) || file == code->co_filename ||
+         PyUnicode_Compare(file, code->co_filename) == 0;
+}
+
 }  // namespace
 
 std::string_view stringView(BorrowedRef<> object) {
@@ -88,7 +97,7 @@ std::string_view PackageModules::moduleOf(BorrowedRef<> dict) {
 PackageModules::Home PackageModules::homeOf(BorrowedRef<> function) {
   using cpython::FunctionField;
   PyObject* dict = cpython::read(function, FunctionField::Globals);
-  Home home{.module = moduleOf(dict), .name = {}};
+  Home home{.module = definedIn(function), .name = {}};
   if (home.module.empty()) return home;
   PyObject* object = function.get();
   PyObject* codeName = cpython::codeOf(function)->co_name;
@@ -100,6 +109,18 @@ PackageModules::Home PackageModules::homeOf(BorrowedRef<> function) {
   }
   home.name = nameOf(dict, object);
   return home;
+}
+
+std::string_view PackageModules::definedIn(BorrowedRef<> function) {
+  PyObject* dict = cpython::read(function, cpython::FunctionField::Globals);
+  std::string_view module = moduleOf(dict);
+  bool isOwn = !module.empty() && isOfFile(dict, cpython::codeOf(function));
+  return isOwn ? module : std::string_view();
+}
+
+bool PackageModules::isForeign(BorrowedRef<> function) {
+  return definedIn(function).empty() &&
+         !moduleOf(cpython::read(function, cpython::FunctionField::Globals)).empty();
 }
 
 bool PackageModules::holdsClass(BorrowedRef<PyTypeObject> type) {

@@ -38,6 +38,12 @@ class PackageModules {
     std::string_view name;
   };
   Home homeOf(BorrowedRef<> function);
+  // The module whose file the Python function's code stands in and whose globals it has; empty if
+  // there is none. What a program makes with a module's globals, or gives other code, is none of
+  // the module's.
+  std::string_view definedIn(BorrowedRef<> function);
+  // Has the Python function the globals of a module that it is not defined in?
+  bool isForeign(BorrowedRef<> function);
   // True if the class is an attribute of the package's module that it claims to come from.
   bool holdsClass(BorrowedRef<PyTypeObject> type);
 

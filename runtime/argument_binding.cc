@@ -49,6 +49,7 @@ bool bindArguments(const Code& code, BorrowedRef<> function, PyObject* const* ar
   for (size_t i = 0; i < keywordCount; ++i) {
     PyObject* name = PyTuple_GET_ITEM(keywordNames, i);
     PyObject* value = arguments[positionalCount + i];
+    if (!PyUnicode_CheckExact(name)) return false;  // it may be equal to what it likes
     int32_t parameter = findParameter(code, name);
     if (parameter >= 0) {
       if (slots[parameter]) return false;

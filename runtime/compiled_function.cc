@@ -106,9 +106,9 @@ int isOneOf(PyObject* name, PyObject* names) { return names ? PySet_Contains(nam
 PyObject* frozenSet(Ref<> names) { return names ? PyFrozenSet_New(names.get()) : nullptr; }
 
 PyObject* getAttribute(PyObject* self, PyObject* name) {
-  static PyObject* const own =
-      frozenSet(Ref<>::steal(Py_BuildValue("(ssssss)", "__call__", "__class__", "__get__",
-                                           "__wrapped__", "function", "_armature_settings")));
+  static PyObject* const own = frozenSet(
+      Ref<>::steal(Py_BuildValue("(ssssssss)", "__call__", "__class__", "__get__", "__copy__",
+                                 "__deepcopy__", "__wrapped__", "function", "_armature_settings")));
   int isOwn = isOneOf(name, own);
   if (isOwn != 0) return isOwn < 0 ? nullptr : PyObject_GenericGetAttr(self, name);
   return PyObject_GetAttr(compiled(self)->function, name);
@@ -270,6 +270,15 @@ PyMemberDef compiledMembers[] = {
     {},
 };
 
+// Functions are atoms to copy().
+PyObject* itself(PyObject* self, PyObject*) { return Py_NewRef(self); }
+
+PyMethodDef methods[] = {
+    {"__copy__", itself, METH_NOARGS, nullptr},
+    {"__deepcopy__", itself, METH_O, nullptr},
+    {},
+};
+
 PyGetSetDef compiledProperties[] = {
     {"__class__", getClass, nullptr, nullptr, nullptr},
     {},
@@ -302,6 +311,7 @@ PyTypeObject typeOfFunctions(const char* name, const char* doc) {
   type.tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
   type.tp_weaklistoffset = offsetof(CompiledObject, weakReferences);
   type.tp_descr_get = bind;
+  type.tp_methods = methods;
   return type;
 }
 

@@ -210,6 +210,12 @@ bool isPartial(PyObject* callable) {
   return reinterpret_cast<PyObject*>(Py_TYPE(callable)) == partial;
 }
 
+PyObject* callPlainly(PyObject* callable, PyObject* const* arguments, size_t flags,
+                      PyObject* keywordNames, const Starred* starred) {
+  return starred ? PyObject_Call(callable, starred->arguments, starred->keywords)
+                 : PyObject_Vectorcall(callable, arguments, flags, keywordNames);
+}
+
 // partial_call of _functoolsmodule.c.
 PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject* const* arguments,
                       size_t flags, PyObject* keywordNames) {
@@ -232,18 +238,16 @@ PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject*
   Ref<> names = merged ? Ref<>::steal(PySequence_Tuple(merged.get())) : nullptr;
   if (!names) return nullptr;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    // PyVectorcall_Call refuses such names.
+    if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(names.get(), i))) {
+      return callPlainly(partial, arguments, flags, keywordNames, nullptr);
+    }
     PyObject* value = PyDict_GetItemWithError(merged.get(), PyTuple_GET_ITEM(names.get(), i));
     if (!value) return nullptr;
     all.push_back(value);
   }
   return call(state, self, function.get(), all.data(), positional,
               PyTuple_GET_SIZE(names.get()) ? names.get() : nullptr);
-}
-
-PyObject* callPlainly(PyObject* callable, PyObject* const* arguments, size_t flags,
-                      PyObject* keywordNames, const Starred* starred) {
-  return starred ? PyObject_Call(callable, starred->arguments, starred->keywords)
-                 : PyObject_Vectorcall(callable, arguments, flags, keywordNames);
 }
 
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,

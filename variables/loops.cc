@@ -536,7 +536,7 @@ Value callStarred(Translator& translator, llvm::ArrayRef<Value> operands, const 
   if (auto* dict = trackerOf<DictVariable>(operands[1])) {
     Ref<> keys = checked(PyList_New(0));
     dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
-      if (!entry.key.isConstant() || !PyUnicode_Check(entry.key.object())) {
+      if (!entry.key.isConstant() || !PyUnicode_CheckExact(entry.key.object())) {
         throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
       }
       checked(PyList_Append(keys.get(), entry.key.object()));

@@ -100,7 +100,7 @@ bool NumPyFunctions::isOfLimits(BorrowedRef<> callable) const {
   constexpr std::string_view kModule = "numpy._core.getlimits";
   PyObject* object = callable;
   if (PyFunction_Check(object)) {
-    return modules_.moduleOf(cpython::read(object, cpython::FunctionField::Globals)) == kModule;
+    return modules_.definedIn(object) == kModule;
   }
   PyObject* limits = PyType_Check(object) ? modules_.dictOf(kModule) : nullptr;
   for (const char* name : {"finfo", "iinfo"}) {
@@ -113,7 +113,7 @@ bool NumPyFunctions::isFromNumPy(BorrowedRef<> callable) const {
   PyObject* object = callable;
   PyTypeObject* type = Py_TYPE(object);
   if (PyFunction_Check(object)) {
-    return !modules_.moduleOf(cpython::read(object, cpython::FunctionField::Globals)).empty();
+    return !modules_.definedIn(object).empty();
   }
   if (PyCFunction_Check(object)) {
     PyObject* self = PyCFunction_GET_SELF(object);

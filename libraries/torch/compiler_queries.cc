@@ -5,15 +5,20 @@
 #include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/translator.h"
+#include "variables/type_slots.h"
 
 namespace armature {
 
 namespace {
 
-Value isCompiling(Translator& translator, const Value&, CallArguments&) {
+Value isCompiling(Translator& translator, const Value& callable, CallArguments& arguments) {
+  if (!arguments.values.empty()) return unimplemented::call(translator, callable, arguments);
   return translator.isCompiling();
 }
-Value answerNo(Translator&, const Value&, CallArguments&) { return Value::boolean(false); }
+Value answerNo(Translator& translator, const Value& callable, CallArguments& arguments) {
+  if (!arguments.values.empty()) return unimplemented::call(translator, callable, arguments);
+  return Value::boolean(false);
+}
 
 void registerAnswer(const char* module, const char* name, BuiltinHandler handler) {
   BorrowedRef<> function = importedAttribute(module, name);

@@ -10,6 +10,7 @@
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 #include "graph/eager_code.h"
+#include "libraries/torch/torch_module.h"
 
 namespace armature {
 
@@ -144,6 +145,7 @@ PyObject* layerNorm(PyObject* original, PyObject* const* arguments, Py_ssize_t c
 void add(const char* name, PyMethodDef& method, bool isKnown) {
   PyObject* original = ownAttribute(torch().functional, name);
   if (!isKnown || !original || !PyFunction_Check(original)) return;
+  if (TorchModule::modules().homeOf(original).module.empty()) return;
   Ref<> eager = Ref<>::steal(PyCFunction_New(&method, original));
   if (eager) registerEagerTarget(Ref<>::create(original), std::move(eager));
 }

@@ -57,7 +57,7 @@ Value operatorOfNamespace(Translator& translator, const Value& callable, CallArg
 bool isTorchsMethod(PyTypeObject* type, const char* name) {
   PyObject* method = cpython::lookup(type, Ref<>::steal(staticName(name)).get());
   if (!method || !PyFunction_Check(method)) return false;
-  return !TorchModule::modules().moduleOf(PyFunction_GET_GLOBALS(method)).empty();
+  return !TorchModule::modules().definedIn(method).empty();
 }
 
 // A tensor without memory that has the sizes of an argument; constants stand for themselves. Null

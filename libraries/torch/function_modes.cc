@@ -290,8 +290,7 @@ bool holdsTensor(Translator& translator, const Value& given) {
 bool isUnheard(BorrowedRef<> target) {
   if (findSlotCall(target)) return true;
   if (PyFunction_Check(target.get())) {
-    PyObject* globals = cpython::read(target, cpython::FunctionField::Globals);
-    return !TorchModule::modules().moduleOf(globals).empty() && findModuleHandler(target);
+    return !TorchModule::modules().definedIn(target).empty() && findModuleHandler(target);
   }
   return PyCFunction_Check(target.get()) && findOverrideQueryHandler(target);
 }

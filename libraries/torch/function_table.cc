@@ -70,6 +70,7 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
     return {.kind = CallKind::ConstantFoldable, .reason = "its arguments are not constants"};
   }
   if (isAllowedInGraph(callable)) return {.kind = CallKind::GraphOperation};
+  if (PyFunction_Check(callable.get()) && TorchModule::modules().isForeign(callable)) return {};
   // Not to be kept for ever.
   if (isScriptFunction(callable)) return scriptFunctionRule(callable);
   if (LibraryCallHandler handler = findSlotCall(callable)) {
@@ -114,8 +115,8 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
   LibraryCallHandler handler = nullptr;
   if (PyFunction_Check(function.get())) {
     // All of these are functions of torch's own modules.
-    PyObject* globals = cpython::read(function, cpython::FunctionField::Globals);
-    bool isTorchs = !TorchModule::modules().moduleOf(globals).empty();
+    std::string_view module = TorchModule::modules().definedIn(function);
+    bool isTorchs = !module.empty();
     for (auto* find :
          {findModuleHandler, findDynamoPatchHandler, findCheckpointHandler,
           findAutogradFunctionHandler, findCondHandler, findTensorHookHandler, findWrapHandler}) {
@@ -123,8 +124,7 @@ CallRule FunctionTable::findFunction(BorrowedRef<> function) {
       if (handler) break;
     }
     if (isTorchs && !handler) {
-      handler = findFirstUseHandler(TorchModule::modules().moduleOf(globals),
-                                    stringView(cpython::codeOf(function)->co_qualname));
+      handler = findFirstUseHandler(module, stringView(cpython::codeOf(function)->co_qualname));
     }
   } else {
     handler = findOverrideQueryHandler(function);

@@ -1,7 +1,9 @@
 #include "libraries/torch/grad_modes.h"
 
+#include "core/checked.h"
 #include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/regions.h"
+#include "libraries/torch/torch_module.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/operation_modes.h"
@@ -69,18 +71,42 @@ PyTypeObject* classOf(const Value& callable) {
   return reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
 }
 
+// Are the class's methods those that torch has given it? They are guarded then.
+bool isUnchanged(Translator& translator, PyTypeObject* type) {
+  for (const char* name : {"__new__", "__init__", "__enter__", "__exit__"}) {
+    Found found = translator.heap.lookup(type, Ref<>::steal(staticName(name)).get());
+    PyObject* method = found.object;
+    Ref<> inner;
+    if (method && Py_IS_TYPE(method, &PyStaticMethod_Type)) {
+      inner = checked(PyObject_GetAttrString(method, "__func__"));
+      method = inner.get();
+    }
+    bool isOwn =
+        method && (!PyFunction_Check(method) || !TorchModule::modules().definedIn(method).empty());
+    if (!isOwn) return false;
+  }
+  return true;
+}
+
+// What the class itself refuses, it refuses in Python.
+void requireUsual(Translator& translator, const Value& callable, bool isUsual) {
+  if (isUsual && isUnchanged(translator, classOf(callable))) return;
+  throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, describe(callable),
+                   "it is called in an unusual way, or its methods were replaced");
+}
+
 template <bool kTarget>
 Value makeMode(Translator& translator, const Value& callable, CallArguments& arguments) {
   static const GradModeModel model;
-  if (!checkArgumentCount(translator, kTarget ? "enable_grad" : "no_grad", arguments, 0, 1)) {
-    return Value();
-  }
+  size_t count = arguments.values.size();
+  bool isUsual =
+      !arguments.keywordCount() &&
+      (count == 0 || (count == 1 && !translator.realized(arguments.values[0]).is(Py_None)));
+  requireUsual(translator, callable, isUsual);
   Value manager =
       translator.make<ContextManagerVariable>(classOf(callable), callable, model, kTarget);
   // With a function, it is a decorator.
-  if (arguments.values.empty() || translator.realized(arguments.values[0]).is(Py_None)) {
-    return manager;
-  }
+  if (arguments.values.empty()) return manager;
   return call(translator, manager, {arguments.values[0]}, arguments.tail);
 }
 
@@ -88,13 +114,11 @@ Value makeSetGradEnabled(Translator& translator, const Value& callable, CallArgu
   static const SetGradEnabledModel model;
   const Value* mode = arguments.keyword("mode");
   if (!mode && arguments.positionalCount() == 1) mode = &arguments.values[0];
-  if (!mode || arguments.values.size() != 1) {
-    return translator.raise(PyExc_TypeError, "set_grad_enabled() takes one argument: mode");
-  }
-  int target = isTrue(translator, *mode);
-  if (target < 0) return Value();
+  bool isOne = mode && arguments.values.size() == 1;
+  PyObject* target = isOne ? translator.realized(*mode).objectOrNull() : nullptr;
+  requireUsual(translator, callable, target && PyBool_Check(target));
   auto* manager = translator.make<ContextManagerVariable>(classOf(callable), callable, model,
-                                                          static_cast<uint32_t>(target));
+                                                          target == Py_True);
   rememberMode(translator, *manager);
   setMode(translator, manager->target);
   return manager;
@@ -110,8 +134,8 @@ Value setGradEnabled(Translator& translator, const Value& callable, CallArgument
 }
 
 // The mode is the trace's: what the graph has set so far, not what is set while tracing.
-Value isGradEnabled(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "is_grad_enabled", arguments, 0, 0)) return Value();
+Value isGradEnabled(Translator& translator, const Value& callable, CallArguments& arguments) {
+  if (!arguments.values.empty()) return unimplemented::call(translator, callable, arguments);
   translator.observeState();
   return Value::boolean(hasGradients(translator.mode(torchLibrary())));
 }

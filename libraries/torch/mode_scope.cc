@@ -121,8 +121,7 @@ bool hasSavedTensorHooks() {
   PyObject* pack = hooks && PyTuple_Check(hooks.get()) && PyTuple_GET_SIZE(hooks.get()) > 0
                        ? PyTuple_GET_ITEM(hooks.get(), 0)
                        : nullptr;
-  bool isTorchs = pack && PyFunction_Check(pack) &&
-                  !TorchModule::modules().moduleOf(PyFunction_GET_GLOBALS(pack)).empty();
+  bool isTorchs = pack && PyFunction_Check(pack) && !TorchModule::modules().definedIn(pack).empty();
   return !isTorchs;
 }
 

@@ -10,12 +10,20 @@ namespace {
 
 PyObject* interned(const char* name) { return staticName(name); }
 
-// torch.nn.Module and the methods of it that a call runs. Borrowed: torch stays.
+// torch.nn.Module and the methods of it that a call runs, for the life of the process.
 struct ModuleClass {
   PyTypeObject* type = nullptr;
   PyObject* globals = nullptr;
   PyObject* call = nullptr;
   PyObject* callImplementation = nullptr;
+  // What they run, as long as nobody gives them other code.
+  PyObject* callCode = nullptr;
+  PyObject* implementationCode = nullptr;
+
+  bool hasItsCode() const {
+    return PyFunction_GET_CODE(call) == callCode &&
+           PyFunction_GET_CODE(callImplementation) == implementationCode;
+  }
 
   // Null while torch is not imported, or not completely.
   static const ModuleClass* get() {
@@ -32,8 +40,14 @@ struct ModuleClass {
     static PyObject* const implementationName = interned("_call_impl");
     found.call = cpython::lookup(found.type, callName);
     found.callImplementation = cpython::lookup(found.type, implementationName);
-    if (!found.call || !found.callImplementation) return nullptr;
+    for (PyObject* function : {found.call, found.callImplementation}) {
+      if (!function || !PyFunction_Check(function)) return nullptr;
+    }
+    found.callCode = Py_NewRef(PyFunction_GET_CODE(found.call));
+    found.implementationCode = Py_NewRef(PyFunction_GET_CODE(found.callImplementation));
     known = found;
+    for (PyObject* kept : {found.globals, found.call, found.callImplementation}) Py_INCREF(kept);
+    Py_INCREF(found.type);
     return &known;
   }
 };
@@ -72,7 +86,7 @@ BorrowedRef<> forwardOf(BorrowedRef<> object) {
   const ModuleClass* module = ModuleClass::get();
   PyTypeObject* type = Py_TYPE(object.get());
   if (!module || !PyType_IsSubtype(type, module->type)) return nullptr;
-  bool isPlain = cpython::lookup(type, call) == module->call &&
+  bool isPlain = module->hasItsCode() && cpython::lookup(type, call) == module->call &&
                  cpython::lookup(type, callImplementation) == module->callImplementation &&
                  cpython::lookup(type, compiledCall) == Py_None &&
                  cpython::lookup(type, access) == cpython::lookup(&PyBaseObject_Type, access);

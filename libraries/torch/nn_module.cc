@@ -16,9 +16,9 @@ namespace {
 // What this file stands for, as torch made it.
 struct ModuleClass {
   PyObject* getattr = nullptr;
-  PyObject* call = nullptr;       // __call__
-  PyObject* callImpl = nullptr;   // what __call__ calls
-  PyObject* globalHooks[4] = {};  // the dicts of process-wide hooks
+  PyObject* call = nullptr;      // __call__
+  PyObject* callImpl = nullptr;  // what __call__ calls
+  PyObject* globals = nullptr;   // what its module has
 };
 
 PyObject* itemNamed(PyObject* dict, const char* name) {
@@ -32,8 +32,7 @@ PyObject* itemNamed(PyObject* dict, const char* name) {
 PyObject* ownFunction(PyObject* typeDict, const char* name) {
   PyObject* function = itemNamed(typeDict, name);
   if (!function || !PyFunction_Check(function)) return nullptr;
-  PyObject* globals = cpython::read(function, cpython::FunctionField::Globals);
-  bool isOwn = TorchModule::modules().moduleOf(globals) == "torch.nn.modules.module";
+  bool isOwn = TorchModule::modules().homeOf(function).module == "torch.nn.modules.module";
   return isOwn ? function : nullptr;
 }
 
@@ -43,10 +42,7 @@ const ModuleClass& moduleClass() {
     PyObject* dict = TorchModule::modules().dictOf("torch.nn.modules.module");
     PyObject* type = itemNamed(dict, "Module");
     if (!type || !PyType_Check(type)) return stock;
-    static constexpr const char* kHooks[] = {"_global_forward_hooks", "_global_forward_pre_hooks",
-                                             "_global_backward_hooks",
-                                             "_global_backward_pre_hooks"};
-    for (int i = 0; i < 4; ++i) stock->globalHooks[i] = itemNamed(dict, kHooks[i]);
+    stock->globals = dict;
     PyObject* typeDict = cpython::dict(reinterpret_cast<PyTypeObject*>(type));
     stock->getattr = ownFunction(typeDict, "__getattr__");
     stock->call = ownFunction(typeDict, "__call__");
@@ -116,11 +112,18 @@ bool callsForwardDirectly(Translator& translator, UserObjectVariable* module) {
   static PyObject* const callImpl = interned("_call_impl");
   static PyObject* const kHooks[] = {interned("_forward_hooks"), interned("_forward_pre_hooks"),
                                      interned("_backward_hooks"), interned("_backward_pre_hooks")};
+  static PyObject* const kGlobalHooks[] = {
+      interned("_global_forward_hooks"), interned("_global_forward_pre_hooks"),
+      interned("_global_backward_hooks"), interned("_global_backward_pre_hooks")};
   const ModuleClass& stock = moduleClass();
-  for (PyObject* hooks : stock.globalHooks) {
-    if (!hooks ||
-        !translator.heap.isEmptyHooks(translator.sources->globalsDict(hooks, false), hooks))
-      return false;
+  bool isStock =
+      stock.globals && stock.callImpl && !TorchModule::modules().isForeign(stock.callImpl);
+  if (!isStock) return false;
+  const Source* globals = translator.sources->globalsDict(stock.globals, false);
+  for (PyObject* name : kGlobalHooks) {
+    Found hooks = translator.heap.item(globals, stock.globals, name);
+    bool isDict = hooks && PyDict_Check(hooks.object);
+    if (!isDict || !translator.heap.isEmptyHooks(hooks.source, hooks.object)) return false;
   }
   DictVariable* dict = slotsOf(module).instanceDict(translator, module);
   if (!dict) return false;

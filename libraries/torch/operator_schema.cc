@@ -157,8 +157,10 @@ bool isOneTensor(std::string_view returns) {
 }
 
 std::optional<OperatorSchema> operatorSchema(BorrowedRef<> target) {
-  static const BorrowedRef<> overloadType = importedAttribute("torch._ops", "OpOverload");
-  static const BorrowedRef<> packetType = importedAttribute("torch._ops", "OpOverloadPacket");
+  static PyObject* const overloadType =
+      Py_XNewRef(importedAttribute("torch._ops", "OpOverload").get());
+  static PyObject* const packetType =
+      Py_XNewRef(importedAttribute("torch._ops", "OpOverloadPacket").get());
   if (isOfType(target, overloadType)) return read(target);
   return isOfType(target, packetType) ? readPacket(target) : std::nullopt;
 }

@@ -43,8 +43,7 @@ bool isTorchs(PyTypeObject* owner, PyObject* name, PyObject* attribute) {
   }
   PyObject* function = functionOf(attribute);
   if (!function || !PyFunction_Check(function)) return false;
-  PyObject* globals = cpython::read(function, cpython::FunctionField::Globals);
-  return !TorchModule::modules().moduleOf(globals).empty();
+  return !TorchModule::modules().definedIn(function).empty();
 }
 
 }  // namespace

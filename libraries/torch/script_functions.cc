@@ -29,11 +29,11 @@ Ref<> answer(const Ref<>& object, const char* method) {
 
 // An operator that changes no argument and draws no random numbers.
 bool onlyComputes(const Ref<>& node, std::string_view kind) {
-  static const BorrowedRef<> parse = importedAttribute("torch._C", "parse_schema");
+  static PyObject* const parse = Py_XNewRef(importedAttribute("torch._C", "parse_schema").get());
   if (!kind.starts_with("aten::") || !parse) return false;
   Ref<> text = answer(node, "schema");
   if (!text || !PyUnicode_Check(text.get()) || stringView(text) == "(no schema)") return false;
-  Ref<> schema = Ref<>::steal(PyObject_CallOneArg(parse.get(), text.get()));
+  Ref<> schema = Ref<>::steal(PyObject_CallOneArg(parse, text.get()));
   if (!schema) return false;
   Ref<> isMutable = attribute(schema, "is_mutable");
   Ref<> isRandom = answer(node, "isNondeterministic");
@@ -64,8 +64,8 @@ bool isPure(const Ref<>& block) {
 }  // namespace
 
 bool isScriptFunction(BorrowedRef<> callable) {
-  static const BorrowedRef<> type = importedAttribute("torch._C", "ScriptFunction");
-  return type && reinterpret_cast<PyObject*>(Py_TYPE(callable.get())) == type.get();
+  static PyObject* const type = Py_XNewRef(importedAttribute("torch._C", "ScriptFunction").get());
+  return type && reinterpret_cast<PyObject*>(Py_TYPE(callable.get())) == type;
 }
 
 CallRule scriptFunctionRule(BorrowedRef<> function) {

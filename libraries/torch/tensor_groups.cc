@@ -20,14 +20,14 @@ namespace {
 // Empty arrays of the same device and dtype stand for the program's: in which order the groups
 // come, only torch's own function knows.
 Ref<> standIn(const TensorMetadata& metadata) {
-  static const BorrowedRef<> empty = importedAttribute("torch", "empty");
+  static PyObject* const empty = Py_XNewRef(importedAttribute("torch", "empty").get());
   Ref<> dtype = dtypeObject(metadata.dtype), device = deviceObject(metadata.device);
   if (!empty || !dtype || !device) return nullptr;
   Ref<> arguments = Ref<>::steal(Py_BuildValue("(i)", 0));
   Ref<> keywords =
       Ref<>::steal(Py_BuildValue("{sOsO}", "dtype", dtype.get(), "device", device.get()));
   if (!arguments || !keywords) return nullptr;
-  return Ref<>::steal(PyObject_Call(empty.get(), arguments.get(), keywords.get()));
+  return Ref<>::steal(PyObject_Call(empty, arguments.get(), keywords.get()));
 }
 
 // _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)

@@ -34,8 +34,8 @@ PyTypeObject* handleType() {
 // What torch itself has put into the class under the name; null where the program has replaced it.
 BorrowedRef<> methodOf(PyTypeObject* type, const char* name) {
   PyObject* found = type ? cpython::lookup(type, Ref<>::steal(staticName(name)).get()) : nullptr;
-  bool isTorchs = found && PyFunction_Check(found) &&
-                  !TorchModule::modules().moduleOf(PyFunction_GET_GLOBALS(found)).empty();
+  bool isTorchs =
+      found && PyFunction_Check(found) && !TorchModule::modules().definedIn(found).empty();
   return isTorchs ? found : nullptr;
 }
 

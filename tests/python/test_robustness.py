@@ -2,7 +2,6 @@
 
 import contextlib
 import gc
-import os
 import signal
 import subprocess
 import sys

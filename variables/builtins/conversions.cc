@@ -188,10 +188,20 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "divmod", arguments, 2, 2)) return Value();
   Value left = translator.realized(arguments.values[0]);
   Value right = translator.realized(arguments.values[1]);
+  // binary_op1: where the types are related, who is asked first is Python's to say.
+  PyTypeObject *leftType = typeOf(left), *rightType = typeOf(right);
+  auto isNumber = [](PyTypeObject* type) {
+    return PyType_IsSubtype(type, &PyLong_Type) || PyType_IsSubtype(type, &PyFloat_Type);
+  };
+  bool isKnown =
+      leftType == rightType ||
+      (!PyType_IsSubtype(leftType, rightType) && !PyType_IsSubtype(rightType, leftType) &&
+       isNumber(leftType) == left.isConstant() && isNumber(rightType) == right.isConstant());
+  if (!isKnown) throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, "divmod");
   for (bool reflected : {false, true}) {
     const Value& self = reflected ? right : left;
     const Value& other = reflected ? left : right;
-    if (self.isConstant()) continue;
+    if (self.isConstant() || (reflected && leftType == rightType)) continue;
     bool found;
     Value result =
         callSpecial(translator, self, reflected ? "__rdivmod__" : "__divmod__", {other}, found);

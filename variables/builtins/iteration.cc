@@ -91,6 +91,10 @@ Value range(Translator& translator, const Value&, CallArguments& arguments) {
 
 Value enumerate(Translator& translator, const Value&, CallArguments& arguments) {
   static constexpr Signature kSignature = {"enumerate", {"iterable", "start"}, 1, 2};
+  // What enum_vectorcall says of other arguments, it says itself.
+  bool isUsual = arguments.positionalCount() >= 1 && arguments.values.size() <= 2 &&
+                 (!arguments.keywordCount() || arguments.keyword("start"));
+  if (!isUsual) throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, "enumerate");
   Value iterable, start = Value::integer(0);
   if (!readArguments(translator, kSignature, arguments, {&iterable, &start})) return Value();
   Value count = toIndex(translator, start);
@@ -166,7 +170,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   }
   static PyObject* const name = staticName("__reversed__");
   if (Value method = lookupSpecial(translator, sequence, name)) {
-    if (method.is(Py_None)) {
+    if (translator.realized(method).is(Py_None)) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
                               nameOf(translator, typeOf(sequence)));
     }

@@ -162,6 +162,8 @@ Value constantConcat(Translator& translator, NumberSlot slot, const Value& left,
   if (left.isConstant() && PyTuple_Check(left.object()) && other) {
     ValueVector added = other->items();
     for (Value& item : added) translator.realize(item);
+    bool isEmpty = PyTuple_CheckExact(left.object()) && PyTuple_GET_SIZE(left.object()) == 0;
+    if (isEmpty && typeOf(right) == &PyTuple_Type) return right;
     Value sum = makeTuple(translator, added);
     if (sum.isConstant()) {
       return translator.fromPython(PyNumber_Add(left.object(), sum.object()));
@@ -169,7 +171,6 @@ Value constantConcat(Translator& translator, NumberSlot slot, const Value& left,
     if (PyTuple_CheckExact(left.object())) {
       ValueVector items;
       iterateInto(translator, left, items);
-      if (items.empty() && typeOf(right) == &PyTuple_Type) return right;
       items.append(added.begin(), added.end());
       return makeTuple(translator, std::move(items));
     }

@@ -292,6 +292,14 @@ void DictVariable::moveToEnd(Translator& translator, const Value& key) {
 }
 
 size_t DictVariable::size(Translator& translator) {
+  // Its keys do not matter. The items of an instance's __dict__ may lie in no dict.
+  bool isAsItWas = !complete_ && !keysChanged_ && source() && !owner_ &&
+                   source()->kind() != SourceKind::InstanceDict;
+  if (isAsItWas) {
+    Py_ssize_t size = PyDict_GET_SIZE(existing());
+    translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, size);
+    return static_cast<size_t>(size);
+  }
   complete(translator);
   return static_cast<size_t>(live_);
 }

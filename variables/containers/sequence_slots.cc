@@ -111,9 +111,7 @@ ValueVector repeatItems(llvm::ArrayRef<Value> items, int64_t count) {
 ValueVector sliceItems(llvm::ArrayRef<Value> items, const SliceRange& range) {
   ValueVector result;
   result.reserve(range.count);
-  for (int64_t i = 0, index = range.start; i < range.count; ++i, index += range.step) {
-    result.push_back(items[index]);
-  }
+  for (int64_t i = 0; i < range.count; ++i) result.push_back(items[range.start + i * range.step]);
   return result;
 }
 
@@ -123,7 +121,7 @@ Value iteratorOver(Translator& translator, const Value& iterable, const char* me
   PyTypeObject* type = typeOf(translator.exception());
   if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
     translator.takeException();
-    translator.raise(PyExc_TypeError, message);
+    translator.raise(PyExc_TypeError, "%s", message);
   }
   return Value();
 }

@@ -14,6 +14,7 @@
 #include "cpython/lru_cache.h"
 #include "cpython/made_descriptors.h"
 #include "guards/key.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -43,14 +44,10 @@ void requireHashable(Translator& translator, const Value& wrapper, Value argumen
 bool canBeChanged(Translator& translator, const Value& result) {
   RecursionGuard guard(translator);
   if (!result.isTracker() || result.tracker()->existing()) return false;
-  if (trackerOf<MutableSequenceVariable>(result) || trackerOf<DictVariable>(result) ||
-      trackerOf<UserObjectVariable>(result)) {
-    return true;
-  }
-  if (auto* set = trackerOf<SetVariable>(result)) return set->type() == &PySet_Type;
-  auto* sequence = trackerOf<SequenceVariable>(result);
-  if (!sequence) return false;
-  for (const Value& item : sequence->items()) {
+  if (trackerOf<SymNodeVariable>(result)) return false;
+  auto* tuple = trackerOf<TupleVariable>(result);
+  if (!tuple) return true;
+  for (const Value& item : tuple->items()) {
     if (canBeChanged(translator, item)) return true;
   }
   return false;
@@ -255,10 +252,7 @@ bool isChangeable(PyObject* object) {
     }
     return false;
   }
-  PyTypeObject* type = Py_TYPE(object);
-  if (isConstant(object) || PyType_Check(object)) return false;
-  return libraryOfArrays(type) || PyList_Check(object) || PyDict_Check(object) ||
-         PyAnySet_Check(object) || cpython::isHeapType(type);
+  return !isConstant(object);
 }
 
 // An object that the program can change and that the cache has an answer for: it is the one that

@@ -42,7 +42,7 @@ Value callPartial(Translator& translator, const Value& callable, CallArguments& 
   auto* dict = requireKind<DictVariable>(translator.realized(partial->keywords));
   dict->forEach(translator, [&](const OrderedValueMap::Entry& entry) {
     PyObject* name = entry.key.objectOrNull();
-    if (!name || !PyUnicode_Check(name)) {
+    if (!name || !PyUnicode_CheckExact(name)) {
       throw GraphBreak(GraphBreakKind::KeywordNotString, describe(entry.key));
     }
     keywords.set(name, entry.value);

@@ -43,7 +43,9 @@ Value constructTupleField(Translator& translator, const Value&, CallArguments& a
 
 template <PyTypeObject& type>
 Value constructWrapper(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, type.tp_name, arguments, 1, 1)) return Value();
+  if (arguments.keywordCount() || arguments.values.size() != 1) {
+    throw GraphBreak(GraphBreakKind::BuiltinWithTracedArguments, type.tp_name);
+  }
   return wrapper(translator, &type, arguments.values[0]);
 }
 

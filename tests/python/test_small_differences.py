@@ -1,0 +1,156 @@
+"""Programs that once differed from plain Python in who is asked first, in what an error says, in
+which object comes out, or in what the world looked like afterwards."""
+
+import copy
+import functools
+
+import armature
+import pytest
+import torch
+from changing_world import check_world
+
+CLASSES = """
+import collections, functools, operator
+class A:
+    def __divmod__(s, o): return NotImplemented
+    def __rdivmod__(s, o): return "Ar"
+class Base:
+    def __divmod__(s, o): return "Base"
+class Derived(Base):
+    def __rdivmod__(s, o): return "Derived"
+class I(int):
+    def __rdivmod__(s, o): return "Ir"
+class Other:
+    def __rdivmod__(s, o): return "Other"
+class Not: __reversed__ = None
+class Name(str):
+    def __eq__(self, other): NAMED.append(other); return False
+    __hash__ = str.__hash__
+class Plain(str): pass
+def keywords(a=1, **k): return a, [str(q) for q in k]
+def any_keywords(**k): return k
+P = functools.partial(any_keywords)
+NAMED, X, Y, E, J, O, N = [], A(), A(), Base(), I(3), Other(), Not()
+"""
+
+EXPRESSIONS = {
+    "divmod_of_one_type": "divmod(X, Y)",
+    "divmod_of_a_subclass": "divmod(E, Derived())",
+    "divmod_of_a_base": "divmod(Derived(), E)",
+    "divmod_of_a_number": "divmod(7.5, J)",
+    "divmod_of_an_int": "divmod(7, J)",
+    "divmod_of_others": "(divmod(7, O), divmod(E, O), divmod(E, 3))",
+    "divmod_of_nothing": "divmod(O, 3)",
+    "not_reversible": "reversed(N)",
+    "count": "operator.countOf(5, 1)",
+    "index": "operator.indexOf(5, 1)",
+    "enumerate_nothing": "enumerate()",
+    "enumerate_start": "enumerate(start=1)",
+    "enumerate_twice": "enumerate([], iterable=1)",
+    "enumerate_by_name": "list(enumerate(iterable='ab', start=2))",
+    "static_method": "staticmethod()",
+    "class_method": "classmethod(1, 2)",
+    "sum_of_tuples": "(() + args is args, args + () is args)",
+    "partial": "P()",
+    "keyword_names": "keywords(**{Name('a'): 5})",
+    "keyword_names_of_a_subclass": "keywords(**{Plain('a'): 5})",
+    "partial_of_a_name": "functools.partial(keywords, **{Plain('a'): 5})()",
+}
+
+
+@pytest.mark.parametrize("name", EXPRESSIONS)
+def test_as_in_python(name):
+    source = CLASSES + textual(EXPRESSIONS[name])
+    check_world(source, "entry(torch.ones(2), 3, 4)", "P.keywords.pop(3, None)", "entry(None)")
+
+
+def textual(expression):
+    return f"""
+def entry(x, *args):
+    try:
+        result = {expression}
+    except Exception as error:
+        return type(error), str(error), NAMED[:]
+    return result, NAMED[:]
+"""
+
+
+def test_names_of_keywords_that_are_given_to_the_compiled_function():
+    check_world(
+        CLASSES + "def entry(x, a=1, **k): return a, [str(q) for q in k], NAMED[:], x + 1",
+        "entry(torch.ones(2), **{Name('a'): 5})",
+        "entry(torch.ones(2), **{Plain('a'): 5})",
+        "entry(torch.ones(2), a=5)",
+    )
+
+
+def test_lengths_of_dicts_are_one_translation():
+    steps = [f"entry(torch.ones(2), {{i: 1 for i in range({n}, {n + 3})}})" for n in range(4)]
+    source = "def entry(x, d): return x + len(d)"
+    graphs = []
+    compiled = armature.compile(lambda x, d: x + len(d), backend=lambda g, _: graphs.append(g) or g)
+    for n in range(4):
+        assert torch.equal(compiled(torch.ones(2), {n: 1, n + 1: 2}), torch.ones(2) + 2)
+    assert len(graphs) == 1
+    check_world(source, *steps, "entry(torch.ones(2), {})")
+
+
+def test_length_and_keys_of_a_dict():
+    source = "def entry(x, d):\n  n = len(d); d['k'] = n; return x, n, len(d), [*d], bool(d)"
+    steps = ["entry(torch.ones(2), {})", "entry(torch.ones(2), {'k': 1})"]
+    check_world(source, *steps, "entry(torch.ones(2), {1: 2})", "entry(torch.ones(2), {2: 2})")
+
+
+def test_copies_of_compiled_functions():
+    def program(x):
+        return x + 1
+
+    compiled, disabled = armature.compile(program), armature.disable(program)
+    for function in (compiled, disabled):
+        assert copy.copy(function) is function
+        assert copy.deepcopy([function])[0] is function
+
+
+def test_results_of_a_cache_that_is_not_filled_yet():
+    check_world(
+        """
+import collections, functools, types
+@functools.cache
+def buffer(n): return torch.zeros(n)
+@functools.lru_cache(maxsize=4)
+def made(kind):
+    if kind == 0: return iter([1, 2, 3])
+    if kind == 1: return lambda: COUNT.append(1) or len(COUNT)
+    if kind == 2: return types.SimpleNamespace(a=1)
+    if kind == 3: return collections.deque()
+    if kind == 4: return [kind].append
+    if kind == 5: return functools.partial(max, 1)
+    if kind == 6: return ValueError(1)
+    return (torch.ones(2), kind)
+COUNT = []
+def entry(x, kind):
+    b = buffer(1)
+    b.add_(1)
+    thing = made(kind)
+    if kind == 0: return x + b, next(thing)
+    if kind == 1: return x + b, thing()
+    if kind == 2: thing.a += 1; return thing.a
+    if kind == 3: thing.append(1); return len(thing)
+    if kind == 7: thing[0].add_(1); return thing[0] + b
+    return made(kind) is thing
+""",
+        *(f"entry(torch.ones(2), {kind})" for kind in range(8)),
+        "buffer.cache_clear(); made.cache_clear()",
+        *(f"entry(torch.ones(2), {kind})" for kind in range(8)),
+    )
+
+
+def test_a_partial_with_keys_that_are_no_names():
+    def keywords(a, b=0, **k):
+        return a, b, k
+
+    partial = functools.partial(keywords, 1)
+    partial.keywords[3] = 9
+    compiled = armature.compile(lambda x: (x + 1, partial()))
+    with pytest.raises(TypeError, match="keywords must be strings"):
+        compiled(torch.ones(2))
