@@ -2,6 +2,8 @@
 
 #include "core/text.h"
 #include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/torch_module.h"
+#include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/operation_modes.h"
@@ -41,9 +43,14 @@ Value makeRange(Translator& translator, const Value& callable, CallArguments& ar
     const Value* value = arguments.keyword(keyword);
     return value ? *value : Value::none();
   };
-  translator.warnings.insert(
-      "torch.profiler.record_function is called by a function that armature captures. It is "
-      "ignored: the profiler does not show the range.");
+  // Ranges of torch's own (an optimizer's step) the program has not asked for.
+  DictVariable* globals = translator.runningGlobals();
+  bool isTorchs = globals && !TorchModule::modules().moduleOf(globals->existing()).empty();
+  if (!isTorchs) {
+    translator.warnings.insert(
+        "torch.profiler.record_function is called by a function that armature captures. It is "
+        "ignored: the profiler does not show the range.");
+  }
   auto* type = reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
   return translator.make<ContextManagerVariable>(
       type, callable, model, 0, ValueVector{argument(0, "name"), argument(1, "args")});

@@ -193,6 +193,22 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
   auto isNumber = [](PyTypeObject* type) {
     return PyType_IsSubtype(type, &PyLong_Type) || PyType_IsSubtype(type, &PyFloat_Type);
   };
+  static PyObject* const names[] = {staticName("__divmod__"), staticName("__rdivmod__")};
+  // The number that an operand is to divmod(), if it is one.
+  auto numberIn = [&](const Value& operand) {
+    if (operand.isConstant()) return operand;
+    for (PyTypeObject* base : {&PyLong_Type, &PyFloat_Type}) {
+      bool isPlain = llvm::all_of(names, [&](PyObject* name) {
+        return PyType_IsSubtype(typeOf(operand), base) &&
+               translator.heap.inherits(typeOf(operand), base, name);
+      });
+      if (isPlain) return builtinData(translator, operand);
+    }
+    return Value();
+  };
+  if (Value first = numberIn(left), second = numberIn(right); first && second) {
+    return translator.fromPython(PyNumber_Divmod(first.object(), second.object()));
+  }
   bool isKnown =
       leftType == rightType ||
       (!PyType_IsSubtype(leftType, rightType) && !PyType_IsSubtype(rightType, leftType) &&

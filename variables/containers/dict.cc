@@ -292,16 +292,20 @@ void DictVariable::moveToEnd(Translator& translator, const Value& key) {
 }
 
 size_t DictVariable::size(Translator& translator) {
-  // Its keys do not matter. The items of an instance's __dict__ may lie in no dict.
+  complete(translator);
+  return static_cast<size_t>(live_);
+}
+
+size_t DictVariable::length(Translator& translator) {
+  // The items of an instance's __dict__ may lie in no dict.
   bool isAsItWas = !complete_ && !keysChanged_ && source() && !owner_ &&
                    source()->kind() != SourceKind::InstanceDict;
   if (isAsItWas) {
-    Py_ssize_t size = PyDict_GET_SIZE(existing());
-    translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, size);
-    return static_cast<size_t>(size);
+    Py_ssize_t length = PyDict_GET_SIZE(existing());
+    translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, length);
+    return static_cast<size_t>(length);
   }
-  complete(translator);
-  return static_cast<size_t>(live_);
+  return size(translator);
 }
 
 Value DictVariable::varyingSize(Translator& translator) const {

@@ -48,6 +48,8 @@ class DictVariable : public VariableTracker {
 
   // Number of live keys. Loads all.
   size_t size(Translator& translator);
+  // The same, where nothing else is asked of the keys: it does not matter which they are.
+  size_t length(Translator& translator);
   // The number of keys, where that of an existing dict varied between calls, nothing has asked for
   // all of them and none came or went; else null.
   Value varyingSize(Translator& translator) const;

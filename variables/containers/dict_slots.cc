@@ -45,7 +45,7 @@ bool assignSubscript(Translator& translator, const Value& self, const Value& key
 }
 
 Value length(Translator& translator, const Value& self) {
-  return Value::integer(static_cast<int64_t>(dictOf(self)->size(translator)));
+  return Value::integer(static_cast<int64_t>(dictOf(self)->length(translator)));
 }
 
 Value contains(Translator& translator, const Value& self, const Value& key) {
