@@ -81,6 +81,14 @@ void visitAttributes(BorrowedRef<> object, AttributeVisitor visit) {
   }
 }
 
+bool hasMoreParts(const PyTypeObject* type, size_t slots) {
+  if (type->tp_itemsize) return true;
+  bool hasPlaceOfDict = type->tp_dictoffset != 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+  size_t pointers = slots + hasPlaceOfDict + (type->tp_weaklistoffset > 0);
+  return static_cast<size_t>(type->tp_basicsize) >
+         static_cast<size_t>(PyBaseObject_Type.tp_basicsize) + pointers * sizeof(PyObject*);
+}
+
 bool deletionErrorNamesObject() {
   static const bool namesObject = [] {
     Ref<> object = Ref<>::steal(PyObject_CallNoArgs(PyExc_Exception));  // its attributes are a dict

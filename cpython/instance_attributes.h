@@ -34,6 +34,10 @@ inline bool keepsInlineValues(const PyTypeObject* type) {
   return type->tp_flags & Py_TPFLAGS_MANAGED_DICT;
 }
 
+// Have instances of the type parts besides so many slots, a dict and weak references? Such objects,
+// object.__reduce_ex__ refuses (object_getstate_default of typeobject.c).
+bool hasMoreParts(const PyTypeObject* type, size_t slots);
+
 // Does the error that tells that an object's dict lacks an attribute to delete name the object? In
 // early releases of 3.11, its only argument is the attribute's name.
 bool deletionErrorNamesObject();

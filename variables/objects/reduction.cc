@@ -2,6 +2,7 @@
 // and deepcopy() ask.
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/deque.h"
@@ -89,15 +90,6 @@ ListVariable* keptNamesOfSlots(Translator& translator, PyTypeObject* type) {
   return trackerOf<ListVariable>(translator.realized(translator.wrap(names.source, names.object)));
 }
 
-// Has the type nothing in its instances but what the names, a __dict__ and weak references need?
-bool isAllNamed(PyTypeObject* type, size_t names) {
-  if (type->tp_itemsize) return false;
-  size_t expected = static_cast<size_t>(PyBaseObject_Type.tp_basicsize);
-  bool hasPlaceOfDict = type->tp_dictoffset != 0 && !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
-  expected += (names + hasPlaceOfDict + (type->tp_weaklistoffset > 0)) * sizeof(PyObject*);
-  return static_cast<size_t>(type->tp_basicsize) <= expected;
-}
-
 // object_getstate_default: the very __dict__, if there is anything in it, and what is in slots.
 // `all`: what has more parts than these is refused.
 Value defaultState(Translator& translator, const Value& self, bool all) {
@@ -105,7 +97,7 @@ Value defaultState(Translator& translator, const Value& self, bool all) {
   if (trackerOf<DequeVariable>(self)) return Value::none();
   auto* object = trackerOf<UserObjectVariable>(self);
   ListVariable* names = object ? keptNamesOfSlots(translator, object->type()) : nullptr;
-  if (!names || (all && !isAllNamed(object->type(), names->items().size()))) refuse(self);
+  if (!names || (all && cpython::hasMoreParts(object->type(), names->items().size()))) refuse(self);
   DictVariable* dict =
       slotsOf(self).instanceDict ? slotsOf(self).instanceDict(translator, self) : nullptr;
   Value state = dict && dict->size(translator) > 0 ? translator.dictValue(dict) : Value::none();
