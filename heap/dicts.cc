@@ -21,11 +21,14 @@ Found Heap::item(const Source* source, PyObject* dict, PyObject* key) {
   return {value, sources_.item(SourceKind::DictItem, source, key)};
 }
 
-bool Heap::isEmptyHooks(const Source* source, PyObject* dict) {
-  if (PyDict_GET_SIZE(dict) != 0) return false;
-  if (isNew(source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT, nullptr)) {
-    depend(source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
+bool Heap::hasNoHooks(const Source* source, PyObject* dict, llvm::ArrayRef<PyObject*> names) {
+  if (wasAsked(source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT, names.data())) return true;
+  for (PyObject* name : names) {
+    Found hooks = item(source, dict, name);
+    if (!hooks || !PyDict_Check(hooks.object) || PyDict_GET_SIZE(hooks.object) != 0) return false;
+    depend(hooks.source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
   }
+  isNew(source, GuardType::EMPTY_NN_MODULE_HOOKS_DICT, names.data());
   return true;
 }
 

@@ -13,6 +13,7 @@
 // program; the trace keeps what it has seen alive.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 
@@ -131,8 +132,9 @@ class Heap {
   // dict[key], for a key that is data or goes by identity (guards/key.h). Throws a GraphBreak where
   // an __eq__ of the program's would have to decide.
   Found item(const Source* source, PyObject* dict, PyObject* key);
-  // Is a dict of hooks empty? For those that many calls ask for.
-  bool isEmptyHooks(const Source* source, PyObject* dict);
+  // Are the dicts of hooks that the dict has under the names empty? For those that many calls ask
+  // for: the names stand in an array that lasts.
+  bool hasNoHooks(const Source* source, PyObject* dict, llvm::ArrayRef<PyObject*> names);
 
   // --- Cells and slots (slots.cc). What the member descriptor finds in the object; null where the
   // slot has no value.
@@ -180,6 +182,9 @@ class Heap {
               int64_t number = 0, BorrowedRef<> after = nullptr);
   // True the first time; then the caller requests the guard. Trailed.
   bool isNew(const void* subject, GuardType type, const void* operand);
+  bool wasAsked(const void* subject, GuardType type, const void* operand) const {
+    return asked_.count({subject, {operand, static_cast<int>(type)}}) != 0;
+  }
   // The guard that no class was registered with an abstract base class since.
   void dependOnRegistrations();
   bool hasCollectionFlag(PyTypeObject* type, unsigned long flag);

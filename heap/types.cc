@@ -64,7 +64,7 @@ void Heap::hold(const Found& found) {
   if (isHeldByIdentity(found.object)) {
     depend(found.source, GuardType::ID_MATCH, found.object);
     if (!PyFunction_Check(found.object)) return;
-    // What is known of a function is known of its code.
+    // What is known of a function is known of its code. Its globals stay what they are.
     auto* code = reinterpret_cast<PyObject*>(cpython::codeOf(found.object));
     if (found.source && isNew(found.source, GuardType::CLOSURE_MATCH, code)) {
       depend(found.source, GuardType::CLOSURE_MATCH, code);

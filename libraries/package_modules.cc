@@ -113,14 +113,12 @@ PackageModules::Home PackageModules::homeOf(BorrowedRef<> function) {
 
 std::string_view PackageModules::definedIn(BorrowedRef<> function) {
   PyObject* dict = cpython::read(function, cpython::FunctionField::Globals);
-  std::string_view module = moduleOf(dict);
-  bool isOwn = !module.empty() && isOfFile(dict, cpython::codeOf(function));
-  return isOwn ? module : std::string_view();
+  return isForeign(function) ? std::string_view() : moduleOf(dict);
 }
 
 bool PackageModules::isForeign(BorrowedRef<> function) {
-  return definedIn(function).empty() &&
-         !moduleOf(cpython::read(function, cpython::FunctionField::Globals)).empty();
+  PyObject* dict = cpython::read(function, cpython::FunctionField::Globals);
+  return !moduleOf(dict).empty() && !isOfFile(dict, cpython::codeOf(function));
 }
 
 bool PackageModules::holdsClass(BorrowedRef<PyTypeObject> type) {

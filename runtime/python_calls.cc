@@ -20,6 +20,7 @@
 #include "runtime/resumption.h"
 #include "runtime/thread_state.h"
 #include "variables/functions/cached_function.h"
+#include "variables/functions/partial.h"
 
 namespace armature {
 
@@ -200,16 +201,6 @@ PyObject* construct(State& state, PyObject* self, PyTypeObject* type, PyObject* 
   return made.release();
 }
 
-bool isPartial(PyObject* callable) {
-  static PyObject* const partial = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_functools"));
-    PyObject* found = module ? PyObject_GetAttrString(module.get(), "partial") : nullptr;
-    PyErr_Clear();
-    return found;
-  }();
-  return reinterpret_cast<PyObject*>(Py_TYPE(callable)) == partial;
-}
-
 PyObject* callPlainly(PyObject* callable, PyObject* const* arguments, size_t flags,
                       PyObject* keywordNames, const Starred* starred) {
   return starred ? PyObject_Call(callable, starred->arguments, starred->keywords)
@@ -276,7 +267,7 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
     return callWithSelf(state, self, function.get(), original.get(), arguments, flags,
                         keywordNames);
   }
-  if (isPartial(callable)) {
+  if (type == partialType()) {
     return callPartial(state, self, callable, arguments, flags, keywordNames);
   }
   bool isClass = PyType_Check(callable);

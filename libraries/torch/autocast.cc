@@ -7,10 +7,10 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
-#include "cpython/type_lookup.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/own_methods.h"
 #include "variables/constants/constant.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
@@ -153,23 +153,11 @@ const AutocastModel& autocastModel() {
   return model;
 }
 
-// The class's own methods, as torch has them; a program's would be called instead.
+// A program's methods would be called instead of torch's.
 bool isUnchanged(Translator& translator, PyTypeObject* type) {
-  static const auto own = [type] {
-    std::array<PyObject*, 3> methods = {};
-    constexpr std::array names = {"__init__", "__enter__", "__exit__"};
-    for (size_t i = 0; i < names.size(); ++i) {
-      Ref<> name = checked(PyUnicode_InternFromString(names[i]));
-      methods[i] = Py_XNewRef(PyDict_GetItem(cpython::dict(type), name.get()));
-    }
-    return methods;
-  }();
-  size_t i = 0;
-  for (const char* name : {"__init__", "__enter__", "__exit__"}) {
-    Ref<> text = checked(PyUnicode_InternFromString(name));
-    if (translator.heap.lookup(type, text.get()).object != own[i++]) return false;
-  }
-  return true;
+  static PyObject* const methods[] = {staticName("__init__"), staticName("__enter__"),
+                                      staticName("__exit__")};
+  return hasOwnMethods(translator, type, methods);
 }
 
 [[noreturn]] void refuse(const char* reason) {

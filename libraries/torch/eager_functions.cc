@@ -145,7 +145,7 @@ PyObject* layerNorm(PyObject* original, PyObject* const* arguments, Py_ssize_t c
 void add(const char* name, PyMethodDef& method, bool isKnown) {
   PyObject* original = ownAttribute(torch().functional, name);
   if (!isKnown || !original || !PyFunction_Check(original)) return;
-  if (TorchModule::modules().homeOf(original).module.empty()) return;
+  if (TorchModule::modules().definedIn(original).empty()) return;
   Ref<> eager = Ref<>::steal(PyCFunction_New(&method, original));
   if (eager) registerEagerTarget(Ref<>::create(original), std::move(eager));
 }

@@ -1,9 +1,8 @@
 #include "libraries/torch/grad_modes.h"
 
-#include "core/checked.h"
 #include "libraries/torch/imported_attribute.h"
+#include "libraries/torch/own_methods.h"
 #include "libraries/torch/regions.h"
-#include "libraries/torch/torch_module.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/operation_modes.h"
@@ -71,26 +70,11 @@ PyTypeObject* classOf(const Value& callable) {
   return reinterpret_cast<PyTypeObject*>(callable.tracker()->existing());
 }
 
-// Are the class's methods those that torch has given it? They are guarded then.
-bool isUnchanged(Translator& translator, PyTypeObject* type) {
-  for (const char* name : {"__new__", "__init__", "__enter__", "__exit__"}) {
-    Found found = translator.heap.lookup(type, Ref<>::steal(staticName(name)).get());
-    PyObject* method = found.object;
-    Ref<> inner;
-    if (method && Py_IS_TYPE(method, &PyStaticMethod_Type)) {
-      inner = checked(PyObject_GetAttrString(method, "__func__"));
-      method = inner.get();
-    }
-    bool isOwn =
-        method && (!PyFunction_Check(method) || !TorchModule::modules().definedIn(method).empty());
-    if (!isOwn) return false;
-  }
-  return true;
-}
-
 // What the class itself refuses, it refuses in Python.
 void requireUsual(Translator& translator, const Value& callable, bool isUsual) {
-  if (isUsual && isUnchanged(translator, classOf(callable))) return;
+  static PyObject* const methods[] = {staticName("__new__"), staticName("__init__"),
+                                      staticName("__enter__"), staticName("__exit__")};
+  if (isUsual && hasOwnMethods(translator, classOf(callable), methods)) return;
   throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, describe(callable),
                    "it is called in an unusual way, or its methods were replaced");
 }

@@ -32,7 +32,7 @@ PyObject* itemNamed(PyObject* dict, const char* name) {
 PyObject* ownFunction(PyObject* typeDict, const char* name) {
   PyObject* function = itemNamed(typeDict, name);
   if (!function || !PyFunction_Check(function)) return nullptr;
-  bool isOwn = TorchModule::modules().homeOf(function).module == "torch.nn.modules.module";
+  bool isOwn = TorchModule::modules().definedIn(function) == "torch.nn.modules.module";
   return isOwn ? function : nullptr;
 }
 
@@ -120,11 +120,7 @@ bool callsForwardDirectly(Translator& translator, UserObjectVariable* module) {
       stock.globals && stock.callImpl && !TorchModule::modules().isForeign(stock.callImpl);
   if (!isStock) return false;
   const Source* globals = translator.sources->globalsDict(stock.globals, false);
-  for (PyObject* name : kGlobalHooks) {
-    Found hooks = translator.heap.item(globals, stock.globals, name);
-    bool isDict = hooks && PyDict_Check(hooks.object);
-    if (!isDict || !translator.heap.isEmptyHooks(hooks.source, hooks.object)) return false;
-  }
+  if (!translator.heap.hasNoHooks(globals, stock.globals, kGlobalHooks)) return false;
   DictVariable* dict = slotsOf(module).instanceDict(translator, module);
   if (!dict) return false;
   // Module.compile() makes __call__ go elsewhere; the class attribute is None.

@@ -1,26 +1,14 @@
 #include "libraries/torch/own_attributes.h"
 
 #include "cpython/function_layout.h"
-#include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
+#include "libraries/torch/own_methods.h"
 
 namespace armature {
 
 namespace {
 
 bool isSpecial(std::string_view name) { return name.starts_with("__") && name.ends_with("__"); }
-
-// The member of a property, staticmethod or classmethod that is its function.
-PyObject* functionOf(PyObject* attribute) {
-  PyTypeObject* type = Py_TYPE(attribute);
-  if (type == &PyProperty_Type) {
-    return cpython::memberValue(attribute, cpython::ownAttribute(type, "fget"));
-  }
-  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
-    return cpython::memberValue(attribute, cpython::ownAttribute(type, "__func__"));
-  }
-  return attribute;
-}
 
 bool isCDescriptor(PyTypeObject* type) {
   return type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type ||

@@ -62,6 +62,15 @@ PROGRAMS = {
         "def out(self, *a): LOG.append('exit')\n"
         "torch.set_grad_enabled.__exit__.__code__ = out.__code__",
     ),
+    "exit_of_c": (
+        "def entry(x):\n    with torch.enable_grad(): return x + 1",
+        "torch.enable_grad.__exit__ = LOG.append",
+    ),
+    "exit_of_autocast": (
+        "def entry(x):\n    with torch.autocast('cpu', torch.bfloat16): return x + 1",
+        "torch.autocast.__exit__ = lambda self, *a: LOG.append('exit') or torch.amp.autocast_mode"
+        ".torch.set_autocast_enabled('cpu', False)",
+    ),
     "init": (
         "def entry(x):\n    with torch.set_grad_enabled(False): return x + 1",
         "torch.set_grad_enabled.__init__ = lambda self, mode: setattr(self, 'prev', True)",

@@ -209,6 +209,7 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
   if (Value first = numberIn(left), second = numberIn(right); first && second) {
     return translator.fromPython(PyNumber_Divmod(first.object(), second.object()));
   }
+  // A number that is no constant has a method of its own.
   bool isKnown =
       leftType == rightType ||
       (!PyType_IsSubtype(leftType, rightType) && !PyType_IsSubtype(rightType, leftType) &&

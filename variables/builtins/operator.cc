@@ -164,11 +164,7 @@ Value containsItem(Translator& translator, const Value&, CallArguments& argument
 // exception pending. `visit` returns whether to go on.
 bool searchIterator(Translator& translator, CallArguments& arguments,
                     llvm::function_ref<bool(bool isEqual)> visit) {
-  // _PySequence_IterSearch says it in other words than iter().
-  std::string message = std::string("argument of type '") +
-                        nameOf(translator, typeOf(translator.realized(arguments.values[0]))) +
-                        "' is not iterable";
-  Value iterator = iteratorOver(translator, arguments.values[0], message.c_str());
+  Value iterator = iteratorToSearch(translator, arguments.values[0]);
   if (!iterator) return false;
   for (;;) {
     Value item = iteratorNext(translator, iterator);

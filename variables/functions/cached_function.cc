@@ -15,7 +15,6 @@
 #include "cpython/made_descriptors.h"
 #include "guards/key.h"
 #include "variables/constants/sym_node_variable.h"
-#include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"

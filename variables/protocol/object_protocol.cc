@@ -315,17 +315,21 @@ int isTrue(Translator& translator, Value value) {
   return PyObject_IsTrue(result.object());
 }
 
-int searchIterable(Translator& translator, const Value& iterable, const Value& item) {
+Value iteratorToSearch(Translator& translator, const Value& iterable) {
   Value iterator = getIterator(translator, iterable);
-  if (!iterator) {
-    auto* typeError = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
-    if (translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
-      translator.takeException();
-      translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
-                       nameOf(translator, typeOf(iterable)));
-    }
-    return -1;
+  if (iterator) return iterator;
+  auto* typeError = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+  if (translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
+    translator.takeException();
+    translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
+                     nameOf(translator, typeOf(translator.realized(iterable))));
   }
+  return Value();
+}
+
+int searchIterable(Translator& translator, const Value& iterable, const Value& item) {
+  Value iterator = iteratorToSearch(translator, iterable);
+  if (!iterator) return -1;
   while (Value element = iteratorNext(translator, iterator)) {
     int equal = areEqual(translator, std::move(element), item);
     if (equal != 0) return equal;

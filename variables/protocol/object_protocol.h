@@ -42,6 +42,9 @@ bool isSame(Translator& translator, Value left, Value right);
 // 1, 0, -1. PySequence_Contains.
 int contains(Translator& translator, Value container, Value item);
 Value isContained(Translator& translator, Value container, Value item, bool tail);
+// iter() of what _PySequence_IterSearch walks over, which has words of its own for what is not
+// iterable.
+Value iteratorToSearch(Translator& translator, const Value& iterable);
 // The same by iteration alone, where there is no __contains__: _PySequence_IterSearch.
 int searchIterable(Translator& translator, const Value& iterable, const Value& item);
 
