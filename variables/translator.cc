@@ -8,6 +8,7 @@
 #include "variables/containers/dict.h"
 #include "variables/data_errors.h"
 #include "variables/lazy.h"
+#include "variables/objects/address.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/made_class.h"
 #include "variables/objects/user_defined.h"
@@ -138,7 +139,8 @@ void Translator::realizeLazy(Value& value) {
 }
 
 void Translator::specializeNumber(Value& value) {
-  value = specialize(*this, static_cast<SymNodeVariable*>(value.tracker()));
+  auto* symbolic = trackerOf<SymNodeVariable>(value);
+  value = symbolic ? specialize(*this, symbolic) : pinAddress(*this, value);
 }
 
 void Translator::rememberConstant(PyObject* object, const Source* source) {
@@ -186,7 +188,10 @@ void Translator::rememberWalked(const Source* source, BorrowedRef<> container) {
 }
 
 void Translator::rememberKey(const Source* source, BorrowedRef<> object) {
-  if (!keysByIdentity_.insert({object.get(), source}).second) return;
+  auto [known, isNew] = keysByIdentity_.insert({object.get(), source});
+  // One tuple may have been found on two paths.
+  if (!isNew && known->second != source) guardSame(known->second, source, true);
+  if (!isNew) return;
   recordUndo(trail, [this] { keysByIdentity_.pop_back(); });
 }
 

@@ -121,14 +121,15 @@ class Translator : public Observer, public Heap::Dependencies {
   // The same, for a path that is taken again and again (a method of a class): one value for all.
   Value wrapOnce(const Source* source, BorrowedRef<> object);
   // Looks at a value. A lazy one: installs its guards, replaces `value` by what it is. A symbolic
-  // number: makes it the constant that it is in this call.
+  // number, or the address of an existing object: makes it the constant that it is in this call.
   void realize(Value& value) {
     if (!value.isTracker()) return;
     if (value.tracker()->kind() == VariableKind::Lazy) {
       realizeLazy(value);
       if (!value.isTracker()) return;
     }
-    if (value.tracker()->kind() == VariableKind::SymNode) specializeNumber(value);
+    VariableKind kind = value.tracker()->kind();
+    if (kind == VariableKind::SymNode || kind == VariableKind::Address) specializeNumber(value);
   }
   Value realized(Value value) {
     realize(value);

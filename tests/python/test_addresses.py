@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import copy
 import inspect
+import re
 from typing import Any
 
 import armature
+import pytest
 import torch
+from changing_world import Cases, check_world
 from differential import check
 
 
@@ -113,3 +116,182 @@ def test_the_text_of_a_function_that_the_trace_makes() -> None:
         return str(lambda: 1).split(" at ")[0]
 
     assert armature.compile(program)() == program()
+
+
+CASES = Cases("addresses")
+
+CASES.add(
+    "two arguments",
+    """
+    def entry(a, b):
+        return id(a) == id(b), id(a) != id(b), id(a) == id(a), id(a) in [id(b)], a is b
+    """,
+    "L, T = [1], ([1], 2)",
+    "entry([1], [1])",
+    "entry(L, L)",
+    "entry(L, T)",
+    "entry(T, T)",
+    "entry([1], [2])",
+)
+CASES.add(
+    "keys of what the call makes",
+    """
+    def entry(a, b):
+        seen, names = set(), {}
+        for each in (a, b):
+            seen.add(id(each))
+            names[id(each)] = each
+        names.pop(id(b))
+        return len(seen), len(names), id(a) in seen, id(b) in names, names.get(id(a)) is a
+    """,
+    "L, T = [1], ([1], 2)",
+    "entry([1], [1])",
+    "entry(L, L)",
+    "entry(T, T)",
+    "entry(T, ([1], 2))",
+    "entry({}, [])",
+)
+CASES.add(
+    "pairs of addresses",
+    """
+    def entry(a, b):
+        pairs = {(id(a), id(b)): "there"}
+        return pairs.get((id(b), id(a))), pairs[id(a), id(b)], (id(a), 0) in pairs
+    """,
+    "L, M = [1], [1]",
+    "entry(L, M)",
+    "entry(L, L)",
+    "entry(M, L)",
+)
+CASES.add(
+    "hashes by address",
+    """
+    class Thing:
+        def __hash__(self):
+            return id(self)
+        def __eq__(self, other):
+            return id(self) == id(other)
+    def entry(a, b):
+        return {a: 1}.get(b), hash(a) == id(a), len({a, b}), a == b
+    """,
+    "A, B = Thing(), Thing()",
+    "entry(A, A)",
+    "entry(A, B)",
+    "entry(B, B)",
+)
+CASES.add(
+    "addresses behind a break",
+    """
+    import armature
+    def entry(a, b):
+        first, seen = id(a), {id(a): a}
+        armature.graph_break()
+        return first == id(a), first == id(b), id(a) in seen, id(b) in seen, seen.get(first) is a
+    """,
+    "L, M = [1], [1]",
+    "entry(L, M)",
+    "entry(L, L)",
+    "entry(M, L)",
+)
+CASES.add(
+    "addresses in effects",
+    """
+    class Holder: pass
+    HOLDER, LOG = Holder(), []
+    def entry(a):
+        HOLDER.last = id(a)
+        LOG.append(id(a))
+        HOLDER.value = a
+        same = id(HOLDER.value) == HOLDER.last, LOG[-1] == id(a), id(a) == HOLDER.last
+        HOLDER.last = 0
+        return same, LOG.pop() == id(HOLDER.value)
+    """,
+    "L, M = [1], [1]",
+    "entry(L)",
+    "entry(M)",
+    "entry(L)",
+)
+CASES.add(
+    "copies of one object twice",
+    """
+    import copy
+    def entry(value):
+        made = copy.deepcopy(value)
+        return made, made[0] is made[1], made[0] is value[0]
+    """,
+    "L, T = [1], ([1], 2)",
+    "entry([[1], [1]])",
+    "entry([L, L])",
+    "entry([T, T])",
+    "entry([T, ([1], 2)])",
+    "entry([L, T])",
+)
+
+
+@pytest.mark.parametrize(("source", "steps"), CASES.parameters)
+def test_world(source: str, steps: tuple[str, ...]) -> None:
+    check_world(source, *steps)
+
+
+def test_copies_of_what_is_new_in_each_call() -> None:
+    def copies(value: Any) -> Any:
+        return copy.deepcopy(value)
+
+    compiled = armature.compile(copies, fullgraph=True)
+    for n in range(8):
+        value = {"numbers": [1000 + n, (2, [3])], "things": [Thing(0), {}]}
+        made, plain = compiled(value), copies(value)
+        assert made["numbers"] == plain["numbers"]
+        assert made["things"][0] is not value["things"][0]
+    assert entries(compiled) == 2  # the number is an input from the second on
+
+
+def test_addresses_are_of_this_call() -> None:
+    def address(value: Any) -> Any:
+        return id(value)
+
+    compiled = armature.compile(address, fullgraph=True)
+    for value in ([], [], torch.ones(1), torch.ones(1), Thing(1), Thing(2), {}, {}):
+        assert compiled(value) == id(value)
+    assert entries(compiled) == 4
+
+
+def test_addresses_among_numbers() -> None:
+    def f(a: Any, n: Any) -> Any:
+        return (
+            ({n: 1}.get(id(a)), {id(a): 1}.get(n), n in {id(a): 0}, id(a) in {n}),
+            (id(a) == n, n in [id(a)], hash(id(a)) == hash(n), str(id(a)) == str(n), id(a) < n),
+            id(a) % 4096,
+        )
+
+    compiled = armature.compile(f)
+    one, other = [1], [1]
+    for a, n in ((one, id(one)), (one, 0), (one, float(id(one))), (other, id(one)), (one, None)):
+        for _ in range(2):
+            try:
+                expected = f(a, n)
+            except TypeError as error:
+                with pytest.raises(TypeError, match=re.escape(str(error))):
+                    compiled(a, n)
+            else:
+                assert compiled(a, n) == expected
+
+
+def test_keys_of_a_dict_and_a_set_from_before() -> None:
+    known: dict[int, Any] = {}
+    seen: set[int] = set()
+
+    def f(a: Any) -> Any:
+        there = id(a) in known, id(a) in seen
+        known[id(a)] = a
+        seen.add(id(a))
+        return there, len(known), len(seen), known[id(a)] is a
+
+    compiled = armature.compile(f)
+    one, other = [1], [1]
+    assert compiled(one) == ((False, False), 1, 1, True)
+    assert compiled(other) == ((False, False), 2, 2, True)
+    assert compiled(one) == ((True, True), 2, 2, True)
+    known.clear()
+    assert compiled(other) == ((False, True), 1, 2, True)
+    assert known == {id(other): other}

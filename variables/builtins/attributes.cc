@@ -9,6 +9,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -120,14 +121,18 @@ bool hasOwnIdentity(const Value& value) {
   }
 }
 
-// The address of an object that is the same one in each call; of others, what stands for it.
+// The address of what is the same object in each call; of others, what stands for it.
 Value id(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "id", arguments, 1, 1)) return Value();
-  Value value = translator.realized(arguments.values[0]);
+  Value value = arguments.values[0];
+  realizeType(translator, value);
   PyObject* object = value.isTracker() ? value.tracker()->existing() : value.object();
-  bool isData =
-      value.isConstant() && isConstant(object) && object != Py_None && !PyBool_Check(object);
-  if (isData || (!object && hasOwnIdentity(value))) {
+  bool isData = trackerOf<SymNodeVariable>(value) || (value.isConstant() && isConstant(object) &&
+                                                      object != Py_None && !PyBool_Check(object));
+  const Source* source = value.isTracker() ? value.tracker()->source() : nullptr;
+  bool isArgument = source && object && trackerOf<TensorVariable>(value);
+  bool isObject = !value.isConstant() && hasOwnIdentity(value) && (!object || source);
+  if (isData || isObject || isArgument) {
     return translator.make<AddressVariable>(std::move(value));
   }
   if (!object) {
@@ -136,9 +141,7 @@ Value id(Translator& translator, const Value&, CallArguments& arguments) {
         "Arrays and functions that the function makes are others in each call; compare "
         "objects by `is` instead of by id().");
   }
-  const Source* source = value.isTracker() ? value.tracker()->source() : nullptr;
   if (source) translator.addGuard(source, GuardType::ID_MATCH, object);
-  if (trackerOf<TupleVariable>(value)) return translator.make<AddressVariable>(std::move(value));
   return Value::constant(checked(PyLong_FromVoidPtr(object)));
 }
 

@@ -17,6 +17,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/library_calls.h"
+#include "variables/objects/address.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -81,7 +82,8 @@ bool leavesNumbersAlone(PyObject* callable) {
       cpython::ownAttribute(&PyBaseObject_Type, "__setattr__"),
       cpython::ownAttribute(&PyList_Type, "append"),
       cpython::ownAttribute(&PyDict_Type, "__setitem__")};
-  constexpr const char* kFunctions[] = {"callable", "isinstance", "max", "min", "pow", "setattr"};
+  constexpr const char* kFunctions[] = {"callable", "id",  "isinstance", "max",
+                                        "min",      "pow", "setattr"};
   return llvm::is_contained(methods, callable) ||
          callable == reinterpret_cast<PyObject*>(&PyType_Type) ||
          llvm::any_of(kFunctions, [&](const char* name) {
@@ -113,6 +115,15 @@ bool readsBuiltinParts(PyObject* callable) {
   return true;
 }
 
+// Methods of dicts and sets, to which an address is a key whose number they need not know.
+bool takesKeys(PyObject* callable) {
+  PyTypeObject* kind = Py_TYPE(callable);
+  if (kind != &PyMethodDescr_Type && kind != &PyWrapperDescr_Type) return false;
+  PyTypeObject* owner = PyDescr_TYPE(callable);
+  return PyType_IsSubtype(owner, &PyDict_Type) || owner == &PySet_Type ||
+         owner == &PyFrozenSet_Type;
+}
+
 }  // namespace
 
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
@@ -123,11 +134,13 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   const CallRule& rule = translator.libraryOfCallables.of(object).rule;
   bool keepNumbers =
       !moves && (leavesNumbersAlone(object) || rule.takesAnyNumberOf || rule.smallNumbers);
+  bool keepAddresses = !moves && takesKeys(object);
   // What is passed by name to dict() and update() is put there as it is.
   static PyObject* const update = cpython::ownAttribute(&PyDict_Type, "update");
   bool movesKeywords = object == reinterpret_cast<PyObject*>(&PyDict_Type) || object == update;
   size_t looked = movesKeywords ? arguments.positionalCount() : arguments.values.size();
   for (Value& value : llvm::MutableArrayRef<Value>(arguments.values).take_front(looked)) {
+    if (keepAddresses && existingAddress(value)) continue;
     if (keepNumbers) {
       realizeType(translator, value);
     } else {

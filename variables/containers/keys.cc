@@ -38,10 +38,13 @@ SequenceVariable* tupleIn(const Value& value) {
 // A key as hashKey wants it: realized, the items of tuples looked at. A tuple stays the object that
 // it is, which the program may find again among the keys.
 Value realizeDeeply(Translator& translator, Value key) {
+  if (existingAddress(key)) return key;
   translator.realize(key);
   if (auto* tuple = tupleIn(key)) {
     RecursionGuard guard(translator);
-    for (const Value& item : tuple->items()) realizeDeeply(translator, item);
+    for (const Value& item : tuple->items()) {
+      pinAddress(translator, realizeDeeply(translator, item));
+    }
     // A class over tuple may be given other methods.
     if (tuple->type() != &PyTuple_Type) dependOnIdentityHash(translator, tuple->type());
   } else if (PyObject* referent = referentOfMade(key)) {
@@ -63,9 +66,8 @@ Ref<> realKey(const Value& key) {
   if (PyObject* referent = referentOfMade(key)) {
     return checked(PyWeakref_NewRef(referent, nullptr));
   }
-  if (auto* address = trackerOf<AddressVariable>(key)) {
-    PyObject* existing = address->object.tracker()->existing();
-    return existing ? checked(PyLong_FromVoidPtr(existing)) : nullptr;
+  if (auto* address = existingAddress(key)) {
+    return checked(PyLong_FromVoidPtr(address->existingObject()));
   }
   auto* tuple = tupleIn(key);
   if (!tuple || !isKeyByItems(tuple->type())) return nullptr;
@@ -85,6 +87,8 @@ void guardIdentity(Translator& translator, const Value& key) {
     for (const Value& item : sequence->items()) guardIdentity(translator, realizedItem(item));
   } else if (referentOfMade(key)) {
     guardIdentity(translator, requireKind<NewWeakReferenceVariable>(key)->referent);
+  } else if (existingAddress(key)) {
+    pinAddress(translator, key);
   } else if (tracker->source() && tracker->kind() != VariableKind::UserClass) {
     translator.addGuard(tracker->source(), GuardType::ID_MATCH, tracker->existing());
   }
@@ -126,6 +130,8 @@ void rememberIdentity(Translator& translator, const Value& key) {
     for (const Value& item : tuple->items()) rememberIdentity(translator, realizedItem(item));
   } else if (referentOfMade(key)) {
     rememberIdentity(translator, requireKind<NewWeakReferenceVariable>(key)->referent);
+  } else if (auto* address = existingAddress(key)) {
+    translator.rememberKey(address->object.tracker()->source(), address->existingObject());
   } else if (tracker->source() && tracker->existing() &&
              tracker->kind() != VariableKind::UserClass && isKeyByIdentity(tracker->type())) {
     translator.rememberKey(tracker->source(), tracker->existing());
@@ -156,11 +162,21 @@ void requireOtherHashes(Translator& translator, const OrderedValueMap& map, cons
   }
 }
 
+// Among numbers, the address of an existing object is one of them.
+void pinAmongNumbers(Translator& translator, const OrderedValueMap& map, const Value& key) {
+  if (existingAddress(key)) {
+    if (map.hasNumbers()) pinAddress(translator, key);
+  } else if (map.hasAddresses() && mayBeNumber(key)) {
+    for (int32_t i = 0; i < map.entryCount(); ++i) pinAddress(translator, map[i].key);
+  }
+}
+
 }  // namespace
 
 int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
                 Py_hash_t hash, bool* asksOthers) {
   rememberIdentity(translator, key);
+  pinAmongNumbers(translator, map, key);
   requireOtherHashes(translator, map, key, hash);
   bool asksForKey = isKeyByMethods(key);
   // Those that have to be asked, in order: their methods may look into the map, which moves then.
@@ -213,7 +229,7 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
 }
 
 Value keyForLookup(Translator& translator, const Value& key) {
-  if (!key.isTracker()) return key;
+  if (!key.isTracker() || existingAddress(key)) return key;
   Value realized = translator.realized(key);
   PyTypeObject* type = typeOf(realized);
   PyTypeObject* layout = trackerOf<UserObjectVariable>(realized) ? dataLayout(type) : nullptr;

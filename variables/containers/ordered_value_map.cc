@@ -4,6 +4,7 @@
 
 #include <bit>
 
+#include "core/checked.h"
 #include "core/tuple_hash.h"
 #include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
@@ -59,7 +60,21 @@ Value tupleItem(const Value& value, Py_ssize_t index) {
   return Value::constant(PyTuple_GET_ITEM(value.object(), index));
 }
 
+// Is the address, pinned, of an existing object that number?
+bool isNumber(const AddressVariable* address, PyObject* constant) {
+  PyObject* object = address->existingObject();
+  if (!object) return false;
+  int equal = PyObject_RichCompareBool(checked(PyLong_FromVoidPtr(object)).get(), constant, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal > 0;
+}
+
 }  // namespace
+
+bool mayBeNumber(const Value& key) {
+  PyObject* object = key.objectOrNull();
+  return object ? PyNumber_Check(object) : isKeyByMethods(key);
+}
 
 Value realizedItem(const Value& item) {
   const auto* lazy = trackerOf<LazyVariable>(item);
@@ -108,8 +123,10 @@ KeyHash hashKey(const Value& key) {
   const VariableTracker* tracker = key.tracker();
   if (const auto* address = trackerOf<AddressVariable>(key)) {
     if (address->isOfData()) return {KeyHash::Status::Unmodelled, 0};
+    // Of an existing object, the hash of the number: an address is below 2**61 - 1.
+    auto number = reinterpret_cast<uintptr_t>(address->identity());
     return {KeyHash::Status::Ok,
-            static_cast<Py_hash_t>(reinterpret_cast<uintptr_t>(address->identity()) >> 4)};
+            static_cast<Py_hash_t>(address->existingObject() ? number : number >> 4)};
   }
   if (PyObject* referent = referentOfMade(key)) {
     std::optional<Py_hash_t> hash = hashWithoutCode(referent);
@@ -140,6 +157,8 @@ bool equalKeys(const Value& left, const Value& right) {
   const auto* leftAddress = trackerOf<AddressVariable>(left);
   const auto* rightAddress = trackerOf<AddressVariable>(right);
   if (leftAddress && rightAddress) return leftAddress->identity() == rightAddress->identity();
+  if (leftAddress && right.isConstant()) return isNumber(leftAddress, right.object());
+  if (rightAddress && left.isConstant()) return isNumber(rightAddress, left.object());
   if (PyObject* referent = referentOfMade(left)) return referent == referentOfMade(right);
   Py_ssize_t size = tupleSize(left);
   if (size < 0 || size != tupleSize(right)) return false;
@@ -187,7 +206,9 @@ void OrderedValueMap::grow() {
 
 int32_t OrderedValueMap::append(Entry entry) {
   if (entries_.empty()) entries_.reserve(kMostWithoutTable);
+  hasNumbers_ = hasNumbers_ || mayBeNumber(entry.key);
   if (!entry.key.isConstant()) {
+    hasAddresses_ = hasAddresses_ || existingAddress(entry.key);
     hasKeysByMethods_ = hasKeysByMethods_ || isKeyByMethods(entry.key);
     hasKeysByIdentity_ = hasKeysByIdentity_ || goesByIdentity(entry.key);
   }

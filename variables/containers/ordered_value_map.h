@@ -30,6 +30,8 @@ bool isKeyByMethods(const Value& key);
 // Does the hash of the key, or of an item of a tuple, follow from which object it is? To the trace
 // that is another number than in the process.
 bool goesByIdentity(const Value& key);
+// May the key equal a number that is no key's address?
+bool mayBeNumber(const Value& key);
 // What an item of such a tuple was realized to.
 Value realizedItem(const Value& item);
 // Equality of keys of which both hashed Ok, and no method of the program's is to be asked.
@@ -70,6 +72,8 @@ class OrderedValueMap {
   // Has it ever had such keys?
   bool hasKeysByMethods() const { return hasKeysByMethods_; }
   bool hasKeysByIdentity() const { return hasKeysByIdentity_; }
+  bool hasNumbers() const { return hasNumbers_; }
+  bool hasAddresses() const { return hasAddresses_; }  // of existing objects
 
  private:
   void insertIndex(int32_t index);
@@ -83,6 +87,8 @@ class OrderedValueMap {
   int32_t used_ = 0;
   bool hasKeysByMethods_ = false;
   bool hasKeysByIdentity_ = false;
+  bool hasNumbers_ = false;
+  bool hasAddresses_ = false;
 };
 
 }  // namespace armature

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "variables/continuation.h"
+#include "variables/objects/address.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -22,6 +23,7 @@ int areEqual(Translator& translator, Value left, Value right) {
 }
 
 Value equality(Translator& translator, Value left, Value right, bool tail) {
+  if (Value answer = compareAddresses(translator, left, right, Py_EQ)) return answer;
   Value first = left, second = right;
   translator.realize(left);
   translator.realize(right);

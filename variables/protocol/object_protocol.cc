@@ -7,6 +7,7 @@
 #include "variables/constants/computed_values.h"
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/continuation.h"
@@ -17,6 +18,7 @@
 #include "variables/kind_slots.h"
 #include "variables/lazy.h"
 #include "variables/loops.h"
+#include "variables/objects/address.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
@@ -209,6 +211,18 @@ void realizeBeside(Translator& translator, const Value& other, Value& value) {
   }
 }
 
+// Does the container compare its keys, or is it the program's, so that the address of an object may
+// stay as it is?
+bool takesAddress(const Value& container, const Value& key) {
+  return existingAddress(key) &&
+         (partOf<DictVariable>(container) || partOf<SetVariable>(container) ||
+          trackerOf<UserObjectVariable>(container));
+}
+
+void realizeKey(Translator& translator, const Value& container, Value& key) {
+  if (!takesAddress(container, key)) translator.realize(key);
+}
+
 void realizeOperands(Translator& translator, Value& left, Value& right) {
   realizeType(translator, left);
   realizeBeside(translator, left, right);
@@ -284,6 +298,7 @@ Value askComparison(Translator& translator, const Value& left, const Value& righ
 
 Value richCompare(Translator& translator, Value left, Value right, int op, bool tail) {
   if (Value symbolic = symbolicComparison(translator, left, right, op)) return symbolic;
+  if (Value answer = compareAddresses(translator, left, right, op)) return answer;
   CountedCall counted(translator);
   RecursionGuard guard(translator);
   realizeOperands(translator, left, right);
@@ -341,7 +356,7 @@ int contains(Translator& translator, Value container, Value item) {
   RecursionGuard guard(translator);
   if (Value computed = computedContains(translator, container, item)) return computed.is(Py_True);
   translator.realize(container);
-  translator.realize(item);
+  realizeKey(translator, container, item);
   if (SubscriptFunction function = slotsOf(container).sq_contains) {
     Value result = function(translator, container, item);
     return result ? isTrue(translator, result) : -1;
@@ -353,7 +368,8 @@ Value isContained(Translator& translator, Value container, Value item, bool tail
   if (Value computed = computedContains(translator, container, item)) return computed;
   translator.realize(container);
   if (tail && slotsOf(container).sq_contains == kUserObjectSlots.sq_contains) {
-    return objectContains(translator, container, translator.realized(std::move(item)), tail);
+    realizeKey(translator, container, item);
+    return objectContains(translator, container, item, tail);
   }
   if (tail && !slotsOf(container).sq_contains && stepsInPython(container)) {
     Value iterator = getIterator(translator, container);
@@ -377,7 +393,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
   RecursionGuard guard(translator);
   if (Value computed = computedItem(translator, container, key)) return computed;
   translator.realize(container);
-  realizeBeside(translator, container, key);
+  if (!takesAddress(container, key)) realizeBeside(translator, container, key);
   if (SubscriptFunction function = slotsOf(container).mp_subscript) {
     if (tail && function == kUserObjectSlots.mp_subscript) {
       return objectSubscript(translator, container, key, tail);
@@ -394,7 +410,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
 bool setItem(Translator& translator, Value container, Value key, Value value) {
   RecursionGuard guard(translator);
   translator.realize(container);
-  realizeBeside(translator, container, key);
+  if (!takesAddress(container, key)) realizeBeside(translator, container, key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, value);
   }
@@ -405,7 +421,7 @@ bool setItem(Translator& translator, Value container, Value key, Value value) {
 bool deleteItem(Translator& translator, Value container, Value key) {
   RecursionGuard guard(translator);
   translator.realize(container);
-  translator.realize(key);
+  realizeKey(translator, container, key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, Value());
   }
@@ -416,8 +432,8 @@ bool deleteItem(Translator& translator, Value container, Value key) {
 Value assignItem(Translator& translator, Value container, Value key, Value value, bool tail) {
   translator.realize(container);
   if (tail && slotsOf(container).mp_ass_subscript == kUserObjectSlots.mp_ass_subscript) {
-    return objectAssignSubscript(translator, container, translator.realized(std::move(key)), value,
-                                 tail);
+    realizeKey(translator, container, key);
+    return objectAssignSubscript(translator, container, key, value, tail);
   }
   bool ok = value ? setItem(translator, std::move(container), std::move(key), std::move(value))
                   : deleteItem(translator, std::move(container), std::move(key));
