@@ -9,6 +9,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/objects/address.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
@@ -139,6 +140,10 @@ void InstructionTranslator::realizeOperand(Frame& frame, int32_t n) {
   if (&frame != mark_.frame || mark_.hasSlots || operand.sameAs(before)) return;
   auto slot = static_cast<size_t>(&operand - frame.slots.data());
   mark_.operands.emplace_back(slot, std::move(before));
+}
+
+void InstructionTranslator::realizeKeyOperand(Frame& frame, int32_t n) {
+  if (!existingAddress(frame.peek(n))) realizeOperand(frame, n);
 }
 
 // --- The loop.

@@ -194,6 +194,8 @@ class InstructionTranslator : public Translator {
   // Realizes the n-th entry from the top of the stack in its place, until the instruction is done:
   // a break takes it back, as it takes back the guards that hold what it turned out to be.
   void realizeOperand(Frame& frame, int32_t n);
+  // As that, of a key: the address of an object may stay as it is.
+  void realizeKeyOperand(Frame& frame, int32_t n);
   // The frame returned from run().
   Value leaveEntry(Value result);
   // The frame, pushed by an instruction of its caller's, returned. False: the exception that is

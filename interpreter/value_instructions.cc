@@ -53,7 +53,7 @@ bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& inst
     case Opcode::BUILD_SET: {
       auto* set = make<SetVariable>(&PySet_Type);
       for (int32_t i = count; i > 0; --i) {
-        realizeOperand(frame, i);
+        realizeKeyOperand(frame, i);
         if (!set->add(*this, frame.peek(i))) return false;
       }
       result = set;
@@ -62,7 +62,7 @@ bool InstructionTranslator::buildContainer(Frame& frame, const Instruction& inst
     case Opcode::BUILD_MAP: {
       auto* dict = make<DictVariable>();
       for (int32_t i = count; i > 0; --i) {
-        realizeOperand(frame, 2 * i);
+        realizeKeyOperand(frame, 2 * i);
         if (!dict->set(*this, frame.peek(2 * i), frame.peek(2 * i - 1))) return false;
       }
       result = dict;
@@ -123,7 +123,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     }
     case Opcode::SET_ADD: {
       auto* set = containerAt<SetVariable>(*this, frame, n + 1);
-      realizeOperand(frame, 1);
+      realizeKeyOperand(frame, 1);
       if (!set->add(*this, frame.peek(1))) return false;
       frame.drop(1);
       return true;
@@ -139,7 +139,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     }
     case Opcode::MAP_ADD: {
       auto* dict = containerAt<DictVariable>(*this, frame, n + 2);
-      realizeOperand(frame, 2);
+      realizeKeyOperand(frame, 2);
       if (!dict->set(*this, frame.peek(2), frame.peek(1))) return false;
       frame.drop(2);
       return true;

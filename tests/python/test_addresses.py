@@ -256,6 +256,24 @@ def test_addresses_are_of_this_call() -> None:
     assert entries(compiled) == 4
 
 
+def test_displays_keyed_by_what_is_new_in_each_call() -> None:
+    def f(a: Any, b: Any) -> Any:
+        literal = {id(a): "a", id(b): "b"}
+        made = {id(each): each for each in (a, b)}
+        seen = {id(a), id(b)}
+        seen.discard(id(a))
+        seen.discard(id(b))
+        both = {id(each) for each in (a, b)} | set(map(id, (a, b)))
+        return literal[id(b)], made[id(a)] is a, len(seen), len(both), id(b) in both
+
+    compiled = armature.compile(f, fullgraph=True)
+    kept = [(make(), make()) for make in (list, dict, lambda: torch.ones(1)) for _ in range(3)]
+    for a, b in kept:
+        assert compiled(a, b) == ("b", True, 0, 2, True) == f(a, b)
+    assert entries(compiled) == 3
+    assert compiled(kept[0][0], kept[0][0]) == f(kept[0][0], kept[0][0])
+
+
 def test_addresses_among_numbers() -> None:
     def f(a: Any, n: Any) -> Any:
         return (

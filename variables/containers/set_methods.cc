@@ -3,6 +3,7 @@
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/loops.h"
+#include "variables/objects/address.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
@@ -30,7 +31,7 @@ Value add(Translator& translator, const Value& self, CallArguments& arguments) {
 }
 
 Value removeItem(Translator& translator, const Value& self, const Value& item, bool& removed) {
-  if (partOf<SetVariable>(translator.realized(item))) {
+  if (!existingAddress(item) && partOf<SetVariable>(translator.realized(item))) {
     throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
   }
   removed = mutableSet(self)->remove(translator, item);

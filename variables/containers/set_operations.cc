@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
+#include "variables/objects/address.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -107,7 +108,9 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
     return true;
   }
   if (!iterateInto(translator, iterable, result.items)) return false;
-  for (Value& item : result.items) translator.realize(item);
+  for (Value& item : result.items) {
+    if (!existingAddress(item)) translator.realize(item);
+  }
   result.real = realTuple(translator, result.items);
   return true;
 }
