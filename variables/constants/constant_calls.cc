@@ -140,9 +140,10 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   bool movesKeywords = object == reinterpret_cast<PyObject*>(&PyDict_Type) || object == update;
   size_t looked = movesKeywords ? arguments.positionalCount() : arguments.values.size();
   for (Value& value : llvm::MutableArrayRef<Value>(arguments.values).take_front(looked)) {
-    if (keepAddresses && existingAddress(value)) continue;
     if (keepNumbers) {
       realizeType(translator, value);
+    } else if (keepAddresses) {
+      realizeUnlessAddress(translator, value);
     } else {
       translator.realize(value);
     }

@@ -169,8 +169,8 @@ bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_ha
 // Index of the entry of a realized key, or kAbsent, also with an exception of the program's methods
 // pending. `asksOthers`: did methods say of another key with the same hash that it is not equal?
 // One cannot be put beside it without asking again, which generated code must not.
-int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
-                Py_hash_t hash, bool* asksOthers = nullptr);
+int32_t findKey(Translator& translator, OrderedValueMap& map, const Value& key, Py_hash_t hash,
+                bool* asksOthers = nullptr);
 // What stands for a key where one that is equal to it is looked for: of an instance of a subclass
 // of int, str and their like that hashes and compares as those do, the value.
 Value keyForLookup(Translator& translator, const Value& key);

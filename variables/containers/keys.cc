@@ -163,18 +163,19 @@ void requireOtherHashes(Translator& translator, const OrderedValueMap& map, cons
 }
 
 // Among numbers, the address of an existing object is one of them.
-void pinAmongNumbers(Translator& translator, const OrderedValueMap& map, const Value& key) {
+void pinAmongNumbers(Translator& translator, OrderedValueMap& map, const Value& key) {
   if (existingAddress(key)) {
     if (map.hasNumbers()) pinAddress(translator, key);
-  } else if (map.hasAddresses() && mayBeNumber(key)) {
+  } else if (map.hasLooseAddresses() && mayBeNumber(key)) {
     for (int32_t i = 0; i < map.entryCount(); ++i) pinAddress(translator, map[i].key);
+    map.addressesPinned(translator.trail);
   }
 }
 
 }  // namespace
 
-int32_t findKey(Translator& translator, const OrderedValueMap& map, const Value& key,
-                Py_hash_t hash, bool* asksOthers) {
+int32_t findKey(Translator& translator, OrderedValueMap& map, const Value& key, Py_hash_t hash,
+                bool* asksOthers) {
   rememberIdentity(translator, key);
   pinAmongNumbers(translator, map, key);
   requireOtherHashes(translator, map, key, hash);

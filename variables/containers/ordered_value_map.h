@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "variables/trailed.h"
 #include "variables/value.h"
 
 namespace armature {
@@ -73,7 +74,10 @@ class OrderedValueMap {
   bool hasKeysByMethods() const { return hasKeysByMethods_; }
   bool hasKeysByIdentity() const { return hasKeysByIdentity_; }
   bool hasNumbers() const { return hasNumbers_; }
-  bool hasAddresses() const { return hasAddresses_; }  // of existing objects
+  // Is there an address of an existing object, which is the number that it is in each call?
+  bool hasLooseAddresses() const { return hasAddresses_ && !hasNumbers_; }
+  // All addresses were pinned; those that are added to a map with numbers are.
+  void addressesPinned(Trail& trail) { assignTrailed(trail, hasNumbers_, true); }
 
  private:
   void insertIndex(int32_t index);
@@ -87,7 +91,7 @@ class OrderedValueMap {
   int32_t used_ = 0;
   bool hasKeysByMethods_ = false;
   bool hasKeysByIdentity_ = false;
-  bool hasNumbers_ = false;
+  bool hasNumbers_ = false;  // or was asked for one, when it had addresses
   bool hasAddresses_ = false;
 };
 

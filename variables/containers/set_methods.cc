@@ -31,7 +31,9 @@ Value add(Translator& translator, const Value& self, CallArguments& arguments) {
 }
 
 Value removeItem(Translator& translator, const Value& self, const Value& item, bool& removed) {
-  if (!existingAddress(item) && partOf<SetVariable>(translator.realized(item))) {
+  Value looked = item;
+  realizeUnlessAddress(translator, looked);
+  if (partOf<SetVariable>(looked)) {
     throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
   }
   removed = mutableSet(self)->remove(translator, item);

@@ -108,9 +108,7 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
     return true;
   }
   if (!iterateInto(translator, iterable, result.items)) return false;
-  for (Value& item : result.items) {
-    if (!existingAddress(item)) translator.realize(item);
-  }
+  for (Value& item : result.items) realizeUnlessAddress(translator, item);
   result.real = realTuple(translator, result.items);
   return true;
 }

@@ -12,6 +12,10 @@ AddressVariable* existingAddress(const Value& value) {
   return address && address->existingObject() ? address : nullptr;
 }
 
+void realizeUnlessAddress(Translator& translator, Value& value) {
+  if (!existingAddress(value)) translator.realize(value);
+}
+
 Value pinAddress(Translator& translator, const Value& address) {
   AddressVariable* pinned = existingAddress(address);
   if (!pinned) return address;

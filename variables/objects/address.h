@@ -35,6 +35,9 @@ class AddressVariable : public VariableTracker {
 // The address that a value is, of an object that existed before; null for all others.
 AddressVariable* existingAddress(const Value& value);
 
+// Realizes a key of a dict or an item of a set: an existing object's address may stay as it is.
+void realizeUnlessAddress(Translator& translator, Value& value);
+
 // The number, a constant: the object is guarded to be the same in other calls. Of an object that
 // did not exist before there is none: the value itself.
 Value pinAddress(Translator& translator, const Value& address);

@@ -213,14 +213,17 @@ void realizeBeside(Translator& translator, const Value& other, Value& value) {
 
 // Does the container compare its keys, or is it the program's, so that the address of an object may
 // stay as it is?
-bool takesAddress(const Value& container, const Value& key) {
-  return existingAddress(key) &&
-         (partOf<DictVariable>(container) || partOf<SetVariable>(container) ||
-          trackerOf<UserObjectVariable>(container));
+bool takesAddresses(const Value& container) {
+  return partOf<DictVariable>(container) || partOf<SetVariable>(container) ||
+         trackerOf<UserObjectVariable>(container);
 }
 
-void realizeKey(Translator& translator, const Value& container, Value& key) {
-  if (!takesAddress(container, key)) translator.realize(key);
+void realizeSubscript(Translator& translator, const Value& container, Value& key) {
+  if (takesAddresses(container)) {
+    realizeUnlessAddress(translator, key);
+  } else {
+    realizeBeside(translator, container, key);
+  }
 }
 
 void realizeOperands(Translator& translator, Value& left, Value& right) {
@@ -356,7 +359,7 @@ int contains(Translator& translator, Value container, Value item) {
   RecursionGuard guard(translator);
   if (Value computed = computedContains(translator, container, item)) return computed.is(Py_True);
   translator.realize(container);
-  realizeKey(translator, container, item);
+  realizeSubscript(translator, container, item);
   if (SubscriptFunction function = slotsOf(container).sq_contains) {
     Value result = function(translator, container, item);
     return result ? isTrue(translator, result) : -1;
@@ -368,7 +371,7 @@ Value isContained(Translator& translator, Value container, Value item, bool tail
   if (Value computed = computedContains(translator, container, item)) return computed;
   translator.realize(container);
   if (tail && slotsOf(container).sq_contains == kUserObjectSlots.sq_contains) {
-    realizeKey(translator, container, item);
+    realizeSubscript(translator, container, item);
     return objectContains(translator, container, item, tail);
   }
   if (tail && !slotsOf(container).sq_contains && stepsInPython(container)) {
@@ -393,7 +396,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
   RecursionGuard guard(translator);
   if (Value computed = computedItem(translator, container, key)) return computed;
   translator.realize(container);
-  if (!takesAddress(container, key)) realizeBeside(translator, container, key);
+  realizeSubscript(translator, container, key);
   if (SubscriptFunction function = slotsOf(container).mp_subscript) {
     if (tail && function == kUserObjectSlots.mp_subscript) {
       return objectSubscript(translator, container, key, tail);
@@ -410,7 +413,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
 bool setItem(Translator& translator, Value container, Value key, Value value) {
   RecursionGuard guard(translator);
   translator.realize(container);
-  if (!takesAddress(container, key)) realizeBeside(translator, container, key);
+  realizeSubscript(translator, container, key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, value);
   }
@@ -421,7 +424,7 @@ bool setItem(Translator& translator, Value container, Value key, Value value) {
 bool deleteItem(Translator& translator, Value container, Value key) {
   RecursionGuard guard(translator);
   translator.realize(container);
-  realizeKey(translator, container, key);
+  realizeSubscript(translator, container, key);
   if (AssignSubscriptFunction function = slotsOf(container).mp_ass_subscript) {
     return function(translator, container, key, Value());
   }
@@ -432,7 +435,7 @@ bool deleteItem(Translator& translator, Value container, Value key) {
 Value assignItem(Translator& translator, Value container, Value key, Value value, bool tail) {
   translator.realize(container);
   if (tail && slotsOf(container).mp_ass_subscript == kUserObjectSlots.mp_ass_subscript) {
-    realizeKey(translator, container, key);
+    realizeSubscript(translator, container, key);
     return objectAssignSubscript(translator, container, key, value, tail);
   }
   bool ok = value ? setItem(translator, std::move(container), std::move(key), std::move(value))
