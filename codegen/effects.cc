@@ -257,9 +257,9 @@ void PyCodegen::requireEffects() {
 
 void PyCodegen::replayEffects() {
   const SideEffects& effects = translator_.effects;
-  for (int32_t i = 0; i < effects.size(); ++i) {
-    if (effects[i].kind == EffectKind::Cancelled) continue;
-    reconstructorOf(effects[i].target->kind()).replay(*this, effects[i]);
+  for (int32_t i = 0; i < effects.size();) {
+    bool isVoid = effects[i].kind == EffectKind::Cancelled;
+    i = isVoid ? i + 1 : reconstructorOf(effects[i].target->kind()).replayRun(*this, effects, i);
   }
   if (PyObject* setter = translator_.errorOnGraphBreakSetter()) {
     prepareCall(setter);

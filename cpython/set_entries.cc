@@ -1,6 +1,14 @@
 #include "cpython/set_entries.h"
 
+#include <algorithm>
+
 namespace armature::cpython {
+
+namespace {
+
+PySetObject* tableOf(PyObject* set) { return reinterpret_cast<PySetObject*>(set); }
+
+}  // namespace
 
 Presence contains(BorrowedRef<> set, BorrowedRef<> key, Py_hash_t hash, KeyEquality equality) {
   // The order in which Objects/setobject.c, set_lookkey, looks at the table: runs of neighbours.
@@ -21,6 +29,50 @@ Presence contains(BorrowedRef<> set, BorrowedRef<> key, Py_hash_t hash, KeyEqual
     perturb >>= 5;
     cell = (cell * 5 + 1 + perturb) & mask;
   }
+}
+
+bool haveSameTable(PyObject* a, PyObject* b, bool (*same)(BorrowedRef<>, BorrowedRef<>)) {
+  PySetObject *x = tableOf(a), *y = tableOf(b);
+  if (!haveLikeTables(a, b) || x->finger != y->finger) return false;
+  for (Py_ssize_t cell = 0; cell <= x->mask; ++cell) {
+    const setentry &one = x->table[cell], &other = y->table[cell];
+    // The hashes tell empty cells and those of removed elements apart.
+    if (one.hash != other.hash || !one.key != !other.key) return false;
+    if (one.key != other.key && !same(one.key, other.key)) return false;
+  }
+  return true;
+}
+
+bool takeTable(PyObject* target, PyObject* set) {
+  PySetObject *made = tableOf(target), *source = tableOf(set);
+  Py_ssize_t cells = source->mask + 1;
+  setentry* table = made->smalltable;
+  if (source->table != source->smalltable) {
+    table = PyMem_New(setentry, cells);
+    if (!table) {
+      PyErr_NoMemory();
+      return false;
+    }
+  }
+  std::copy_n(source->table, cells, table);
+  for (Py_ssize_t cell = 0; cell < cells; ++cell) Py_XINCREF(table[cell].key);
+  made->table = table;
+  made->mask = source->mask;
+  made->fill = source->fill;
+  made->used = source->used;
+  made->finger = source->finger;
+  return true;
+}
+
+Ref<> copyTable(PyTypeObject* type, PyObject* set) {
+  // frozenset() is one object that all share.
+  Ref<> made = Ref<>::steal(type->tp_alloc(type, 0));
+  if (!made) return nullptr;
+  PySetObject* table = tableOf(made.get());
+  table->mask = PySet_MINSIZE - 1;
+  table->table = table->smalltable;
+  table->hash = -1;
+  return takeTable(made.get(), set) ? std::move(made) : nullptr;
 }
 
 }  // namespace armature::cpython

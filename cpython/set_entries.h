@@ -25,6 +25,16 @@ inline bool haveLikeTables(PyObject* a, PyObject* b) {
   return x->used == y->used && x->fill == y->fill && x->mask == y->mask;
 }
 
+// Have they the same table, cell by cell? Then they stay in one order whatever is done to both.
+// `same`: are two elements of one hash the same?
+bool haveSameTable(PyObject* a, PyObject* b, bool (*same)(BorrowedRef<>, BorrowedRef<>));
+
+// A new set or frozenset (`type`, exactly) with the table of the set. Null with MemoryError set.
+Ref<> copyTable(PyTypeObject* type, PyObject* set);
+// Gives the table of `set` to a set that was empty from its start on and is known to nobody else.
+// False with MemoryError set.
+bool takeTable(PyObject* target, PyObject* set);
+
 // set.__contains__(set, key) for a key of that hash. An element that is the key is equal; for all
 // others of the same hash `equality` is asked.
 Presence contains(BorrowedRef<> set, BorrowedRef<> key, Py_hash_t hash, KeyEquality equality);

@@ -7,7 +7,11 @@ namespace armature::cpython {
 
 class StringWriter {
  public:
-  StringWriter() { _PyUnicodeWriter_Init(&writer_); }
+  StringWriter() {
+    _PyUnicodeWriter_Init(&writer_);
+    // Else each piece would copy all before it.
+    writer_.overallocate = 1;
+  }
   ~StringWriter() { _PyUnicodeWriter_Dealloc(&writer_); }
   StringWriter(const StringWriter&) = delete;
   StringWriter& operator=(const StringWriter&) = delete;

@@ -112,6 +112,10 @@ bool canReload(const Source* source) {
   return true;
 }
 
+bool isWeakKey(BorrowedRef<> key) {
+  return isKeyByIdentity(Py_TYPE(key.get())) || isTupleOfObjects(key);
+}
+
 // Must an operand be this very object? Then the program watches it, and nobody else may hold it.
 bool isIdentity(const Guard& guard) {
   switch (guard.type) {
@@ -132,7 +136,8 @@ bool isIdentity(const Guard& guard) {
     case GuardType::DICT_NOT_CONTAINS:
     case GuardType::SET_CONTAINS:
     case GuardType::SET_NOT_CONTAINS:
-      return isKeyByIdentity(Py_TYPE(guard.operand.get()));
+    case GuardType::SET_HOLDS:
+      return isWeakKey(guard.operand);
     default:
       return false;
   }
@@ -172,10 +177,11 @@ void CheckFunctionManager::giveUpIdentities() {
         guard.type == GuardType::DICT_KEYS_MATCH || guard.type == GuardType::SET_ITEMS_MATCH;
     if (isOrder && !isConstantList(guard.operand)) guard.operand = nullptr;
     if (!isIdentity(guard)) continue;
-    identities_[i] = guard.operand.get();
+    PyObject* tuple = program_->tuples.copyOf(guard.operand);
+    identities_[i] = tuple ? tuple : guard.operand.get();
     guard.operand = nullptr;
   }
-  sources_->releaseConstants([](BorrowedRef<> key) { return isKeyByIdentity(Py_TYPE(key.get())); });
+  sources_->releaseConstants(isWeakKey);
 }
 
 std::string CheckFunctionManager::textOf(size_t guard) const {

@@ -114,6 +114,10 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       return operand + " not in " + name;
     case GuardType::DICT_KEYS_MATCH:
       return "list(dict.keys(" + name + ")) == " + operand;
+    case GuardType::SET_HOLDS:
+      return name + " holds " + operand;
+    case GuardType::SET_TABLE_MATCH:
+      return name + " has the table of " + operand;
     case GuardType::SET_ITEMS_MATCH:
       return "list(set.__iter__(" + name + ")) == " + operand;
     case GuardType::HASATTR:

@@ -38,7 +38,9 @@ struct Guard {
   // BUILTIN_MATCH: the object itself (or, of a C function bound to an object, the method descriptor
   // that bound it). EQUALS_MATCH, CONSTANT_MATCH: the value.
   // BUILTIN_PART_MATCH: the value as an exact int, float, complex, str or bytes. CLOSURE_MATCH: a
-  // code object the same as that of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_…: the key.
+  // code object the same as that of a function. DICT_CONTAINS, DICT_NOT_CONTAINS, SET_CONTAINS,
+  // SET_NOT_CONTAINS: the key. SET_HOLDS: an item, which the set has as what it is (True is not 1).
+  // SET_TABLE_MATCH: a frozenset of constants with that table.
   // HASATTR: the name (guards presence when `number` is 1, absence when 0; of a source of kind
   // Type: in the class, its metaclass aside; so of a Constant that is a class). SLOT_IS_SET: the
   // member descriptor of an entry of __slots__. SUBCLASS_MATCH: a

@@ -348,6 +348,12 @@ class Compiler {
       case GuardType::SET_NOT_CONTAINS:
         checkContains(Operation::CheckSetContains, guard.type == GuardType::SET_NOT_CONTAINS);
         break;
+      case GuardType::SET_HOLDS:
+        checkContains(Operation::CheckSetHolds, false);
+        break;
+      case GuardType::SET_TABLE_MATCH:
+        check(Operation::CheckSetTable).object = writer_.own(guard.operand);
+        break;
       case GuardType::DICT_KEYS_MATCH:
         check(Operation::CheckDictKeys).keys = keyList(guard.operand);
         break;
@@ -448,8 +454,11 @@ class Compiler {
 
   const std::vector<PyObject*>* keyList(BorrowedRef<> list) {
     std::vector<PyObject*> keys;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i)
-      keys.push_back(writer_.ownKey(PyList_GET_ITEM(list.get(), i)));
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
+      PyObject* key = PyList_GET_ITEM(list.get(), i);
+      // It must be this very tuple, not one like it.
+      keys.push_back(isTupleOfObjects(key) ? writer_.own(key) : writer_.ownKey(key));
+    }
     program().keyLists.push_back(std::move(keys));
     return &program().keyLists.back();
   }

@@ -16,6 +16,7 @@
 #include "cpython/mapping_proxy.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/ordered_dict.h"
+#include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "cpython/version_tags.h"
 #include "guards/object_access.h"
@@ -382,6 +383,14 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
                 contains(as<PySetObject>(input), instruction.object, instruction.number) ==
                     (instruction.negated ? Presence::Absent : Presence::Present);
         break;
+      case Operation::CheckSetHolds:
+        holds = PyAnySet_Check(input) &&
+                holdsItem(as<PySetObject>(input), instruction.object, instruction.number);
+        break;
+      case Operation::CheckSetTable:
+        holds = PyAnySet_Check(input) &&
+                cpython::haveSameTable(input, instruction.object, sameConstant);
+        break;
       case Operation::CheckDictKeys:
         holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys);
         break;
@@ -530,7 +539,8 @@ std::string GuardProgram::text() const {
     bool isHash =
         operation == Operation::LoadDictItem || operation == Operation::LoadInstanceItem ||
         operation == Operation::CheckDictContains || operation == Operation::CheckSetContains ||
-        operation == Operation::LoadSuperAttribute || operation == Operation::CheckSuperAttribute ||
+        operation == Operation::CheckSetHolds || operation == Operation::LoadSuperAttribute ||
+        operation == Operation::CheckSuperAttribute ||
         operation == Operation::CheckInstanceContains;
     if (instruction.number && !isHash) result += ", " + std::to_string(instruction.number);
     if (instruction.negated) result += ", not";

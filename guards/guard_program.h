@@ -22,6 +22,7 @@
 #include "guards/guard.h"
 #include "guards/identity_watch.h"
 #include "guards/object_set.h"
+#include "guards/weak_tuples.h"
 
 namespace armature {
 
@@ -164,6 +165,7 @@ class GuardProgram {
 
   // What the instructions refer to.
   IdentityWatch identities;
+  WeakTuples tuples;
   std::vector<Ref<>> objects;
   std::deque<TensorExpectation> tensors;
   std::deque<GlobalStateExpectation> globalStates;

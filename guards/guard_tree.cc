@@ -23,10 +23,12 @@ uint32_t costOf(const Guard& guard) {
     case GuardType::DICT_NOT_CONTAINS:
     case GuardType::SET_CONTAINS:
     case GuardType::SET_NOT_CONTAINS:
+    case GuardType::SET_HOLDS:
     case GuardType::HASATTR:
       return 10;
     case GuardType::DICT_KEYS_MATCH:
     case GuardType::SET_ITEMS_MATCH:
+    case GuardType::SET_TABLE_MATCH:
       return 20;
     case GuardType::GLOBAL_STATE:
       return 60;
@@ -119,6 +121,7 @@ void validate(const Guard& guard) {
     case GuardType::DICT_NOT_CONTAINS:
     case GuardType::SET_CONTAINS:
     case GuardType::SET_NOT_CONTAINS:
+    case GuardType::SET_HOLDS:
     case GuardType::SUBCLASS_MATCH:
       require(static_cast<bool>(guard.operand), guard, "needs an operand");
       break;
@@ -128,6 +131,10 @@ void validate(const Guard& guard) {
     case GuardType::DICT_KEYS_MATCH:
     case GuardType::SET_ITEMS_MATCH:
       require(guard.operand && PyList_Check(guard.operand.get()), guard, "needs a list of keys");
+      break;
+    case GuardType::SET_TABLE_MATCH:
+      require(guard.operand && PyFrozenSet_CheckExact(guard.operand.get()), guard,
+              "needs a frozenset");
       break;
     case GuardType::HASATTR:
       require(guard.operand && PyUnicode_CheckExact(guard.operand.get()), guard, "needs a name");

@@ -95,9 +95,7 @@ Instruction& InstructionWriter::loadAs(GuardNode* node, Operation operation) {
 
 void InstructionWriter::loadWithKey(GuardNode* node, Operation operation) {
   Instruction& instruction = loadAs(node, operation);
-  // The source owns it, unless it goes by its identity.
-  instruction.object = node->source->object();
-  if (isKeyByIdentity(Py_TYPE(instruction.object))) program_->identities.watch(instruction.object);
+  instruction.object = ownKey(node->source->object());
   instruction.number = hashOf(instruction.object);
 }
 
@@ -261,6 +259,7 @@ PyObject* InstructionWriter::own(BorrowedRef<> object) {
 }
 
 PyObject* InstructionWriter::ownKey(BorrowedRef<> key) {
+  if (isTupleOfObjects(key)) return program_->tuples.copy(key, program_->identities);
   if (!isKeyByIdentity(Py_TYPE(key.get()))) return own(key);
   program_->identities.watch(key);
   return key;

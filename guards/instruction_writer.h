@@ -45,7 +45,7 @@ class InstructionWriter {
 
   // The program shares in the ownership.
   PyObject* own(BorrowedRef<> object);
-  // The same, but a key that goes by its identity is watched: no guard keeps it alive.
+  // The same, but what goes by its identity is watched, also in a tuple: no guard keeps it alive.
   PyObject* ownKey(BorrowedRef<> key);
   // Throws std::invalid_argument if user code would have to run for it.
   static int64_t hashOf(BorrowedRef<> key);

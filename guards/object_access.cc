@@ -60,6 +60,14 @@ bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items) {
   return count == items.size();
 }
 
+bool holdsItem(PySetObject* set, BorrowedRef<> key, Py_hash_t hash) {
+  // What comes first in the search is what the set has for equal keys.
+  static constexpr cpython::KeyEquality kSame = [](BorrowedRef<> stored, BorrowedRef<> item) {
+    return sameConstant(stored, item) ? Presence::Present : Presence::Absent;
+  };
+  return cpython::contains(reinterpret_cast<PyObject*>(set), key, hash, kSame) == Presence::Present;
+}
+
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash) {
   return cpython::contains(reinterpret_cast<PyObject*>(set), key, hash, equalKeys);
 }

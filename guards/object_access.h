@@ -22,6 +22,8 @@ PyObject* keyAt(PyDictObject* dict, int64_t index);
 bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys);
 // Are these the set's items, in this order?
 bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items);
+// Is there an item of the set that is the key, or the same constant?
+bool holdsItem(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
 // set.__contains__(set, key), likewise.
 Presence contains(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
 

@@ -1,4 +1,4 @@
-// Facts about what dicts hold.
+// Facts about what dicts and sets hold.
 #include <optional>
 
 #include "core/describe.h"
@@ -19,6 +19,18 @@ Found Heap::item(const Source* source, PyObject* dict, PyObject* key) {
   depend(source, value ? GuardType::DICT_CONTAINS : GuardType::DICT_NOT_CONTAINS, key);
   if (!value) return {};
   return {value, sources_.item(SourceKind::DictItem, source, key)};
+}
+
+bool Heap::hasItem(const Source* source, PyObject* set, PyObject* item) {
+  std::optional<Py_hash_t> hash = hashWithoutCode(item);
+  Presence found = Presence::Unknown;
+  if (hash) found = contains(reinterpret_cast<PySetObject*>(set), item, *hash);
+  if (found == Presence::Unknown) {
+    throw GraphBreak(GraphBreakKind::KeyComparedByProgram, describe(item));
+  }
+  bool isThere = found == Presence::Present;
+  if (source) depend(source, isThere ? GuardType::SET_CONTAINS : GuardType::SET_NOT_CONTAINS, item);
+  return isThere;
 }
 
 bool Heap::hasNoHooks(const Source* source, PyObject* dict, llvm::ArrayRef<PyObject*> names) {

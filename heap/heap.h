@@ -127,11 +127,13 @@ class Heap {
   // The path leads to this very function: more is known of it than its code.
   void identify(const Source* source, PyFunctionObject* function);
 
-  // --- Dicts (dicts.cc): exact dicts, the dicts of objects, modules and functions, and the dict
-  // that an instance of a subclass is, read as dict.__getitem__ does.
-  // dict[key], for a key that is data or goes by identity (guards/key.h). Throws a GraphBreak where
-  // an __eq__ of the program's would have to decide.
+  // --- Dicts and sets (dicts.cc): exact dicts, the dicts of objects, modules and functions, and
+  // the dict that an instance of a subclass is, read as dict.__getitem__ does. dict[key], for a key
+  // that is data or goes by identity (guards/key.h). Throws a GraphBreak where an __eq__ of the
+  // program's would have to decide.
   Found item(const Source* source, PyObject* dict, PyObject* key);
+  // item in set, likewise; set.__contains__ of an instance of a subclass as well.
+  bool hasItem(const Source* source, PyObject* set, PyObject* item);
   // Are the dicts of hooks that the dict has under the names empty? For those that many calls ask
   // for: the names stand in an array that lasts.
   bool hasNoHooks(const Source* source, PyObject* dict, llvm::ArrayRef<PyObject*> names);

@@ -3,6 +3,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/set.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 

@@ -130,10 +130,7 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     }
     case Opcode::SET_UPDATE: {
       auto* set = containerAt<SetVariable>(*this, frame, n + 1);
-      SetOperand operand;
-      if (!readSetOperand(*this, frame.peek(1), operand) || !updateSet(*this, set, operand)) {
-        return false;
-      }
+      if (!updateSet(*this, set, frame.peek(1))) return false;
       frame.drop(1);
       return true;
     }

@@ -6,6 +6,7 @@
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence_slots.h"
+#include "variables/containers/set.h"
 #include "variables/containers/sorting.h"
 #include "variables/continuation.h"
 #include "variables/kind_slots.h"
@@ -401,7 +402,7 @@ bool takeItem(Translator& translator, llvm::MutableArrayRef<Value> operands, Val
       return true;
     case ItemStep::Add: {
       auto* set = requireKind<SetVariable>(operands[kSoFar]);
-      if (static_cast<int64_t>(set->size()) >= kMostItems) {
+      if (static_cast<int64_t>(set->size(translator)) >= kMostItems) {
         throw GraphBreak(GraphBreakKind::HugeIterable, describe(operands[kWalked]));
       }
       return set->add(translator, item);

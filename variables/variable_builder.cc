@@ -17,6 +17,7 @@
 #include "variables/containers/existing_iterators.h"
 #include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/set.h"
 #include "variables/containers/struct_sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/functions/partial.h"
@@ -33,26 +34,6 @@ namespace {
 
 // Python alone looks into larger sets.
 constexpr Py_ssize_t kMostSetElements = 1000;
-
-// Fields of set and frozenset, as guards and generated code read them: all elements, in the set's
-// order, which is how one that is no constant is found again.
-PyObject* elementsField(BorrowedRef<> set) {
-  static PyGetSetDef definition = {"all elements",
-                                   [](PyObject* set, void*) -> PyObject* {
-                                     Ref<> all = Ref<>::steal(PyTuple_New(PySet_GET_SIZE(set)));
-                                     Py_ssize_t place = 0;
-                                     for (cpython::SetEntry each;
-                                          all && cpython::nextEntry(set, each); ++place) {
-                                       PyTuple_SET_ITEM(all.get(), place, Py_NewRef(each.element));
-                                     }
-                                     return all.release();
-                                   },
-                                   nullptr, nullptr, nullptr};
-  static PyObject* const ofSet = checked(PyDescr_NewGetSet(&PySet_Type, &definition)).release();
-  static PyObject* const ofFrozenSet =
-      checked(PyDescr_NewGetSet(&PyFrozenSet_Type, &definition)).release();
-  return PyFrozenSet_Check(set.get()) ? ofFrozenSet : ofSet;
-}
 
 // The nearest base that is not a heap type: the layout that the instances have.
 PyTypeObject* staticBase(PyTypeObject* type) {
@@ -245,66 +226,21 @@ Value VariableBuilder::buildDict() {
   return translator_.make<DictVariable>(source_, object_);
 }
 
-Value VariableBuilder::buildSet() {
-  SetVariable* set = makeSet();
-  return set ? set : buildOpaque();
-}
-
-SetVariable* VariableBuilder::makeSet() {
-  // A guard holds each element: constants and classes by what they are, what goes by its identity
-  // by its place. The methods of others are Python's to ask.
-  if (PySet_GET_SIZE(object_.get()) > kMostSetElements) return nullptr;
-  bool isByPlace = false;
-  for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
-    if (isConstant(each.element)) continue;
-    if (!hashWithoutCode(each.element)) return nullptr;
-    if (PyType_Check(each.element)) continue;
+SetVariable* VariableBuilder::buildSet() {
+  using Loading = SetVariable::Loading;
+  Loading loading = Loading::ByValue;
+  if (PySet_GET_SIZE(object_.get()) > kMostSetElements) loading = Loading::Never;
+  for (cpython::SetEntry each; loading != Loading::Never && cpython::nextEntry(object_, each);) {
+    PyObject* element = each.element;
+    bool isPlain = isConstant(element) || (PyType_Check(element) && hashWithoutCode(element));
+    if (isPlain) continue;
     // Sets of functions are large, and asked for one of them.
-    bool hasPlace =
-        source_ && !PyFunction_Check(each.element) && isKeyByIdentity(Py_TYPE(each.element));
-    if (!hasPlace) return nullptr;
-    isByPlace = true;
+    bool hasPlace = source_ && !PyFunction_Check(element) && hashWithoutCode(element) &&
+                    isKeyByIdentity(Py_TYPE(element));
+    loading = hasPlace ? Loading::ByPlace : Loading::Never;
   }
   guardType();
-  guard(GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(object_.get()));
-  auto* set = translator_.make<SetVariable>(Py_TYPE(object_.get()), source_, object_);
-  if (isByPlace) {
-    fillByPlace(set);
-    return set;
-  }
-  for (cpython::SetEntry each; cpython::nextEntry(object_, each);) {
-    guard(GuardType::SET_CONTAINS, each.element);
-    OrderedValueMap::Entry entry;
-    entry.key = PyType_Check(each.element)
-                    ? translator_.knownClass(reinterpret_cast<PyTypeObject*>(each.element))
-                    : Value::constant(each.element);
-    entry.value = Value::none();
-    entry.hash = hashKey(entry.key).hash;
-    entry.existed = true;
-    set->map_.append(std::move(entry));
-    ++set->live_;
-  }
-  return set;
-}
-
-void VariableBuilder::fillByPlace(SetVariable* set) {
-  set->isByPlace_ = true;
-  SourceTable& sources = *translator_.sources;
-  const Source* elements = sources.item(SourceKind::Descriptor, source_, elementsField(object_));
-  int64_t place = 0;
-  for (cpython::SetEntry each; cpython::nextEntry(object_, each); ++place) {
-    Value element =
-        translator_.wrap(sources.item(SourceKind::TupleItem, elements, place), each.element);
-    OrderedValueMap::Entry entry;
-    if (!realizeKey(translator_, element, entry.key, entry.hash)) {
-      throw GraphBreak(GraphBreakKind::UnknownHash, describe(element));
-    }
-    entry.value = Value::none();
-    entry.existed = true;
-    findKey(translator_, set->map_, entry.key, entry.hash);
-    set->map_.append(std::move(entry));
-    ++set->live_;
-  }
+  return translator_.make<SetVariable>(source_, object_, loading);
 }
 
 // --- Functions and classes.
@@ -466,7 +402,7 @@ VariableTracker* VariableBuilder::makeItems(PyTypeObject* layout) {
   if (layout == &PyTuple_Type) {
     return translator_.make<TupleVariable>(tupleItems(), source_, object_, Py_TYPE(object_.get()));
   }
-  if (layout == &PySet_Type || layout == &PyFrozenSet_Type) return makeSet();
+  if (layout == &PySet_Type || layout == &PyFrozenSet_Type) return buildSet();
   if (layout == &PyBaseObject_Type) return makePartial();
   return translator_.make<DictVariable>(source_, object_);
 }

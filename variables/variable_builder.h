@@ -28,11 +28,7 @@ class VariableBuilder {
   Value buildNamedTuple();
   ValueVector tupleItems();
   Value buildList();
-  Value buildSet();
-  // Null where the trace can't know all elements.
-  SetVariable* makeSet();
-  // With the elements of a set in which there are some that go by their identity.
-  void fillByPlace(SetVariable* set);
+  SetVariable* buildSet();
   Value buildDict();
   Value buildFunction();
   Value buildMethod();

@@ -3,6 +3,7 @@
 #include "codegen/reconstruct/builtin_types.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/deque.h"
+#include "variables/containers/set.h"
 #include "variables/functions/partial.h"
 
 namespace armature {
@@ -10,18 +11,20 @@ namespace armature {
 namespace {
 
 // The items of all but dicts.
-void visitItems(VariableTracker* part, PartVisitor visit) {
+void visitItems(Translator& translator, VariableTracker* part, PartVisitor visit) {
   if (auto* sequence = llvm::dyn_cast<SequenceVariable>(part)) {
     for (const Value& item : sequence->items()) visit(item);
   } else if (auto* set = llvm::dyn_cast<SetVariable>(part)) {
-    set->forEach(visit);
+    set->forEach(translator, visit);
   }
 }
 
 void buildItems(PyCodegen& codegen, VariableTracker* part) {
   llvm::SmallVector<Value, 8> items;
-  visitItems(part, [&](const Value& item) { items.push_back(item); });
-  if (llvm::isa<SetVariable>(part)) return buildSet(codegen, &PySet_Type, items);
+  visitItems(codegen.translator(), part, [&](const Value& item) { items.push_back(item); });
+  // In one table there, which the part does not get.
+  bool byMethods = llvm::isa<SetVariable>(part) && llvm::any_of(items, isKeyByMethods);
+  if (byMethods) return buildSet(codegen, &PySet_Type, items);
   for (const Value& item : items) codegen.load(item);
   codegen.assembler().emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(items.size()));
 }
@@ -46,11 +49,11 @@ void fillPartial(PyCodegen& codegen, PartialVariable* partial) {
 
 }  // namespace
 
-void visitNeeded(VariableTracker* part, PartVisitor visit) {
+void visitNeeded(Translator& translator, VariableTracker* part, PartVisitor visit) {
   if (auto* partial = llvm::dyn_cast<PartialVariable>(part)) {
     visit(partial->function);
   } else if (isImmutable(part)) {
-    visitItems(part, visit);
+    visitItems(translator, part, visit);
   }
 }
 
@@ -64,21 +67,25 @@ void visitHeld(Translator& translator, VariableTracker* part, PartVisitor visit)
       visit(entry.value);
     });
   } else if (!isImmutable(part)) {
-    visitItems(part, visit);
+    visitItems(translator, part, visit);
   }
 }
 
 void makeInstance(PyCodegen& codegen, VariableTracker* part, llvm::function_ref<void()> loadClass) {
   auto* partial = llvm::dyn_cast<PartialVariable>(part);
+  auto* set = llvm::dyn_cast<SetVariable>(part);
+  Ref<> table = set && isImmutable(part) ? ownTable(codegen.translator(), set) : nullptr;
+  if (table) prepareTakeTable(codegen);
   codegen.prepareCall(partial ? cpython::ownAttribute(partialType(), "__new__")
                               : builtinAttribute(part->type(), "__new__"));
   loadClass();
   if (partial) {
     codegen.load(partial->function);
-  } else if (isImmutable(part)) {
+  } else if (isImmutable(part) && !table) {
     buildItems(codegen, part);
   }
-  codegen.call(partial || isImmutable(part) ? 2 : 1);
+  codegen.call(partial || (isImmutable(part) && !table) ? 2 : 1);
+  if (table) takeTable(codegen, table);
 }
 
 void fillPart(PyCodegen& codegen, VariableTracker* part) {
@@ -100,7 +107,15 @@ void fillPart(PyCodegen& codegen, VariableTracker* part) {
     codegen.load(deque->bound() < 0 ? Value::none() : Value::integer(deque->bound()));
     codegen.call(3);
     assembler.emit(Opcode::POP_TOP);
-  } else if (!isImmutable(part)) {
+  } else if (isImmutable(part)) {
+    return;
+  } else if (auto* set = llvm::dyn_cast<SetVariable>(part);
+             Ref<> table = set ? ownTable(codegen.translator(), set) : nullptr) {
+    prepareTakeTable(codegen);
+    codegen.load(part);
+    takeTable(codegen, table);
+    assembler.emit(Opcode::POP_TOP);
+  } else {
     prepareMethodCall(codegen, part, llvm::isa<ListVariable>(part) ? "extend" : "update");
     buildItems(codegen, part);
     codegen.call(2);

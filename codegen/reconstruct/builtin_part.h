@@ -9,7 +9,7 @@
 namespace armature {
 
 // What has to exist before the instance, as __new__ takes it.
-void visitNeeded(VariableTracker* part, PartVisitor visit);
+void visitNeeded(Translator& translator, VariableTracker* part, PartVisitor visit);
 // What it holds that can be put in later.
 void visitHeld(Translator& translator, VariableTracker* part, PartVisitor visit);
 // Calls __new__ of the builtin type that the part is of: leaves an instance on the stack.

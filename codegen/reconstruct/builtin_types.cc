@@ -5,10 +5,12 @@
 #include "bytecode/private_function.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
+#include "core/constant.h"
 #include "cpython/dict_layout.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/iterators.h"
 #include "cpython/made_classes.h"
+#include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
 #include "variables/objects/made_class.h"
@@ -72,6 +74,26 @@ PyObject* setOfHashes(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
 
 PyObject* setOfHashesFunction() { return privateFunction<setOfHashes>("set_of_hashes"); }
 
+// take_table(set, other)
+PyObject* takeTableOf(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  return cpython::takeTable(arguments[0], arguments[1]) ? Py_NewRef(arguments[0]) : nullptr;
+}
+
+PyObject* takeTableFunction() { return privateFunction<takeTableOf>("take_table"); }
+
+// change_set(set, items, adds)
+PyObject* changeSetBy(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  const char* adds = PyBytes_AS_STRING(arguments[2]);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments[1]); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(arguments[1], i);
+    int done = adds[i] ? PySet_Add(arguments[0], item) : PySet_Discard(arguments[0], item);
+    if (done < 0) return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* changeSetFunction() { return privateFunction<changeSetBy>("change_set"); }
+
 Ref<> hashOf(const Value& key) { return checked(PyLong_FromSsize_t(hashKey(key).hash)); }
 
 // set_class_attribute(cls, name[, value])
@@ -109,10 +131,12 @@ void setItemOfHash(PyCodegen& codegen, DictVariable* dict, const Value& key, con
 
 void buildSet(PyCodegen& codegen, PyTypeObject* type, llvm::ArrayRef<Value> keys) {
   if (!llvm::any_of(keys, isKeyByMethods)) {
+    // Out of a tuple, as out of no other set, items are taken one by one.
     bool isFrozen = type == &PyFrozenSet_Type;
     if (isFrozen) codegen.prepareCall(reinterpret_cast<PyObject*>(type));
     for (const Value& key : keys) codegen.load(key);
-    codegen.assembler().emit(Opcode::BUILD_SET, static_cast<int32_t>(keys.size()));
+    codegen.assembler().emit(isFrozen ? Opcode::BUILD_TUPLE : Opcode::BUILD_SET,
+                             static_cast<int32_t>(keys.size()));
     if (isFrozen) codegen.call(1);
     return;
   }
@@ -126,6 +150,32 @@ void buildSet(PyCodegen& codegen, PyTypeObject* type, llvm::ArrayRef<Value> keys
   codegen.loadConstant(hashes);
   for (const Value& key : keys) codegen.load(key);
   codegen.call(static_cast<int32_t>(2 + keys.size()));
+}
+
+Ref<> ownTable(Translator& translator, SetVariable* set) {
+  Ref<> real = set->existing() ? nullptr : set->real(translator);
+  if (!real) return nullptr;
+  Ref<> plain = checked(PySet_New(nullptr));
+  set->forEach(translator, [&](const Value& item) {
+    if (Ref<> data = keyData(translator, item)) checked(PySet_Add(plain.get(), data.get()));
+  });
+  return cpython::haveSameTable(real.get(), plain.get(), sameConstant) ? nullptr : std::move(real);
+}
+
+void prepareTakeTable(PyCodegen& codegen) { codegen.prepareCall(takeTableFunction()); }
+
+void takeTable(PyCodegen& codegen, const Ref<>& table) {
+  codegen.loadConstant(table);
+  codegen.call(2);
+}
+
+void changeSet(PyCodegen& codegen, SetVariable* set, const Ref<>& items, const Ref<>& adds) {
+  codegen.prepareCall(changeSetFunction());
+  codegen.load(set);
+  codegen.loadConstant(items);
+  codegen.loadConstant(adds);
+  codegen.call(3);
+  codegen.assembler().emit(Opcode::POP_TOP);
 }
 
 void changeClassAttribute(PyCodegen& codegen, llvm::function_ref<void()> loadClass,

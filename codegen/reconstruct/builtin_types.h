@@ -5,6 +5,7 @@
 
 #include "codegen/py_codegen.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/set.h"
 
 namespace armature {
 
@@ -38,6 +39,16 @@ void fillInstanceDict(PyCodegen& codegen, VariableTracker* object, DictVariable*
 void setItemOfHash(PyCodegen& codegen, DictVariable* dict, const Value& key, const Value& value);
 // Pushes a set or frozenset of keys, in which there may be such.
 void buildSet(PyCodegen& codegen, PyTypeObject* type, llvm::ArrayRef<Value> keys);
+
+// The table of a new set of data, where it is not the one that adding its items one by one makes;
+// else null.
+Ref<> ownTable(Translator& translator, SetVariable* set);
+// Begins a call that gives a set this table and pushes the set: a set that is empty from its start
+// on is loaded next, then takeTable().
+void prepareTakeTable(PyCodegen& codegen);
+void takeTable(PyCodegen& codegen, const Ref<>& table);
+// Adds (1) and discards (0), as the bytes say, data as items of an existing set.
+void changeSet(PyCodegen& codegen, SetVariable* set, const Ref<>& items, const Ref<>& adds);
 
 // type.__setattr__(cls, key, value) or, for a null value, type.__delattr__(cls, key).
 void changeClassAttribute(PyCodegen& codegen, llvm::function_ref<void()> loadClass,

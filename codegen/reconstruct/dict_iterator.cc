@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
+#include "variables/containers/set.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -42,6 +43,28 @@ bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
   return true;
 }
 
+constexpr const char* kViews[] = {"keys", "values", "items"};
+
+void buildExhausted(PyCodegen& codegen, DictIteratorVariable* iterator) {
+  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+  if (!dict) {
+    codegen.assembler().emit(Opcode::BUILD_SET, 0);
+    codegen.assembler().emit(Opcode::GET_ITER);
+    return;
+  }
+  PyTypeObject* type = dict->isOrdered() ? &PyODict_Type : &PyDict_Type;
+  if (iterator->reversed) codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
+  codegen.prepareCall(builtinAttribute(type, kViews[static_cast<int>(iterator->view)]));
+  codegen.prepareCall(reinterpret_cast<PyObject*>(type));
+  codegen.call(0);
+  codegen.call(1);
+  if (iterator->reversed) {
+    codegen.call(1);
+  } else {
+    codegen.assembler().emit(Opcode::GET_ITER);
+  }
+}
+
 class DictIteratorReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
@@ -54,9 +77,8 @@ class DictIteratorReconstructor : public Reconstructor {
     if (!canBeMade(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
     Assembler& assembler = codegen.assembler();
     if (iterator->exhausted) {
-      codegen.loadConstant(checked(PyTuple_New(0)));
-      assembler.emit(Opcode::GET_ITER);
-      return;
+      // One of an empty container of its own.
+      return buildExhausted(codegen, iterator);
     }
     if (llvm::isa<SetVariable>(iterator->container)) {
       prepareMethodCall(codegen, iterator->container, "__iter__");
@@ -64,11 +86,10 @@ class DictIteratorReconstructor : public Reconstructor {
       if (iterator->position > 0) advanceTop(codegen, iterator->position);
       return;
     }
-    static constexpr const char* kMethods[] = {"keys", "values", "items"};
     if (iterator->reversed) {
       codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
     }
-    prepareMethodCall(codegen, iterator->container, kMethods[static_cast<int>(iterator->view)]);
+    prepareMethodCall(codegen, iterator->container, kViews[static_cast<int>(iterator->view)]);
     codegen.call(1);
     if (iterator->reversed) {
       codegen.call(1);

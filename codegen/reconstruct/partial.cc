@@ -13,8 +13,8 @@ class PartialReconstructor : public Reconstructor {
  public:
   // Its tuple and its dict are objects that the program may have seen.
   Steps steps(VariableTracker*) const override { return Steps::Two; }
-  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
-    visitNeeded(tracker, visit);
+  void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
+    visitNeeded(translator, tracker, visit);
   }
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     visitHeld(translator, tracker, visit);

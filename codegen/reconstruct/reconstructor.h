@@ -46,6 +46,11 @@ class Reconstructor {
   // The values that an effect on an existing object stores.
   virtual void storedBy(Translator&, const Effect&, PartVisitor) const {}
   virtual void replay(PyCodegen& codegen, const Effect& effect) const;
+  // Replays the effect of that index, and those behind it that go with it; where the rest begins.
+  virtual int32_t replayRun(PyCodegen& codegen, const SideEffects& effects, int32_t first) const {
+    replay(codegen, effects[first]);
+    return first + 1;
+  }
 };
 
 const Reconstructor& reconstructorOf(VariableKind kind);

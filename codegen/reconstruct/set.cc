@@ -1,9 +1,12 @@
 // set and frozenset.
+#include "variables/containers/set.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/checked.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/sequence.h"
 
 namespace armature {
 
@@ -11,11 +14,21 @@ namespace {
 
 SetVariable* setOf(VariableTracker* tracker) { return llvm::cast<SetVariable>(tracker); }
 
-// Pushes a set or frozenset of the items.
-void buildItems(PyCodegen& codegen, SetVariable* set, PyTypeObject* type = &PySet_Type) {
-  llvm::SmallVector<Value, 8> keys;
-  set->forEach([&](const Value& key) { keys.push_back(key); });
-  buildSet(codegen, type, keys);
+llvm::SmallVector<Value, 8> itemsOf(PyCodegen& codegen, SetVariable* set) {
+  llvm::SmallVector<Value, 8> items;
+  set->forEach(codegen.translator(), [&](const Value& item) { items.push_back(item); });
+  return items;
+}
+
+// Adds an item to the set on the stack, which stays there.
+void addToTop(PyCodegen& codegen, const Value& key) {
+  bool byMethods = isKeyByMethods(key);
+  if (byMethods) {
+    buildSet(codegen, &PySet_Type, key);
+  } else {
+    codegen.load(key);
+  }
+  codegen.assembler().emit(byMethods ? Opcode::SET_UPDATE : Opcode::SET_ADD, 1);
 }
 
 // set.name(key), its result dropped.
@@ -29,8 +42,7 @@ void callWith(PyCodegen& codegen, SetVariable* set, const char* name, const Valu
 void addKey(PyCodegen& codegen, SetVariable* set, const Value& key) {
   if (!isKeyByMethods(key)) return callWith(codegen, set, "add", key);
   codegen.load(set);
-  buildSet(codegen, &PySet_Type, key);
-  codegen.assembler().emit(Opcode::SET_UPDATE, 1);
+  addToTop(codegen, key);
   codegen.assembler().emit(Opcode::POP_TOP);
 }
 
@@ -39,12 +51,17 @@ class SetReconstructor : public Reconstructor {
   Steps steps(VariableTracker* tracker) const override {
     return tracker->type() == &PySet_Type ? Steps::OneOrTwo : Steps::One;
   }
-  void holds(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
-    setOf(tracker)->forEach(visit);
+  void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
+    setOf(tracker)->forEach(translator, visit);
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    buildItems(codegen, setOf(tracker), tracker->type());
+    SetVariable* set = setOf(tracker);
+    Ref<> table = set->type() == &PySet_Type ? ownTable(codegen.translator(), set) : nullptr;
+    if (!table) return buildSet(codegen, set->type(), itemsOf(codegen, set));
+    prepareTakeTable(codegen);
+    codegen.assembler().emit(Opcode::BUILD_SET, 0);
+    takeTable(codegen, table);
   }
   void allocate(PyCodegen& codegen, VariableTracker*, int32_t local) const override {
     codegen.assembler().emit(Opcode::BUILD_SET, 0);
@@ -52,17 +69,42 @@ class SetReconstructor : public Reconstructor {
   }
   void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.load(tracker);
-    buildItems(codegen, setOf(tracker));
-    codegen.assembler().emit(Opcode::SET_UPDATE, 1);
+    for (const Value& item : itemsOf(codegen, setOf(tracker))) addToTop(codegen, item);
     codegen.assembler().emit(Opcode::POP_TOP);
   }
 
-  void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
+  void storedBy(Translator& translator, const Effect& effect, PartVisitor visit) const override {
     if (effect.kind == EffectKind::SetRewrite) {
-      setOf(effect.target)->forEach(visit);
+      setOf(effect.target)->forEach(translator, visit);
     } else {
       visit(effect.key);
     }
+  }
+
+  // Many changes by data in a row are one call.
+  int32_t replayRun(PyCodegen& codegen, const SideEffects& effects, int32_t first) const override {
+    constexpr int32_t kFewest = 8;
+    VariableTracker* set = effects[first].target;
+    llvm::SmallVector<PyObject*, 16> items;
+    std::string adds;
+    int32_t end = first;
+    for (; end < effects.size(); ++end) {
+      const Effect& effect = effects[end];
+      bool isAdd = effect.kind == EffectKind::SetAdd;
+      bool isChange = isAdd || effect.kind == EffectKind::SetDiscard;
+      if (effect.target != set || !isChange || !isConstantData(effect.key)) break;
+      items.push_back(effect.key.object());
+      adds.push_back(isAdd ? 1 : 0);
+    }
+    if (end - first < kFewest) return Reconstructor::replayRun(codegen, effects, first);
+    Ref<> tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+    for (size_t i = 0; i < items.size(); ++i) {
+      PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(items[i]));
+    }
+    Ref<> bytes =
+        checked(PyBytes_FromStringAndSize(adds.data(), static_cast<Py_ssize_t>(adds.size())));
+    changeSet(codegen, setOf(set), tuple, bytes);
+    return end;
   }
 
   void replay(PyCodegen& codegen, const Effect& effect) const override {
@@ -88,7 +130,7 @@ class SetReconstructor : public Reconstructor {
         prepareMethodCall(codegen, set, "clear");
         codegen.call(1);
         assembler.emit(Opcode::POP_TOP);
-        set->forEach([&](const Value& key) { addKey(codegen, set, key); });
+        for (const Value& key : itemsOf(codegen, set)) addKey(codegen, set, key);
         return;
       default:
         Reconstructor::replay(codegen, effect);

@@ -29,9 +29,9 @@ void replayDraws(PyCodegen& codegen, const Effect& effect) {
 class UserObjectReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker*) const override { return Steps::Two; }
-  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
+  void needs(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     visit(objectOf(tracker)->classVariable);
-    if (VariableTracker* part = objectOf(tracker)->container) visitNeeded(part, visit);
+    if (VariableTracker* part = objectOf(tracker)->container) visitNeeded(translator, part, visit);
   }
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     UserObjectVariable* object = objectOf(tracker);

@@ -260,6 +260,16 @@ CHECKS = {
     "SET_NOT_CONTAINS": lambda value, operand, number, other: (
         isinstance(value, (set, frozenset)) and operand not in value
     ),
+    "SET_HOLDS": lambda value, operand, number, other: (
+        isinstance(value, (set, frozenset)) and any(same(item, operand) for item in value)
+    ),
+    # Python sees the size of a table, and the order in it.
+    "SET_TABLE_MATCH": lambda value, operand, number, other: (
+        isinstance(value, (set, frozenset))
+        and value.__sizeof__() == operand.__sizeof__()
+        and len(value) == len(operand)
+        and all(map(same, value, operand))
+    ),
     "DICT_KEYS_MATCH": lambda value, operand, number, other: (
         isinstance(value, dict)
         and len(value) == len(operand)

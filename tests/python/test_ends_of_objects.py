@@ -470,3 +470,43 @@ def test_what_the_guards_hold_is_let_go_of_before_the_call(move):
         held = Held()
         watch(held.items[0])
         assert function(held) == ([False], len(held.queue), 0)
+
+
+TABLES = {
+    "empty dict": {},
+    "dict": {1: 2, (1,): 2},
+    "set": {1, 2},
+    "large set": set(range(3000)),
+}
+KEYS = {
+    "object": lambda thing: thing,
+    "tuple": lambda thing: (thing, 1),
+    "tuple in a tuple": lambda thing: (0, (1, (thing, thing))),
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("key_of", KEYS.values(), ids=KEYS)
+def test_what_was_looked_for_is_not_kept(table, key_of):
+    def f(table, key):
+        return key in table, table.get(key, 0) if isinstance(table, dict) else None
+
+    compiled = armature.compile(f)
+    for _ in range(3):
+        thing = Thing()
+        end = weakref.ref(thing)
+        assert compiled(table, key_of(thing)) == f(table, key_of(thing))
+        if isinstance(table, dict):
+            table[key_of(thing)] = 1
+        else:
+            table.add(key_of(thing))
+        assert compiled(table, key_of(thing)) == f(table, key_of(thing))
+        assert compiled(table, key_of(Thing())) == f(table, key_of(Thing()))
+        if isinstance(table, dict):
+            del table[key_of(thing)]
+        else:
+            table.remove(key_of(thing))
+        del thing
+        gc.collect()
+        assert end() is None
+        assert all(entry["guards"] for entry in armature._C.entries(compiled))

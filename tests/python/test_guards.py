@@ -169,6 +169,14 @@ GUARDS = [
     ((X, "SET_CONTAINS", "a"), {"a"}, [{"a", 1}, frozenset(["a"])], [{"b"}, ["a"]]),
     ((X, "SET_NOT_CONTAINS", "a"), {"b"}, [set()], [{"a", "b"}]),
     ((X, "SET_CONTAINS", (1, 2)), {(1, 2)}, [{(1, 2), 3}], [{(1, 3)}]),
+    ((X, "SET_HOLDS", 1), {1}, [{1, 2}, frozenset([1])], [{True}, {1.0}, set(), [1]]),
+    ((X, "SET_HOLDS", Point), {Point}, [{Point, 1}], [{SubPoint}, set()]),
+    (
+        (X, "SET_TABLE_MATCH", frozenset([8, 0])),
+        {8, 0},
+        [frozenset([8, 0])],
+        [{0, 8}, {8}, {8, 0, 1}, {8, False}, set(range(9)) - {1, 2, 3, 4, 5, 6, 7}, [8, 0]],
+    ),
     ((X, "SET_ITEMS_MATCH", [8, 0]), {8, 0}, [frozenset([8, 0])], [{0, 8}, {8}, {8, 0, 1}, [8, 0]]),
     ((X, "SET_ITEMS_MATCH", [Point]), {Point}, [], [{SubPoint}, set()]),
     ((X, "HASATTR", "x", 1), Point(1), [SubPoint(2)], [1, Point]),
@@ -272,7 +280,11 @@ def test_lookups_run_no_code_of_the_program():
     # Whether it equals "k" could only be learnt by asking it: neither guard may hold.
     for kind, example in (("DICT_CONTAINS", {"k": 1}), ("DICT_NOT_CONTAINS", {})):
         assert not passes(manager([(X, kind, "k")], [example]), {key: 1})
-    for kind, example in (("SET_CONTAINS", {"k"}), ("SET_NOT_CONTAINS", set())):
+    for kind, example in (
+        ("SET_CONTAINS", {"k"}),
+        ("SET_HOLDS", {"k"}),
+        ("SET_NOT_CONTAINS", set()),
+    ):
         assert not passes(manager([(X, kind, "k")], [example]), {key})
     assert not calls
 

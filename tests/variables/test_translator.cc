@@ -6,6 +6,7 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/set.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/exception.h"
 #include "variables/protocol/object_protocol.h"
@@ -83,9 +84,9 @@ Ref<> TestTranslator::real(const Value& value) {
     return result;
   }
   if (auto* set = trackerOf<SetVariable>(realizedValue)) {
-    if (Ref<> result = set->real()) return result;
+    if (Ref<> result = set->real(*this)) return result;
     Ref<> result = Ref<>::steal(PySet_New(nullptr));
-    set->forEach([&](const Value& item) { PySet_Add(result.get(), real(item).get()); });
+    set->forEach(*this, [&](const Value& item) { PySet_Add(result.get(), real(item).get()); });
     return result;
   }
   if (slotsOf(realizedValue).tp_iter) {

@@ -16,6 +16,7 @@
 #include "variables/containers/mapping_proxy.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sequence_slots.h"
+#include "variables/containers/set_operations.h"
 #include "variables/functions/functions.h"
 #include "variables/kind_slots.h"
 #include "variables/objects/generic_alias.h"
@@ -311,7 +312,8 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     // What is not data equals none of the items, unless its own __hash__ and __eq__ say so.
     Value key;
     Py_hash_t hash;
-    if (!realizeKey(translator, keyForLookup(translator, item), key, hash)) return Value();
+    Value asked = keyInSet(translator, item);
+    if (!realizeKey(translator, keyForLookup(translator, asked), key, hash)) return Value();
     if (isKeyByMethods(key)) {
       OrderedValueMap items;
       for (cpython::SetEntry each; cpython::nextEntry(object, each);) {

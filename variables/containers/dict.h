@@ -1,4 +1,4 @@
-// dicts and sets, and the __dict__ of objects.
+// dicts, and the __dict__ of objects; and what dicts and sets have in common.
 //
 // A dict that existed before the trace is read key by key: what the program never asks for is
 // neither wrapped nor guarded. Only what depends on all keys or on their order (iteration, len,
@@ -95,72 +95,6 @@ class DictVariable : public VariableTracker {
   bool complete_ = true;
   int64_t live_ = 0;  // number of live entries; meaningful once complete
   bool keysChanged_ = false;
-};
-
-// set and frozenset, by the same means: a map whose values are None. Existing sets are loaded
-// whole.
-//
-// The order in which a set is iterated is that of its hash table, which depends on all that
-// happened to it. Where a set of the trace has held data only, that is known: the operations are
-// kept, and done again on a real set.
-class SetVariable : public VariableTracker {
- public:
-  ARMATURE_KIND(Set)
-  explicit SetVariable(PyTypeObject* type, const Source* source = nullptr,
-                       BorrowedRef<> existing = nullptr)
-      : VariableTracker(VariableKind::Set, type, source, existing),
-        orderKnown_(source == nullptr) {}
-
-  // Sets a TypeError for an unhashable key, and breaks, as dicts do.
-  bool contains(Translator& translator, const Value& key);
-  // False with an exception pending (unhashable).
-  bool add(Translator& translator, const Value& key);
-  // True if it was there.
-  bool remove(Translator& translator, const Value& key);
-  void clear(Translator& translator);
-  // pop(): breaks where it is not known which item that is. The set must not be empty.
-  Value pop(Translator& translator);
-  size_t size() const { return live_; }
-  // In no particular order.
-  void forEach(llvm::function_ref<void(const Value&)> visit) const;
-
-  // Does `change` (adds and removals) as one operation of a real set: its method `name` with these
-  // arguments (a tuple). Null where they are not known as data, so that the order is lost.
-  void changeBy(Translator& translator, const char* name, Ref<> arguments,
-                llvm::function_ref<void()> change);
-  // Fills a new set by adds, and says how a real one is made: self.name(*arguments), or set(self)
-  // where `name` is null. Null self or arguments: the order is lost.
-  void makeBy(const char* name, Ref<> self, Ref<> arguments, llvm::function_ref<void()> fill);
-  // A fresh real set with equal items in the same order; null where that is not known.
-  Ref<> real() const;
-  // The object that existed before the trace, if nothing was done to it since; else null.
-  BorrowedRef<> untouched(Translator& translator) const;
-  // The item of the set that is equal to one of those.
-  Value itemLike(BorrowedRef<> data) const;
-  // Does an existing set hold objects, which are found by their place in its order?
-  bool isByPlace() const { return isByPlace_; }
-
- private:
-  friend class VariableBuilder;
-  struct Operation {
-    const char* name;  // of a method; null: set(self)
-    Ref<> self;        // null: the set so far
-    Ref<> arguments;   // a tuple; null where there is no method
-  };
-  void recordEffect(Translator& translator, EffectKind kind, Value key = {}, Value value = {});
-  void record(Translator& translator, Operation operation);
-  void loseOrder(Translator& translator);
-  void removeEntry(Translator& translator, int32_t index);
-
-  OrderedValueMap map_;
-  size_t live_ = 0;
-  // What made the set, from the start. Trailed, like all here.
-  std::vector<Operation> operations_;
-  bool orderKnown_;
-  // False within changeBy: one operation, and where it is known one effect, stands for all.
-  bool recording_ = true;
-  bool logging_ = true;
-  bool isByPlace_ = false;
 };
 
 // A key as maps want it: realized, in tuples too, and hashed. False with a TypeError pending;

@@ -60,6 +60,12 @@ Value intersect(Translator& translator, const Value& left, const Value& right) {
   const Value& other = view ? right : left;
   auto* otherView = trackerOf<DictViewVariable>(other);
   int64_t own = armature::length(translator, self);
+  // A set that is no shorter says which of equal items it is.
+  bool isSet = typeOf(other) == &PySet_Type;
+  if (isSet && own <= armature::length(translator, other)) {
+    SetVariable* result = intersection(translator, &PySet_Type, toSet(translator, other), self);
+    return result ? Value(result) : Value();
+  }
   // The shorter one is walked over.
   bool swap = otherView && isSetLike(other) && armature::length(translator, other) > own;
   const Value& container = swap ? other : self;
@@ -78,13 +84,15 @@ Value binary(Translator& translator, NumberSlot slot, const Value& left, const V
   bool leftIsView = trackerOf<DictViewVariable>(left) != nullptr;
   if (!isSetLike(leftIsView ? left : right)) return Value::constant(Py_NotImplemented);
   if (slot == nb_and) return intersect(translator, left, right);
-  SetOperand first, second;
-  if (!readSetOperand(translator, left, first)) return Value();
-  SetVariable* result = copySet(translator, &PySet_Type, first);
-  if (!result || !readSetOperand(translator, right, second)) return Value();
-  bool ok = slot == nb_or         ? updateSet(translator, result, second)
-            : slot == nb_subtract ? subtractFromSet(translator, result, second)
-                                  : symmetricDifferenceUpdate(translator, result, second);
+  // dictviews_to_set: the keys of a plain dict are read as that dict.
+  auto* keys = trackerOf<DictViewVariable>(left);
+  bool isOfDict = keys && keys->view == DictViewKind::Keys && keys->dict->type() == &PyDict_Type;
+  SetVariable* result =
+      copySet(translator, &PySet_Type, isOfDict ? translator.dictValue(keys->dict) : left);
+  if (!result) return Value();
+  bool ok = slot == nb_or         ? updateSet(translator, result, right)
+            : slot == nb_subtract ? subtractFromSet(translator, result, right)
+                                  : symmetricDifferenceUpdate(translator, result, right);
   return ok ? Value(result) : Value();
 }
 

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/existing_iterators.h"
+#include "variables/containers/set.h"
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
@@ -137,7 +138,7 @@ Value sequenceLengthHint(Translator& translator, const Value& self, CallArgument
 
 size_t sizeNow(Translator& translator, VariableTracker* container) {
   if (auto* dict = llvm::dyn_cast<DictVariable>(container)) return dict->size(translator);
-  return requireKind<SetVariable>(container)->size();
+  return requireKind<SetVariable>(container)->size(translator);
 }
 
 Value changedSize(Translator& translator, DictIteratorVariable* iterator) {

@@ -40,7 +40,12 @@ SequenceVariable* tupleIn(const Value& value) {
 Value realizeDeeply(Translator& translator, Value key) {
   if (existingAddress(key)) return key;
   translator.realize(key);
-  if (auto* tuple = tupleIn(key)) {
+  if (PyObject* object = key.objectOrNull(); object && !equalsItself(object)) {
+    // A nan is found by its identity.
+    for (const Source* source : translator.constantSources(object)) {
+      translator.addGuard(source, GuardType::ID_MATCH, object);
+    }
+  } else if (auto* tuple = tupleIn(key)) {
     RecursionGuard guard(translator);
     for (const Value& item : tuple->items()) {
       pinAddress(translator, realizeDeeply(translator, item));

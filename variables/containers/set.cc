@@ -1,12 +1,19 @@
 // The state of sets.
-#include <cstring>
+#include "variables/containers/set.h"
+
 #include <optional>
 
 #include "core/checked.h"
+#include "core/constant.h"
+#include "cpython/set_entries.h"
+#include "guards/key.h"
+#include "variables/constants/computed_values.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/keys.h"
 #include "variables/containers/sequence.h"
 #include "variables/ends_of_objects.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/trailed.h"
 #include "variables/translator.h"
@@ -17,18 +24,193 @@ namespace {
 
 Ref<> pack(const Ref<>& item) { return checked(PyTuple_Pack(1, item.get())); }
 
+// Fields of set and frozenset, as guards and generated code read them: all elements, in the set's
+// order, which is how one that is no constant is found again.
+PyObject* elementsField(BorrowedRef<> set) {
+  static PyGetSetDef definition = {"all elements",
+                                   [](PyObject* set, void*) -> PyObject* {
+                                     Ref<> all = Ref<>::steal(PyTuple_New(PySet_GET_SIZE(set)));
+                                     Py_ssize_t place = 0;
+                                     for (cpython::SetEntry each;
+                                          all && cpython::nextEntry(set, each); ++place) {
+                                       PyTuple_SET_ITEM(all.get(), place, Py_NewRef(each.element));
+                                     }
+                                     return all.release();
+                                   },
+                                   nullptr, nullptr, nullptr};
+  static PyObject* const ofSet = checked(PyDescr_NewGetSet(&PySet_Type, &definition)).release();
+  static PyObject* const ofFrozenSet =
+      checked(PyDescr_NewGetSet(&PyFrozenSet_Type, &definition)).release();
+  return PyFrozenSet_Check(set.get()) ? ofFrozenSet : ofSet;
+}
+
 }  // namespace
+
+// --- What is known of an existing set.
+
+// Index of the key's entry, or kAbsent. Asks the existing set, and guards its answer, where the
+// trace has not seen the key yet.
+int32_t SetVariable::find(Translator& translator, const Value& key, Py_hash_t hash,
+                          bool* asksOthers) {
+  // Its methods are asked of all items that the set has.
+  if (isKeyByMethods(key)) complete(translator);
+  int32_t index = findKey(translator, map_, key, hash, asksOthers);
+  if (index != OrderedValueMap::kAbsent || translator.exceptionPending() || complete_) return index;
+  Ref<> object = realKey(key);
+  if (!object) return OrderedValueMap::kAbsent;
+  // Of one that goes by its identity, that it is none of all items holds for others as well.
+  bool isLasting = isConstant(object) || trackerOf<UserClassVariable>(key);
+  if (!isLasting && loading_ != Loading::Never) {
+    complete(translator);
+    return findKey(translator, map_, key, hash, asksOthers);
+  }
+  guardIdentity(translator, key);
+  OrderedValueMap::Entry entry;
+  entry.key = key;
+  entry.hash = hash;
+  entry.existed = translator.heap.hasItem(source(), existing(), object.get());
+  if (entry.existed) entry.value = Value::none();
+  recordUndo(translator.trail, [this] { map_.popLast(); });
+  map_.append(std::move(entry));
+  return map_.entryCount() - 1;
+}
+
+void SetVariable::loadItems(Translator& translator,
+                            llvm::SmallVectorImpl<OrderedValueMap::Entry>& items) {
+  SourceTable& sources = *translator.sources;
+  bool byPlace = loading_ == Loading::ByPlace;
+  const Source* elements =
+      byPlace ? sources.item(SourceKind::Descriptor, source(), elementsField(existing())) : nullptr;
+  for (cpython::SetEntry each; cpython::nextEntry(existing(), each);) {
+    OrderedValueMap::Entry entry;
+    Value item;
+    if (byPlace) {
+      auto place = static_cast<int64_t>(items.size());
+      item = translator.wrap(sources.item(SourceKind::TupleItem, elements, place), each.element);
+    } else {
+      translator.addGuard(source(), GuardType::SET_HOLDS, each.element);
+      item = PyType_Check(each.element)
+                 ? translator.knownClass(reinterpret_cast<PyTypeObject*>(each.element))
+                 : Value::constant(each.element);
+    }
+    if (!realizeKey(translator, item, entry.key, entry.hash)) {
+      throw GraphBreak(GraphBreakKind::UnknownHash, describe(item));
+    }
+    // What is looked for must be another object than each of them.
+    findKey(translator, map_, entry.key, entry.hash);
+    entry.value = Value::none();
+    entry.existed = true;
+    items.push_back(std::move(entry));
+  }
+}
+
+// Loads all items of the existing set and guards them. They then stand in its order, removed ones
+// included; new ones behind.
+void SetVariable::complete(Translator& translator) {
+  if (complete_) return;
+  if (loading_ == Loading::Never) {
+    throw GraphBreak(GraphBreakKind::SetNotLoaded, describe(Value(this)));
+  }
+  translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(existing()));
+  llvm::SmallVector<OrderedValueMap::Entry, 8> items;
+  loadItems(translator, items);
+  OrderedValueMap ordered;
+  int64_t live = 0;
+  std::vector<bool> placed(map_.entryCount(), false);
+  auto place = [&](OrderedValueMap::Entry entry) {
+    live += entry.live();
+    bool linked = std::exchange(entry.linked, true);
+    int32_t at = ordered.append(std::move(entry));
+    if (!linked) ordered.unlink(at);
+  };
+  for (OrderedValueMap::Entry& item : items) {
+    for (int32_t index = 0; index < map_.entryCount(); ++index) {
+      const OrderedValueMap::Entry& seen = map_[index];
+      if (!seen.existed || seen.hash != item.hash || !equalKeys(seen.key, item.key)) continue;
+      // The program may have asked with an equal item of another type: True for 1.
+      item.value = seen.value;
+      item.linked = seen.linked;
+      placed[index] = true;
+    }
+    place(std::move(item));
+  }
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (!placed[index]) place(map_[index]);
+  }
+  recordUndo(translator.trail, [this, old = std::move(map_)]() mutable { map_ = std::move(old); });
+  map_ = std::move(ordered);
+  assignTrailed(translator.trail, live_, live);
+  assignTrailed(translator.trail, complete_, true);
+}
+
+BorrowedRef<> SetVariable::untouched(Translator& translator) const {
+  bool isUntouched = existing() && source() && translator.effects.last(this) < 0;
+  return isUntouched ? BorrowedRef<>(existing()) : BorrowedRef<>();
+}
+
+size_t SetVariable::size(Translator& translator) {
+  if (complete_) return static_cast<size_t>(live_);
+  Py_ssize_t count = PySet_GET_SIZE(existing());
+  translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, count);
+  return static_cast<size_t>(count + live_);
+}
+
+Value SetVariable::varyingSize(Translator& translator) const {
+  return !complete_ && untouched(translator) ? computedLength(translator, *this) : Value();
+}
+
+void SetVariable::forEach(Translator& translator, llvm::function_ref<void(const Value&)> visit) {
+  complete(translator);
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (map_[index].live()) visit(map_[index].key);
+  }
+}
+
+bool SetVariable::inOrder(Translator& translator, llvm::SmallVectorImpl<Value>& items) {
+  complete(translator);
+  auto visit = [&](const Value& item) { items.push_back(item); };
+  BorrowedRef<> existing = untouched(translator);
+  if (live_ > 1 && existing && loading_ == Loading::ByValue) {
+    // Not as list() takes them: a subclass may have an iterator of its own.
+    Ref<> list = checked(PyList_New(0));
+    for (cpython::SetEntry each; cpython::nextEntry(existing, each);) {
+      checked(PyList_Append(list.get(), each.element));
+    }
+    translator.addGuard(source(), GuardType::SET_ITEMS_MATCH, list);
+  }
+  if (live_ <= 1 || existing) {
+    forEach(translator, visit);
+    return true;
+  }
+  Ref<> set = real(translator);
+  if (!set) return false;
+  for (cpython::SetEntry entry; cpython::nextEntry(set, entry);) {
+    items.push_back(knownItem(entry.element, entry.hash));
+  }
+  return true;
+}
+
+Value SetVariable::knownItem(PyObject* item, Py_hash_t hash) const {
+  if (isConstant(item)) {
+    int32_t index = map_.find(Value::constant(item), hash);
+    if (index != OrderedValueMap::kAbsent) return map_[index].key;
+  }
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    const Value& key = map_[index].key;
+    if (map_[index].live() && key.isTracker() && key.tracker()->existing() == item) return key;
+  }
+  return Value::constant(item);
+}
+
+// --- Changes.
 
 void SetVariable::recordEffect(Translator& translator, EffectKind kind, Value key, Value value) {
   if (!translator.effects.concerns(this) || !logging_) return;
   SideEffects& effects = translator.effects;
   int32_t last = effects.last(this);
   if (last >= 0 && effects[last].kind == EffectKind::SetRewrite) return;
-  // Where the operations outgrow the set, its items are the shorter way to say it.
-  if (static_cast<size_t>(effects.chainLength(last)) > 2 * live_ + 16) {
-    kind = EffectKind::SetRewrite;
-  }
   if (kind == EffectKind::SetRewrite) {
+    complete(translator);
     effects.cancelAll(this);
     effects.append({kind, this, {}, {}});
     return;
@@ -53,26 +235,20 @@ bool SetVariable::contains(Translator& translator, const Value& key) {
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return false;
-  int32_t index = findKey(translator, map_, realized, hash);
+  int32_t index = find(translator, realized, hash);
   return index != OrderedValueMap::kAbsent && map_[index].live();
 }
 
 bool SetVariable::add(Translator& translator, const Value& key) {
-  static constexpr Trail::Operation kAdd = {[](void* target, uintptr_t) {
-                                              auto* set = static_cast<SetVariable*>(target);
-                                              set->map_.popLast();
-                                              --set->live_;
-                                            },
-                                            nullptr};
   OrderedValueMap::Entry entry;
   if (!realizeKey(translator, key, entry.key, entry.hash)) return false;
   bool asksOthers = false;
-  int32_t index = findKey(translator, map_, entry.key, entry.hash, &asksOthers);
+  int32_t index = find(translator, entry.key, entry.hash, &asksOthers);
   if (translator.exceptionPending()) return false;
   bool isNew = index == OrderedValueMap::kAbsent || !map_[index].live();
   if (isNew && asksOthers) throw GraphBreak(GraphBreakKind::UnknownHash, describe(entry.key));
+  if (!isNew) return true;
   if (index != OrderedValueMap::kAbsent) {
-    if (map_[index].live()) return true;
     map_.unlink(index);
     recordUndo(translator.trail, [this, index] { map_.relink(index); });
   }
@@ -85,7 +261,10 @@ bool SetVariable::add(Translator& translator, const Value& key) {
   entry.value = Value::none();
   map_.append(std::move(entry));
   ++live_;
-  translator.trail.record(kAdd, this, 0);
+  recordUndo(translator.trail, [this] {
+    map_.popLast();
+    --live_;
+  });
   return true;
 }
 
@@ -102,7 +281,7 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   Value realized;
   Py_hash_t hash;
   if (!realizeKey(translator, keyForLookup(translator, key), realized, hash)) return false;
-  int32_t index = findKey(translator, map_, realized, hash);
+  int32_t index = find(translator, realized, hash);
   if (index == OrderedValueMap::kAbsent || !map_[index].live()) return false;
   realized = map_[index].key;
   if (Ref<> data = keyData(translator, realized)) {
@@ -110,61 +289,43 @@ bool SetVariable::remove(Translator& translator, const Value& key) {
   } else {
     loseOrder(translator);
   }
-  int32_t last = translator.effects.last(this);
-  const Effect* effect = last < 0 ? nullptr : &translator.effects[last];
-  if (effect && effect->kind == EffectKind::SetAdd && equalKeys(effect->key, realized)) {
-    translator.effects.cancel(last);
-  } else {
-    bool isData = !isKeyByMethods(realized);
-    recordEffect(translator, isData ? EffectKind::SetDiscard : EffectKind::SetRewrite, realized);
-  }
-  if (existing()) letGo(translator, map_[index].key);
+  // What came and went has left its mark in the table. Methods are not asked once more.
+  bool byMethods = isKeyByMethods(realized);
+  if (existing() && map_[index].existed) letGo(translator, realized);
   removeEntry(translator, index);
+  recordEffect(translator, byMethods ? EffectKind::SetRewrite : EffectKind::SetDiscard, realized);
   return true;
 }
 
 void SetVariable::clear(Translator& translator) {
-  record(translator, {"clear", nullptr, checked(PyTuple_New(0))});
-  if (live_ > 0) {
-    letGoOfContents(translator, this);
-    recordEffect(translator, EffectKind::SetRewrite);
-  }
-  for (int32_t index = 0; index < map_.entryCount(); ++index) {
-    if (map_[index].live()) removeEntry(translator, index);
-  }
+  complete(translator);
+  if (live_ > 0) letGoOfContents(translator, this);
+  // An empty set has a table of its own as well.
+  changeBy(translator, "clear", checked(PyTuple_New(0)), [&] {
+    for (int32_t index = 0; index < map_.entryCount(); ++index) {
+      if (map_[index].live()) removeEntry(translator, index);
+    }
+  });
 }
 
 Value SetVariable::pop(Translator& translator) {
+  complete(translator);
   Value item;
   if (live_ == 1) {
-    forEach([&](const Value& only) { item = only; });
-  } else if (Ref<> set = real()) {
-    item = itemLike(checked(PySet_Pop(set.get())));
+    forEach(translator, [&](const Value& only) { item = only; });
+  } else if (Ref<> set = real(translator)) {
+    Ref<> first = checked(PySet_Pop(set.get()));
+    item = knownItem(first.get(), isConstant(first) ? PyObject_Hash(first.get()) : -1);
   } else {
-    throw GraphBreak(GraphBreakKind::SetOrder, describe(this));
+    throw GraphBreak(GraphBreakKind::SetOrder, describe(Value(this)));
   }
-  changeBy(translator, "pop", keyData(translator, item) ? checked(PyTuple_New(0)) : nullptr,
+  bool isData = static_cast<bool>(keyData(translator, item));
+  changeBy(translator, "pop", isData ? checked(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });
   return item;
 }
 
-BorrowedRef<> SetVariable::untouched(Translator& translator) const {
-  if (!existing() || !source() || translator.effects.last(this) >= 0) return nullptr;
-  auto count = static_cast<size_t>(PySet_GET_SIZE(existing()));
-  return live_ == count && static_cast<size_t>(map_.entryCount()) == count ? existing() : nullptr;
-}
-
-Value SetVariable::itemLike(BorrowedRef<> data) const {
-  Value key = Value::constant(data);
-  int32_t index = map_.find(key, hashKey(key).hash);
-  return index == OrderedValueMap::kAbsent ? key : map_[index].key;
-}
-
-void SetVariable::forEach(llvm::function_ref<void(const Value&)> visit) const {
-  for (int32_t index = 0; index < map_.entryCount(); ++index) {
-    if (map_[index].live()) visit(map_[index].key);
-  }
-}
+// --- The order.
 
 namespace {
 
@@ -206,9 +367,20 @@ void SetVariable::makeBy(const char* name, Ref<> self, Ref<> arguments,
   fill();
 }
 
-Ref<> SetVariable::real() const {
-  if (!orderKnown_) return nullptr;
-  Ref<> set = checked(PySet_New(nullptr));
+Ref<> SetVariable::real(Translator& translator) {
+  if (!orderKnown_ || isOfUnknownTable()) return nullptr;
+  Ref<> set;
+  if (existing()) {
+    for (cpython::SetEntry each; cpython::nextEntry(existing(), each);) {
+      if (!isConstant(each.element)) return nullptr;
+    }
+    complete(translator);
+    Ref<> table = checked(cpython::copyTable(&PyFrozenSet_Type, existing()).release());
+    translator.addGuard(source(), GuardType::SET_TABLE_MATCH, table);
+    set = checked(cpython::copyTable(&PySet_Type, existing()).release());
+  } else {
+    set = checked(PySet_New(nullptr));
+  }
   for (const Operation& operation : operations_) {
     PyObject* self = operation.self ? operation.self.get() : set.get();
     Ref<> result;

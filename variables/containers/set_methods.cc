@@ -33,10 +33,7 @@ Value add(Translator& translator, const Value& self, CallArguments& arguments) {
 Value removeItem(Translator& translator, const Value& self, const Value& item, bool& removed) {
   Value looked = item;
   realizeUnlessAddress(translator, looked);
-  if (partOf<SetVariable>(looked)) {
-    throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
-  }
-  removed = mutableSet(self)->remove(translator, item);
+  removed = mutableSet(self)->remove(translator, keyInSet(translator, looked));
   return translator.exceptionPending() ? Value() : Value::none();
 }
 
@@ -57,7 +54,7 @@ Value remove(Translator& translator, const Value& self, CallArguments& arguments
 Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "set.pop", arguments, 0, 0)) return Value();
   SetVariable* set = mutableSet(self);
-  if (set->size() == 0) return translator.raise(PyExc_KeyError, "pop from an empty set");
+  if (set->size(translator) == 0) return translator.raise(PyExc_KeyError, "pop from an empty set");
   return set->pop(translator);
 }
 
@@ -70,21 +67,16 @@ Value clear(Translator& translator, const Value& self, CallArguments& arguments)
 Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkMethod(translator, self, "copy", arguments, 0, 0)) return Value();
   if (typeOf(self) == &PyFrozenSet_Type) return self;
-  SetOperand own;
-  if (!readSetOperand(translator, self, own)) return Value();
-  SetVariable* result = copySet(translator, resultType(self), own);
-  return result ? setResult(result) : Value();
+  SetVariable* result = copySet(translator, resultType(self), self);
+  return result ? setResult(translator, result) : Value();
 }
 
 // update and its like: one in-place operation for each argument.
-template <bool (*operation)(Translator&, SetVariable*, const SetOperand&)>
+template <bool (*operation)(Translator&, SetVariable*, const Value&)>
 Value changeInPlace(Translator& translator, const Value& self, CallArguments& arguments) {
   SetVariable* set = mutableSet(self);
   for (const Value& argument : arguments.values) {
-    SetOperand operand;
-    if (!readSetOperand(translator, argument, operand) || !operation(translator, set, operand)) {
-      return Value();
-    }
+    if (!operation(translator, set, argument)) return Value();
   }
   return Value::none();
 }
@@ -101,20 +93,15 @@ Value differenceUpdate(Translator& translator, const Value& self, CallArguments&
 
 Value intersectionUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkMethod(translator, self, "intersection_update", arguments)) return Value();
-  llvm::SmallVector<SetOperand, 2> operands(arguments.values.size());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (!readSetOperand(translator, arguments.values[i], operands[i])) return Value();
-  }
-  return intersectSet(translator, mutableSet(self), operands) ? Value::none() : Value();
+  bool ok = intersectSet(translator, mutableSet(self), arguments.values);
+  return ok ? Value::none() : Value();
 }
 
 Value symmetricUpdate(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "set.symmetric_difference_update", arguments, 1, 1)) {
     return Value();
   }
-  SetOperand operand;
-  if (!readSetOperand(translator, arguments.values[0], operand)) return Value();
-  bool ok = symmetricDifferenceUpdate(translator, mutableSet(self), std::move(operand));
+  bool ok = symmetricDifferenceUpdate(translator, mutableSet(self), arguments.values[0]);
   return ok ? Value::none() : Value();
 }
 
@@ -141,11 +128,9 @@ Value unionOf(Translator& translator, const Value& self, CallArguments& argument
   if (!checkMethod(translator, self, "union", arguments)) return Value();
   Value constant = callOnConstant(translator, self, "union", arguments);
   if (constant || translator.exceptionPending()) return constant;
-  SetOperand own;
-  if (!readSetOperand(translator, self, own)) return Value();
-  SetVariable* result = copySet(translator, resultType(self), own);
-  if (!changeInPlace<updateSet>(translator, result, arguments)) return Value();
-  return setResult(result);
+  SetVariable* result = copySet(translator, resultType(self), self);
+  if (!result || !changeInPlace<updateSet>(translator, result, arguments)) return Value();
+  return setResult(translator, result);
 }
 
 Value intersectionOf(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -155,11 +140,10 @@ Value intersectionOf(Translator& translator, const Value& self, CallArguments& a
   if (arguments.values.empty()) return copy(translator, self, arguments);
   SetVariable* result = toSet(translator, self);
   for (const Value& argument : arguments.values) {
-    SetOperand operand;
-    if (!result || !readSetOperand(translator, argument, operand)) return Value();
-    result = intersection(translator, resultType(self), result, operand);
+    if (!result) return Value();
+    result = intersection(translator, resultType(self), result, argument);
   }
-  return result ? setResult(result) : Value();
+  return result ? setResult(translator, result) : Value();
 }
 
 Value differenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
@@ -167,25 +151,23 @@ Value differenceOf(Translator& translator, const Value& self, CallArguments& arg
   Value constant = callOnConstant(translator, self, "difference", arguments);
   if (constant || translator.exceptionPending()) return constant;
   if (arguments.values.empty()) return copy(translator, self, arguments);
-  SetOperand operand;
   SetVariable* set = toSet(translator, self);
-  if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
-  SetVariable* result = difference(translator, resultType(self), set, operand);
+  if (!set) return Value();
+  SetVariable* result = difference(translator, resultType(self), set, arguments.values[0]);
   if (!result) return Value();
   arguments.values.erase(arguments.values.begin());
   if (!changeInPlace<subtractFromSet>(translator, result, arguments)) return Value();
-  return setResult(result);
+  return setResult(translator, result);
 }
 
 Value symmetricDifferenceOf(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkMethod(translator, self, "symmetric_difference", arguments, 1, 1)) return Value();
   Value constant = callOnConstant(translator, self, "symmetric_difference", arguments);
   if (constant || translator.exceptionPending()) return constant;
-  SetOperand operand;
   SetVariable* set = toSet(translator, self);
-  if (!set || !readSetOperand(translator, arguments.values[0], operand)) return Value();
-  SetVariable* result = symmetricDifference(translator, resultType(self), set, operand);
-  return result ? setResult(result) : Value();
+  if (!set) return Value();
+  SetVariable* result = symmetricDifference(translator, resultType(self), set, arguments.values[0]);
+  return result ? setResult(translator, result) : Value();
 }
 
 // set.__init__: what the set held before gives way.
@@ -196,7 +178,7 @@ Value init(Translator& translator, const Value& self, CallArguments& arguments) 
   const char* name = nameOf(translator, typeOf(self));
   if (!checkArgumentCount(translator, name, arguments, 0, 1)) return Value();
   SetVariable* set = mutableSet(self);
-  if (set->size()) set->clear(translator);
+  if (set->size(translator)) set->clear(translator);
   return changeInPlace<updateSet>(translator, set, arguments);
 }
 
@@ -207,41 +189,42 @@ Value related(Translator& translator, const Value& self, CallArguments& argument
   constexpr const char* kNames[] = {"issubset", "issuperset", "isdisjoint"};
   const char* name = kNames[static_cast<int>(relation)];
   if (!checkMethod(translator, self, name, arguments, 1, 1)) return Value();
-  SetOperand operand;
   SetVariable* set = toSet(translator, self);
   if (!set) return Value();
-  if (relation == Relation::Disjoint && trackerOf<UserObjectVariable>(arguments.values[0])) {
-    // Only exact sets are looked into past their __iter__.
-    if (!iterateInto(translator, arguments.values[0], operand.items)) return Value();
-  } else if (!readSetOperand(translator, arguments.values[0], operand)) {
-    return Value();
-  }
+  const Value iterable = translator.realized(arguments.values[0]);
+  int all = 0;
   if (relation == Relation::Superset) {
-    int result = containsAll(translator, set, operand);
-    return result < 0 ? Value() : Value::boolean(result);
+    all = containsAll(translator, set, iterable);
+    return all < 0 ? Value() : Value::boolean(all);
   }
   if (relation == Relation::Subset) {
-    SetVariable* other = copySet(translator, &PySet_Type, operand);
-    SetOperand own;
-    if (!other || !readSetOperand(translator, set, own)) return Value();
-    int result = containsAll(translator, other, own);
-    return result < 0 ? Value() : Value::boolean(result);
+    SetVariable* other = toSet(translator, iterable);
+    all = other ? containsAll(translator, other, set) : -1;
+    return all < 0 ? Value() : Value::boolean(all);
   }
   // The elements of the smaller set are looked for in the larger one, which their __eq__ can tell.
-  bool isExact = typeOf(arguments.values[0]) == &PySet_Type ||
-                 typeOf(arguments.values[0]) == &PyFrozenSet_Type;
-  if (isExact && operand.items.size() > set->size()) {
-    SetVariable* other = toSet(translator, arguments.values[0]);
-    operand = {};
-    if (!other || !readSetOperand(translator, set, operand)) return Value();
-    set = other;
+  // Of a subclass's instance, its __iter__ is asked.
+  auto* other = typeOf(iterable) == &PySet_Type || typeOf(iterable) == &PyFrozenSet_Type
+                    ? toSet(translator, iterable)
+                    : nullptr;
+  bool isDisjoint = true;
+  auto look = [&](SetVariable* within, const Value& item) {
+    isDisjoint = !within->contains(translator, item);
+    return isDisjoint && !translator.exceptionPending();
+  };
+  if (other) {
+    bool isLarger = other->size(translator) > set->size(translator);
+    ValueVector items;
+    (isLarger ? set : other)->forEach(translator, [&](const Value& item) {
+      items.push_back(item);
+    });
+    for (const Value& item : items) {
+      if (!look(isLarger ? other : set, item)) break;
+    }
+  } else {
+    visitItems(translator, iterable, [&](Value item) { return look(set, item); });
   }
-  for (const Value& item : operand.items) {
-    bool found = set->contains(translator, item);
-    if (translator.exceptionPending()) return Value();
-    if (found) return Value::boolean(false);
-  }
-  return Value::boolean(true);
+  return translator.exceptionPending() ? Value() : Value::boolean(isDisjoint);
 }
 
 // set(iterable) and frozenset(iterable).
@@ -254,7 +237,7 @@ Value construct(Translator& translator, PyTypeObject* type, const char* name,
     return translator.raise(PyExc_TypeError, "%s expected at most 1 argument, got %zu", name,
                             arguments.values.size());
   }
-  if (arguments.values.empty()) return setResult(translator.make<SetVariable>(type));
+  if (arguments.values.empty()) return setResult(translator, translator.make<SetVariable>(type));
   Value iterable = translator.realized(arguments.values[0]);
   if (type == &PyFrozenSet_Type && typeOf(iterable) == type) return iterable;
   if (!isAnySet(iterable) && stepsInPython(iterable)) {
@@ -265,14 +248,10 @@ Value construct(Translator& translator, PyTypeObject* type, const char* name,
     auto* made = translator.make<SetVariable>(type);
     bool tail = arguments.tail && isSet;
     Value walked = walkItems(translator, iterator, ItemStep::Add, made, Value::none(), tail);
-    return walked && !isSet ? setResult(made) : walked;
+    return walked && !isSet ? setResult(translator, made) : walked;
   }
-  SetOperand operand;
-  if (!readSetOperand(translator, iterable, operand)) return Value();
-  if (type == &PyFrozenSet_Type && operand.real) {
-    return translator.fromPython(PyFrozenSet_New(operand.real.get()));
-  }
-  return copySet(translator, type, operand);
+  SetVariable* made = copySet(translator, type, iterable);
+  return made ? setResult(translator, made) : Value();
 }
 
 Value constructSet(Translator& translator, const Value&, CallArguments& arguments) {

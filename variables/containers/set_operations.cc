@@ -32,19 +32,22 @@ Ref<> realDict(Translator& translator, llvm::ArrayRef<Value> keys) {
   return dict;
 }
 
-// The real counterpart of a set at this moment; null if its order is not known.
-SetOperand operandOf(SetVariable* set) {
+// The set as it is at this moment.
+SetOperand operandOf(Translator& translator, SetVariable* set) {
   SetOperand operand;
   operand.isSet = true;
-  operand.real = set->real();
-  if (operand.real) {
-    for (cpython::SetEntry entry; cpython::nextEntry(operand.real, entry);) {
-      operand.items.push_back(set->itemLike(entry.element));
-    }
+  if (set->inOrder(translator, operand.items)) {
+    operand.real = set->real(translator);
   } else {
-    set->forEach([&](const Value& item) { operand.items.push_back(item); });
+    set->forEach(translator, [&](const Value& item) { operand.items.push_back(item); });
   }
+  operand.isOfUnknownTable = set->isOfUnknownTable() && operand.items.size() > 1;
   return operand;
+}
+
+// What an operation makes of such operands is in an order that nobody knows.
+void requireKnownTable(const SetOperand& operand) {
+  if (operand.isOfUnknownTable) throw GraphBreak(GraphBreakKind::SetOrder, "");
 }
 
 bool addAll(Translator& translator, SetVariable* set, llvm::ArrayRef<Value> items) {
@@ -74,6 +77,36 @@ SetVariable* newSet(Translator& translator, PyTypeObject* type) {
   return translator.make<SetVariable>(type);
 }
 
+SetVariable* copyOf(Translator& translator, PyTypeObject* type, const SetOperand& operand) {
+  requireKnownTable(operand);
+  SetVariable* set = newSet(translator, type);
+  bool ok = true;
+  set->makeBy(nullptr, operand.real, nullptr, [&] { ok = addAll(translator, set, operand.items); });
+  return ok ? set : nullptr;
+}
+
+// Items of an iterable, each when it is given. False with the exception pending.
+bool visitKeys(Translator& translator, const Value& iterable,
+               llvm::function_ref<bool(const Value&)> visit) {
+  return visitItems(translator, iterable, [&](Value item) {
+    realizeUnlessAddress(translator, item);
+    return visit(item);
+  });
+}
+
+bool symmetricUpdate(Translator& translator, SetVariable* set, const SetOperand& operand,
+                     llvm::ArrayRef<Value> distinct) {
+  requireKnownTable(operand);
+  set->changeBy(translator, "symmetric_difference_update", pack(operand), [&] {
+    for (const Value& item : distinct) {
+      bool removed = set->remove(translator, item);
+      if (!removed && !translator.exceptionPending()) set->add(translator, item);
+      if (translator.exceptionPending()) return;
+    }
+  });
+  return !translator.exceptionPending();
+}
+
 }  // namespace
 
 bool isFrozenSet(const Value& value) { return PyType_IsSubtype(typeOf(value), &PyFrozenSet_Type); }
@@ -87,10 +120,15 @@ bool isAnySet(const Value& value) {
   return object ? PyAnySet_CheckExact(object) : partOf<SetVariable>(value) != nullptr;
 }
 
+bool isReadAtOnce(const Value& operand) {
+  auto* dict = trackerOf<DictVariable>(operand);
+  return isAnySet(operand) || (dict && dict->type() == &PyDict_Type);
+}
+
 bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) {
   translator.realize(iterable);
   if (auto* set = partOf<SetVariable>(iterable)) {
-    result = operandOf(set);
+    result = operandOf(translator, set);
     return true;
   }
   if (PyObject* object = iterable.objectOrNull(); object && PyFrozenSet_CheckExact(object)) {
@@ -101,9 +139,10 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
     }
     return true;
   }
-  if (auto* dict = trackerOf<DictVariable>(iterable); dict && dict->type() == &PyDict_Type) {
-    dict->forEach(translator,
-                  [&](const OrderedValueMap::Entry& entry) { result.items.push_back(entry.key); });
+  if (isReadAtOnce(iterable)) {
+    requireKind<DictVariable>(iterable)->forEach(
+        translator,
+        [&](const OrderedValueMap::Entry& entry) { result.items.push_back(entry.key); });
     result.real = realDict(translator, result.items);
     return true;
   }
@@ -116,126 +155,185 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
 SetVariable* toSet(Translator& translator, const Value& iterable) {
   Value realized = translator.realized(iterable);
   if (auto* set = partOf<SetVariable>(realized)) return set;
-  SetOperand operand;
-  if (!readSetOperand(translator, realized, operand)) return nullptr;
-  return copySet(translator, &PySet_Type, operand);
+  return copySet(translator, &PySet_Type, realized);
 }
 
-SetVariable* copySet(Translator& translator, PyTypeObject* type, const SetOperand& operand) {
+SetVariable* copySet(Translator& translator, PyTypeObject* type, const Value& iterable) {
+  Value realized = translator.realized(iterable);
+  if (isReadAtOnce(realized)) {
+    SetOperand operand;
+    return readSetOperand(translator, realized, operand) ? copyOf(translator, type, operand)
+                                                         : nullptr;
+  }
   SetVariable* set = newSet(translator, type);
-  bool ok = true;
-  set->makeBy(nullptr, operand.real, nullptr, [&] { ok = addAll(translator, set, operand.items); });
-  return ok ? set : nullptr;
+  return updateSet(translator, set, realized) ? set : nullptr;
 }
 
-bool updateSet(Translator& translator, SetVariable* set, const SetOperand& operand) {
+bool updateSet(Translator& translator, SetVariable* set, const Value& operand) {
+  Value realized = translator.realized(operand);
+  if (!isReadAtOnce(realized)) {
+    return visitKeys(translator, realized,
+                     [&](const Value& item) { return set->add(translator, item); });
+  }
+  SetOperand read;
+  if (!readSetOperand(translator, realized, read)) return false;
+  requireKnownTable(read);
   bool ok = true;
-  set->changeBy(translator, "update", pack(operand),
-                [&] { ok = addAll(translator, set, operand.items); });
+  set->changeBy(translator, "update", pack(read),
+                [&] { ok = addAll(translator, set, read.items); });
   return ok;
 }
 
-bool subtractFromSet(Translator& translator, SetVariable* set, const SetOperand& operand) {
-  set->changeBy(translator, "difference_update", pack(operand), [&] {
-    for (const Value& item : operand.items) {
-      set->remove(translator, item);
-      if (translator.exceptionPending()) return;
+bool subtractFromSet(Translator& translator, SetVariable* set, const Value& operand) {
+  Value realized = translator.realized(operand);
+  auto remove = [&](const Value& item) {
+    set->remove(translator, item);
+    return !translator.exceptionPending();
+  };
+  if (partOf<SetVariable>(realized) == set) {
+    set->clear(translator);
+    return true;
+  }
+  if (!isReadAtOnce(realized)) {
+    if (!visitKeys(translator, realized, remove)) return false;
+    // At its end, the operation makes the table anew if too many items have left their marks in it.
+    Ref<> none = checked(PyTuple_New(0));
+    set->changeBy(translator, "difference_update", checked(PyTuple_Pack(1, none.get())), [] {});
+    return true;
+  }
+  SetOperand read;
+  if (!readSetOperand(translator, realized, read)) return false;
+  set->changeBy(translator, "difference_update", pack(read), [&] {
+    for (const Value& item : read.items) {
+      if (!remove(item)) return;
     }
   });
   return !translator.exceptionPending();
 }
 
-bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<SetOperand> operands) {
+bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<Value> operands) {
   // The set is touched when all is known: an exception leaves it as it is.
   SetVariable* common = set;
-  bool allReal = true;
-  Ref<> reals = checked(PyTuple_New(static_cast<Py_ssize_t>(operands.size())));
-  for (size_t i = 0; i < operands.size(); ++i) {
-    common = intersection(translator, &PySet_Type, common, operands[i]);
+  for (const Value& operand : operands) {
+    common = intersection(translator, &PySet_Type, common, operand);
     if (!common) return false;
-    allReal = allReal && operands[i].real;
-    if (allReal) PyTuple_SET_ITEM(reals.get(), i, Ref<>(operands[i].real).release());
   }
+  if (operands.empty()) {
+    set->changeBy(translator, "intersection_update", checked(PyTuple_New(0)), [] {});
+    return true;
+  }
+  // It gets the table of the result, which is that of its items added one by one.
   ValueVector items;
-  common->forEach([&](const Value& item) { items.push_back(item); });
-  set->changeBy(translator, "intersection_update", allReal ? std::move(reals) : nullptr, [&] {
-    set->clear(translator);
-    addAll(translator, set, items);
-  });
-  return true;
+  common->forEach(translator, [&](const Value& item) { items.push_back(item); });
+  set->clear(translator);
+  return addAll(translator, set, items);
 }
 
-bool symmetricDifferenceUpdate(Translator& translator, SetVariable* set, SetOperand operand) {
+bool symmetricDifferenceUpdate(Translator& translator, SetVariable* set, const Value& operand) {
+  SetOperand read;
+  if (!readSetOperand(translator, operand, read)) return false;
+  if (isReadAtOnce(translator.realized(operand))) {
+    return symmetricUpdate(translator, set, read, read.items);
+  }
   // An iterable with an item twice must not add and remove it again.
-  SetVariable* distinct = copySet(translator, &PySet_Type, operand);
-  if (!distinct) return false;
-  set->changeBy(translator, "symmetric_difference_update", pack(operand), [&] {
-    distinct->forEach([&](const Value& item) {
-      if (translator.exceptionPending()) return;
-      bool removed = set->remove(translator, item);
-      if (!removed && !translator.exceptionPending()) set->add(translator, item);
-    });
-  });
-  return !translator.exceptionPending();
+  SetVariable* distinct = copyOf(translator, &PySet_Type, read);
+  return distinct && symmetricUpdate(translator, set, read, operandOf(translator, distinct).items);
 }
 
 SetVariable* intersection(Translator& translator, PyTypeObject* type, SetVariable* self,
-                          const SetOperand& operand) {
-  // CPython walks over the smaller set, and takes its items where equal ones differ.
-  SetOperand own = operandOf(self);
-  ValueVector items;
-  if (operand.isSet && operand.items.size() > own.items.size()) {
-    SetVariable* other = copySet(translator, &PySet_Type, operand);
-    if (!select(translator, other, own.items, true, items)) return nullptr;
-  } else if (!select(translator, self, operand.items, true, items)) {
-    return nullptr;
-  }
+                          const Value& operand) {
+  Value realized = translator.realized(operand);
   SetVariable* result = newSet(translator, type);
-  result->makeBy("intersection", own.real, pack(operand),
-                 [&] { addAll(translator, result, items); });
-  return result;
+  if (!isAnySet(realized)) {
+    // Nothing more is asked for once all items are found.
+    size_t most = self->size(translator);
+    bool ok = visitKeys(translator, realized, [&](const Value& item) {
+      bool found = self->contains(translator, item);
+      if (translator.exceptionPending() || (found && !result->add(translator, item))) return false;
+      return !found || result->size(translator) < most;
+    });
+    return ok ? result : nullptr;
+  }
+  SetOperand read;
+  if (!readSetOperand(translator, realized, read)) return nullptr;
+  // CPython walks over the smaller set, and takes its items where equal ones differ.
+  if (read.items.size() > self->size(translator)) {
+    SetVariable* other = toSet(translator, realized);
+    ValueVector own = operandOf(translator, self).items, items;
+    if (!other || !select(translator, other, own, true, items)) return nullptr;
+    return addAll(translator, result, items) ? result : nullptr;
+  }
+  ValueVector items;
+  bool ok = select(translator, self, read.items, true, items) && addAll(translator, result, items);
+  return ok ? result : nullptr;
 }
 
 SetVariable* difference(Translator& translator, PyTypeObject* type, SetVariable* self,
-                        const SetOperand& operand) {
-  SetOperand own = operandOf(self);
-  SetVariable* other = copySet(translator, &PySet_Type, operand);
+                        const Value& operand) {
+  Value realized = translator.realized(operand);
+  SetOperand own = operandOf(translator, self), read;
+  if (!isReadAtOnce(realized)) {
+    SetVariable* result = copyOf(translator, type, own);
+    return result && subtractFromSet(translator, result, realized) ? result : nullptr;
+  }
+  if (!readSetOperand(translator, realized, read)) return nullptr;
+  // Of a much larger set, CPython makes a copy first.
+  if (own.items.size() >> 2 > read.items.size()) requireKnownTable(own);
+  SetVariable* other = toSet(translator, realized);
   ValueVector items;
   if (!other || !select(translator, other, own.items, false, items)) return nullptr;
   SetVariable* result = newSet(translator, type);
-  result->makeBy("difference", own.real, pack(operand), [&] { addAll(translator, result, items); });
+  result->makeBy("difference", own.real, pack(read), [&] { addAll(translator, result, items); });
   return result;
 }
 
 SetVariable* symmetricDifference(Translator& translator, PyTypeObject* type, SetVariable* self,
-                                 const SetOperand& operand) {
-  SetOperand own = operandOf(self);
-  SetVariable* other = copySet(translator, &PySet_Type, operand);
-  ValueVector items, rest;
-  if (!other || !select(translator, self, operandOf(other).items, false, items) ||
-      !select(translator, other, own.items, false, rest)) {
-    return nullptr;
-  }
-  items.append(rest.begin(), rest.end());
-  SetVariable* result = newSet(translator, type);
-  result->makeBy("symmetric_difference", own.real, pack(operand),
-                 [&] { addAll(translator, result, items); });
-  return result;
+                                 const Value& operand) {
+  // CPython begins with the operand's items.
+  SetVariable* result = copySet(translator, type, operand);
+  if (!result) return nullptr;
+  SetOperand own = operandOf(translator, self);
+  return symmetricUpdate(translator, result, own, own.items) ? result : nullptr;
 }
 
-int containsAll(Translator& translator, SetVariable* set, const SetOperand& operand) {
-  for (const Value& item : operand.items) {
-    bool found = set->contains(translator, item);
-    if (translator.exceptionPending()) return -1;
-    if (!found) return 0;
-  }
-  return 1;
+Value keyInSet(Translator& translator, const Value& item) {
+  if (!partOf<SetVariable>(item) || typeOf(item) == &PyFrozenSet_Type) return item;
+  auto refuse = [&] { throw GraphBreak(GraphBreakKind::SetInSet, describe(item)); };
+  auto* set = trackerOf<SetVariable>(item);
+  if (!set) refuse();
+  Ref<> key = checked(PySet_New(nullptr));
+  set->forEach(translator, [&](const Value& each) {
+    Ref<> data = keyData(translator, each);
+    if (!data) refuse();
+    checked(PySet_Add(key.get(), data.get()));
+  });
+  return Value::steal(checked(PyFrozenSet_New(key.get())).release());
 }
 
-Value setResult(SetVariable* set) {
+int containsAll(Translator& translator, SetVariable* set, const Value& iterable) {
+  int result = 1;
+  if (auto* other = partOf<SetVariable>(translator.realized(iterable))) {
+    ValueVector items;
+    other->forEach(translator, [&](const Value& item) { items.push_back(item); });
+    for (const Value& item : items) {
+      bool isThere = set->contains(translator, item);
+      if (translator.exceptionPending() || !isThere) return translator.exceptionPending() ? -1 : 0;
+    }
+    return 1;
+  }
+  bool ok = visitKeys(translator, iterable, [&](const Value& item) {
+    result = set->contains(translator, item);
+    return result == 1 && !translator.exceptionPending();
+  });
+  return ok ? result : -1;
+}
+
+Value setResult(Translator& translator, SetVariable* set) {
   if (set->type() != &PyFrozenSet_Type) return set;
-  Ref<> real = set->real();
-  return real ? Value::steal(checked(PyFrozenSet_New(real.get())).release()) : Value(set);
+  Ref<> real = set->real(translator);
+  if (!real) return set;
+  return Value::steal(
+      checked(cpython::copyTable(&PyFrozenSet_Type, real.get()).release()).release());
 }
 
 }  // namespace armature

@@ -1,6 +1,5 @@
 // The slots of set and frozenset.
 #include "core/checked.h"
-#include "cpython/set_entries.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/set_operations.h"
 #include "variables/kind_slots.h"
@@ -14,8 +13,7 @@ namespace {
 
 SetVariable* setOf(const Value& value) { return requireKind<SetVariable>(value); }
 
-Value inPlace(Translator& translator, NumberSlot slot, SetVariable* set,
-              const SetOperand& operand) {
+Value inPlace(Translator& translator, NumberSlot slot, SetVariable* set, const Value& operand) {
   bool ok = false;
   switch (slot) {
     case nb_inplace_or:
@@ -36,14 +34,14 @@ Value inPlace(Translator& translator, NumberSlot slot, SetVariable* set,
 
 Value binary(Translator& translator, NumberSlot slot, const Value& left, const Value& right) {
   if (!isAnySet(left) || !isAnySet(right)) return Value::constant(Py_NotImplemented);
-  SetOperand operand;
-  if (!readSetOperand(translator, right, operand)) return Value();
   bool frozen = isFrozenSet(left);
   if (slot >= nb_inplace_add) {
     return frozen ? Value::constant(Py_NotImplemented)
-                  : inPlace(translator, slot, setOf(left), operand);
+                  : inPlace(translator, slot, setOf(left), right);
   }
-  if (left.isConstant() && operand.real) {
+  SetOperand operand;
+  if (left.isConstant() && !readSetOperand(translator, right, operand)) return Value();
+  if (operand.real) {
     static constexpr std::pair<NumberSlot, binaryfunc> kOperations[] = {
         {nb_or, PyNumber_Or},
         {nb_and, PyNumber_And},
@@ -58,87 +56,69 @@ Value binary(Translator& translator, NumberSlot slot, const Value& left, const V
   if (!self) return Value();
   SetVariable* result = nullptr;
   switch (slot) {
-    case nb_or: {
-      SetOperand own;
-      if (!readSetOperand(translator, left, own)) return Value();
-      result = copySet(translator, type, own);
-      if (!result || !updateSet(translator, result, operand)) return Value();
+    case nb_or:
+      result = copySet(translator, type, left);
+      if (!result || !updateSet(translator, result, right)) return Value();
       break;
-    }
     case nb_and:
-      result = intersection(translator, type, self, operand);
+      result = intersection(translator, type, self, right);
       break;
     case nb_subtract:
-      result = difference(translator, type, self, operand);
+      result = difference(translator, type, self, right);
       break;
     default:
-      result = symmetricDifference(translator, type, self, operand);
+      result = symmetricDifference(translator, type, self, right);
       break;
   }
-  return result ? setResult(result) : Value();
+  return result ? setResult(translator, result) : Value();
 }
 
 Value compare(Translator& translator, const Value& left, const Value& right, int op) {
   if (!isAnySet(right)) return Value::constant(Py_NotImplemented);
   SetVariable* a = setOf(left);
   SetVariable* b = toSet(translator, right);
+  size_t own = a->size(translator), others = b->size(translator);
   // a <= b asks whether b has all of a.
   auto within = [&](SetVariable* small, SetVariable* large) -> Value {
-    SetOperand operand;
-    if (!readSetOperand(translator, small, operand)) return Value();
-    int result = containsAll(translator, large, operand);
+    int result = containsAll(translator, large, small);
     return result < 0 ? Value() : Value::boolean(result);
   };
   switch (op) {
     case Py_EQ:
-      return a->size() == b->size() ? within(a, b) : Value::boolean(false);
+      return own == others ? within(a, b) : Value::boolean(false);
     case Py_NE: {
-      if (a->size() != b->size()) return Value::boolean(true);
+      if (own != others) return Value::boolean(true);
       Value equal = within(a, b);
       return equal ? Value::boolean(equal.is(Py_False)) : equal;
     }
     case Py_LE:
-      return a->size() <= b->size() ? within(a, b) : Value::boolean(false);
+      return own <= others ? within(a, b) : Value::boolean(false);
     case Py_GE:
-      return b->size() <= a->size() ? within(b, a) : Value::boolean(false);
+      return others <= own ? within(b, a) : Value::boolean(false);
     case Py_LT:
-      return a->size() < b->size() ? within(a, b) : Value::boolean(false);
+      return own < others ? within(a, b) : Value::boolean(false);
     default:
-      return b->size() < a->size() ? within(b, a) : Value::boolean(false);
+      return others < own ? within(b, a) : Value::boolean(false);
   }
 }
 
-Value length(Translator&, const Value& self) { return Value::integer(setOf(self)->size()); }
+Value length(Translator& translator, const Value& self) {
+  return Value::integer(static_cast<int64_t>(setOf(self)->size(translator)));
+}
 
 Value contains(Translator& translator, const Value& self, const Value& item) {
-  if (partOf<SetVariable>(item)) {
-    throw GraphBreak(GraphBreakKind::SetInSet, describe(item));
-  }
-  bool found = setOf(self)->contains(translator, item);
+  bool found = setOf(self)->contains(translator, keyInSet(translator, item));
   return translator.exceptionPending() ? Value() : Value::boolean(found);
 }
 
 Value iterate(Translator& translator, const Value& self) {
   SetVariable* set = setOf(self);
   ValueVector order;
-  if (Ref<> real = set->real()) {
-    for (cpython::SetEntry entry; cpython::nextEntry(real, entry);) {
-      order.push_back(set->itemLike(entry.element));
-    }
-  } else if (set->size() <= 1 || (set->isByPlace() && set->untouched(translator))) {
-    set->forEach([&](const Value& item) { order.push_back(item); });
-  } else if (BorrowedRef<> existing = set->untouched(translator)) {
-    Ref<> items = checked(PyList_New(0));
-    for (cpython::SetEntry entry; cpython::nextEntry(existing, entry);) {
-      order.push_back(set->itemLike(entry.element));
-      checked(PyList_Append(items.get(), entry.element));
-    }
-    translator.addGuard(set->source(), GuardType::SET_ITEMS_MATCH, items);
-  } else {
+  if (!set->inOrder(translator, order)) {
     throw GraphBreak(GraphBreakKind::SetOrder, describe(self));
   }
   return translator.make<DictIteratorVariable>(&PySetIter_Type, set, DictViewKind::Keys,
-                                               set->size(), std::move(order));
+                                               order.size(), std::move(order));
 }
 
 // {a, b}, or that with the name of the type around it.
@@ -146,7 +126,7 @@ Value repr(Translator& translator, const Value& self) {
   const char* type = nameOf(translator, typeOf(self));
   bool isBare = typeOf(self) == &PySet_Type;
   auto text = [&](PyObject* result) { return translator.fromPython(result); };
-  if (setOf(self)->size() == 0) return text(PyUnicode_FromFormat("%s()", type));
+  if (setOf(self)->size(translator) == 0) return text(PyUnicode_FromFormat("%s()", type));
   ReprRecursion recursion(self);
   if (recursion.entered()) return text(PyUnicode_FromFormat("%s(...)", type));
   // As list() takes them: a subclass may have an iterator of its own.

@@ -133,9 +133,7 @@ Value makeImmutable(Translator& translator, UserClassVariable* cls, PyTypeObject
     return makeObject(translator, cls, layout, part);
   }
   auto* part = translator.make<SetVariable>(type);
-  SetOperand operand;
-  bool ok = arguments.values.empty() || (readSetOperand(translator, arguments.values[0], operand) &&
-                                         updateSet(translator, part, operand));
+  bool ok = arguments.values.empty() || updateSet(translator, part, arguments.values[0]);
   return ok ? makeObject(translator, cls, layout, part) : Value();
 }
 

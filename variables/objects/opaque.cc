@@ -5,7 +5,6 @@
 #include "core/pending_python_exception.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
-#include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "cpython/weak_references.h"
 #include "guards/key.h"
@@ -20,8 +19,6 @@
 namespace armature {
 
 namespace {
-
-constexpr Py_ssize_t kMostOpaqueElements = 1000;
 
 Value callOpaque(Translator& translator, const Value& callable, CallArguments& arguments) {
   PyTypeObject* type = callable.tracker()->type();
@@ -77,38 +74,6 @@ bool setAttributeOfOpaque(Translator& translator, const Value& self, PyObject* n
               : unimplemented::setAttribute(translator, self, name, value);
 }
 
-// Whose hash and comparison run no code of the program.
-bool isPlainKey(PyObject* object) {
-  return isConstant(object) || PyFunction_Check(object) || PyCFunction_Check(object) ||
-         (PyType_Check(object) && hashWithoutCode(object));
-}
-
-// A set whose elements the trace cannot name can be asked for those that it can.
-Value containsInOpaque(Translator& translator, const Value& self, const Value& item) {
-  VariableTracker* tracker = self.tracker();
-  PyObject* set = tracker->existing();
-  auto* cls = trackerOf<UserClassVariable>(item);
-  auto* function = trackerOf<UserFunctionVariable>(item);
-  PyObject* key = cls        ? reinterpret_cast<PyObject*>(cls->value())
-                  : function ? function->existing()
-                             : item.objectOrNull();
-  bool isKnown = set && tracker->source() &&
-                 (PySet_CheckExact(set) || PyFrozenSet_CheckExact(set)) &&
-                 PySet_GET_SIZE(set) <= kMostOpaqueElements && key && isPlainKey(key);
-  for (cpython::SetEntry each; isKnown && cpython::nextEntry(set, each);) {
-    isKnown = isPlainKey(each.element);
-  }
-  if (!isKnown) return unimplemented::subscript(translator, self, item);
-  if (function) {
-    translator.heap.identify(function->source(), reinterpret_cast<PyFunctionObject*>(key));
-  }
-  int found = PySet_Contains(set, key);
-  if (found < 0) throw PendingPythonException();
-  translator.addGuard(tracker->source(),
-                      found ? GuardType::SET_CONTAINS : GuardType::SET_NOT_CONTAINS, key);
-  return Value::boolean(found);
-}
-
 // An iterator over an object without __iter__: nothing tells which object that is.
 Value iterateOpaque(Translator& translator, const Value& self) {
   if (self.tracker()->type() == &PySeqIter_Type) {
@@ -130,7 +95,7 @@ TypeSlots makeOpaqueSlots() {
   slots.mp_length = unimplemented::unary;
   slots.mp_subscript = unimplemented::subscript;
   slots.mp_ass_subscript = unimplemented::assignSubscript;
-  slots.sq_contains = containsInOpaque;
+  slots.sq_contains = unimplemented::subscript;
   slots.sq_concat = unimplemented::binary;
   slots.sq_repeat = unimplemented::binary;
   slots.tp_iter = iterateOpaque;

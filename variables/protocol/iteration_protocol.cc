@@ -161,6 +161,18 @@ bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<V
   return appendItems(translator, std::move(iterable), items, false);
 }
 
+bool visitItems(Translator& translator, Value iterable, llvm::function_ref<bool(Value)> visit) {
+  translator.realize(iterable);
+  Value iterator = getIterator(translator, iterable);
+  if (!iterator) return false;
+  int64_t count = 0;
+  while (Value item = iteratorNext(translator, iterator)) {
+    refuseHuge(iterable, ++count);
+    if (!visit(std::move(item))) break;
+  }
+  return !translator.exceptionPending();
+}
+
 bool collectInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items) {
   return appendItems(translator, std::move(iterable), items, true);
 }

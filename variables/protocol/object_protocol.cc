@@ -10,6 +10,7 @@
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/sequence_slots.h"
+#include "variables/containers/set.h"
 #include "variables/continuation.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -449,6 +450,7 @@ Value varyingLength(Translator& translator, Value container) {
   if (auto* sequence = trackerOf<MutableSequenceVariable>(container)) {
     return sequence->varyingSize();
   }
+  if (auto* set = trackerOf<SetVariable>(container)) return set->varyingSize(translator);
   auto* dict = trackerOf<DictVariable>(container);
   return dict ? dict->varyingSize(translator) : Value();
 }

@@ -73,7 +73,10 @@ Value raiseStopIteration(Translator& translator, const Value& iterator);
 constexpr int64_t kMostItems = 1 << 24;
 // Appends all items of the iterable to `items`.
 bool iterateInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
-// The same as list() and tuple() do it: they ask the iterable, before its first item, how many
+// Visits each item when the iterable gives it, while `visit` returns true. False with an exception
+// pending.
+bool visitItems(Translator& translator, Value iterable, llvm::function_ref<bool(Value)> visit);
+// iterateInto() as list() and tuple() do it: they ask the iterable, before its first item, how many
 // there will be (PyObject_LengthHint).
 bool collectInto(Translator& translator, Value iterable, llvm::SmallVectorImpl<Value>& items);
 // That question alone, which matters for its effects and errors. False with the exception pending.
