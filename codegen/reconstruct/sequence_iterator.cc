@@ -48,6 +48,37 @@ bool isReversed(VariableTracker* tracker) { return tracker->type() == &PyReverse
 
 bool isBuiltinPart(const Value& value) { return value.isTracker() && value.tracker()->instance; }
 
+// at_end(iterator), which has no items
+PyObject* atEnd(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  Ref<> item = Ref<>::steal(PyIter_Next(arguments[0]));
+  if (!item && PyErr_Occurred()) return nullptr;
+  return Py_NewRef(arguments[0]);
+}
+
+// One that has come to its end, of a sequence without items.
+void buildExhausted(PyCodegen& codegen, PyTypeObject* type) {
+  codegen.prepareCall(privateFunction<atEnd>("at_end"));
+  bool isReversedList = type == &PyListRevIter_Type;
+  if (isReversedList) codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
+  if (isReversedList || type == &PyListIter_Type) {
+    codegen.assembler().emit(Opcode::BUILD_LIST, 0);
+  } else if (type == &PyRangeIter_Type) {
+    codegen.prepareCall(reinterpret_cast<PyObject*>(&PyRange_Type));
+    codegen.load(Value::integer(0));
+    codegen.call(1);
+  } else if (type == &PyBytesIter_Type) {
+    codegen.loadConstant(checked(PyBytes_FromString("")));
+  } else {
+    codegen.loadConstant(checked(PyTuple_New(0)));
+  }
+  if (isReversedList) {
+    codegen.call(1);
+  } else {
+    codegen.assembler().emit(Opcode::GET_ITER);
+  }
+  codegen.call(1);
+}
+
 class SequenceIteratorReconstructor : public Reconstructor {
  public:
   // A position is set when the sequence has its items: CPython bounds it by their number.
@@ -94,7 +125,7 @@ class SequenceIteratorReconstructor : public Reconstructor {
     if (iterator->sequence) {
       codegen.load(iterator->sequence);
     } else {
-      codegen.loadConstant(checked(PyTuple_New(0)));  // It has come to its end.
+      return buildExhausted(codegen, iterator->type());
     }
     codegen.assembler().emit(Opcode::GET_ITER);
   }

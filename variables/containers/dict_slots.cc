@@ -98,11 +98,16 @@ Value merge(Translator& translator, NumberSlot slot, const Value& left, const Va
   auto* a = trackerOf<DictVariable>(left);
   if (slot == nb_inplace_or) return update(translator, a, right) ? left : Value();
   DictVariable* b = partOf<DictVariable>(right);
-  if (!a || !b) return Value::constant(Py_NotImplemented);
+  // The left one may be of a subclass whose own method does not know the right one.
+  bool isOfSubclass = !a && partOf<DictVariable>(left);
+  if (!(a || isOfSubclass) || !b) return Value::constant(Py_NotImplemented);
   DictVariable* result;
-  if (!isSpecialDict(a) && isSpecialDict(b) && trackerOf<DictVariable>(right)) {
+  if (!(a && isSpecialDict(a)) && isSpecialDict(b) && trackerOf<DictVariable>(right)) {
     result = translator.make<DictVariable>(b->type());
     result->defaultFactory = b->defaultFactory;
+    if (!update(translator, result, left)) return Value();
+  } else if (isOfSubclass) {
+    result = translator.make<DictVariable>();
     if (!update(translator, result, left)) return Value();
   } else {
     result = copyDict(translator, a);

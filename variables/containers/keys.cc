@@ -194,6 +194,9 @@ int32_t findKey(Translator& translator, OrderedValueMap& map, const Value& key, 
     return false;
   });
   for (const Value& stored : asked) {
+    // A removed one is not there to be asked.
+    int32_t index = map.find(hash, [&](const Value& each) { return each.sameAs(stored); });
+    if (index != OrderedValueMap::kAbsent && !map[index].live()) continue;
     int equal = isSame(translator, stored, key);
     if (!equal) {
       SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());

@@ -1,4 +1,6 @@
 #include "variables/containers/sequence_slots.h"
+#include "core/constant.h"
+#include "variables/constants/sym_node_variable.h"
 
 #include "cpython/string_writer.h"
 #include "variables/containers/deque.h"
@@ -250,13 +252,34 @@ Value goOnSearching(Translator& translator, llvm::ArrayRef<Value> operands, Valu
   return searchFrom(translator, operands, std::move(result), tail);
 }
 
+namespace {
+
+// Lists look at their lengths first, tuples at their items (Objects/tupleobject.c,
+// tuplerichcompare): may those that both have answer in a way of their own?
+bool asksFirstItems(Translator& translator, const Value& left, const Value& right) {
+  if (trackerOf<ListVariable>(left)) return false;
+  for (int64_t i = 0;; ++i) {
+    Value a = itemAt(left, i), b = itemAt(right, i);
+    if (!a || !b) return false;
+    for (Value* item : {&a, &b}) {
+      realizeType(translator, *item);
+      if (item->isTracker() && !isConstantType(typeOf(*item))) return true;
+    }
+  }
+}
+
+}  // namespace
+
 Value compareSequences(Translator& translator, const Value& self, const Value& other, int op) {
   Value left = sequenceIn(self), right = sequenceIn(other);
   bool comparable = trackerOf<ListVariable>(left) ? trackerOf<ListVariable>(right) != nullptr
                                                   : isTupleLike(left) && isTupleLike(right);
   if (!comparable) return Value::constant(Py_NotImplemented);
   bool equality = op == Py_EQ || op == Py_NE;
-  if (equality && sizeOf(left) != sizeOf(right)) return Value::boolean(op == Py_NE);
+  bool differInSize = sizeOf(left) != sizeOf(right);
+  if (equality && differInSize && !asksFirstItems(translator, left, right)) {
+    return Value::boolean(op == Py_NE);
+  }
 
   // The first items that differ decide; if there are none, the lengths do.
   for (int64_t i = 0;; ++i) {

@@ -62,6 +62,8 @@ class SetVariable : public VariableTracker {
   // arguments (a tuple). Null where they are not known as data, so that the order is lost.
   void changeBy(Translator& translator, const char* name, Ref<> arguments,
                 llvm::function_ref<void()> change);
+  // May an operation ask methods of the program's about its items? Then it is done item by item.
+  bool asksItems() const { return map_.hasKeysByMethods(); }
   // Fills a new set by adds, and says how a real one is made: self.name(*arguments), or set(self)
   // where `name` is null. Null self or arguments: the order is lost.
   void makeBy(const char* name, Ref<> self, Ref<> arguments, llvm::function_ref<void()> fill);

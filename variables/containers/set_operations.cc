@@ -68,9 +68,10 @@ bool select(Translator& translator, SetVariable* set, llvm::ArrayRef<Value> item
   return true;
 }
 
-// The operand as the one argument of a real set's method.
-Ref<> pack(const SetOperand& operand) {
-  return operand.real ? checked(PyTuple_Pack(1, operand.real.get())) : nullptr;
+// The operand as the one argument of a method that changes a set; null where that asks the set's
+// items, which the replay must not do again.
+Ref<> pack(const SetOperand& operand, const SetVariable* set) {
+  return operand.real && !set->asksItems() ? checked(PyTuple_Pack(1, operand.real.get())) : nullptr;
 }
 
 SetVariable* newSet(Translator& translator, PyTypeObject* type) {
@@ -97,7 +98,7 @@ bool visitKeys(Translator& translator, const Value& iterable,
 bool symmetricUpdate(Translator& translator, SetVariable* set, const SetOperand& operand,
                      llvm::ArrayRef<Value> distinct) {
   requireKnownTable(operand);
-  set->changeBy(translator, "symmetric_difference_update", pack(operand), [&] {
+  set->changeBy(translator, "symmetric_difference_update", pack(operand, set), [&] {
     for (const Value& item : distinct) {
       bool removed = set->remove(translator, item);
       if (!removed && !translator.exceptionPending()) set->add(translator, item);
@@ -179,7 +180,7 @@ bool updateSet(Translator& translator, SetVariable* set, const Value& operand) {
   if (!readSetOperand(translator, realized, read)) return false;
   requireKnownTable(read);
   bool ok = true;
-  set->changeBy(translator, "update", pack(read),
+  set->changeBy(translator, "update", pack(read, set),
                 [&] { ok = addAll(translator, set, read.items); });
   return ok;
 }
@@ -203,7 +204,7 @@ bool subtractFromSet(Translator& translator, SetVariable* set, const Value& oper
   }
   SetOperand read;
   if (!readSetOperand(translator, realized, read)) return false;
-  set->changeBy(translator, "difference_update", pack(read), [&] {
+  set->changeBy(translator, "difference_update", pack(read, set), [&] {
     for (const Value& item : read.items) {
       if (!remove(item)) return;
     }
@@ -283,7 +284,8 @@ SetVariable* difference(Translator& translator, PyTypeObject* type, SetVariable*
   ValueVector items;
   if (!other || !select(translator, other, own.items, false, items)) return nullptr;
   SetVariable* result = newSet(translator, type);
-  result->makeBy("difference", own.real, pack(read), [&] { addAll(translator, result, items); });
+  result->makeBy("difference", own.real, pack(read, self),
+                 [&] { addAll(translator, result, items); });
   return result;
 }
 
