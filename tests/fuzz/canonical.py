@@ -64,6 +64,7 @@ class _Description:
         self.pending: collections.deque[Any] = collections.deque()
         self.kept: list[Any] = []  # temporaries, so that no number is given twice
         self.storages: dict[int, int] = {}
+        self.slots: dict[int, list[tuple[str, Any]]] = {}  # of types, by their ids
 
     def lines(self, roots: dict[str, Any]) -> list[str]:
         lines = [f"{name} = {self.refer(value)}" for name, value in roots.items()]
@@ -77,11 +78,11 @@ class _Description:
         """The text of an atom, or the number of an object, which will be described too."""
         if isinstance(thing, _C.CompiledFunction):
             thing = thing.function
-        text = self.atom(thing)
-        if text is not None:
-            return text
         number = self.numbers.get(id(thing))
         if number is None:
+            text = self.atom(thing)
+            if text is not None:
+                return text
             number = self.numbers[id(thing)] = len(self.numbers)
             self.kept.append(thing)
             self.pending.append(thing)
@@ -102,6 +103,8 @@ class _Description:
             return repr(thing)
         if any(thing is single for single in _SINGLETONS):
             return repr(thing)
+        if kind in (dict, list, set):
+            return None
         if kind in (tuple, frozenset) and len(thing) < 100:
             # A tuple of atoms has no identity: Python is free to share it.
             texts = [self.flat_atom(item) for item in thing]
@@ -152,15 +155,24 @@ class _Description:
         attributes = attributes_of(thing) if not isinstance(thing, types.ModuleType) else None
         if attributes is not None and dict.__len__(attributes):  # a program's class may say more
             parts.append(f"attributes {self.refer(attributes)}")
-        for base in type.__dict__["__mro__"].__get__(kind):
-            members = type.__dict__["__dict__"].__get__(base)
-            for name, member in members.items() if self.is_of_program(base) else ():
-                if isinstance(member, types.MemberDescriptorType):
-                    try:
-                        parts.append(f"{name}={self.refer(member.__get__(thing))}")
-                    except AttributeError:
-                        parts.append(f"{name} is not set")
+        for name, member in self.slots_of(kind):
+            try:
+                parts.append(f"{name}={self.refer(member.__get__(thing))}")
+            except AttributeError:
+                parts.append(f"{name} is not set")
         return " ".join(parts)
+
+    def slots_of(self, kind: type) -> list[tuple[str, Any]]:
+        """What ``__slots__`` of the program's classes among the bases have made."""
+        if id(kind) not in self.slots:
+            self.slots[id(kind)] = [
+                (name, member)
+                for base in type.__dict__["__mro__"].__get__(kind)
+                if self.is_of_program(base)
+                for name, member in type.__dict__["__dict__"].__get__(base).items()
+                if isinstance(member, types.MemberDescriptorType)
+            ]
+        return self.slots[id(kind)]
 
     def type(self, kind: type) -> str:
         members = {
