@@ -1,5 +1,4 @@
 // set and frozenset.
-#include "variables/containers/set.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -7,18 +6,13 @@
 #include "core/text.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/set_operations.h"
 
 namespace armature {
 
 namespace {
 
 SetVariable* setOf(VariableTracker* tracker) { return llvm::cast<SetVariable>(tracker); }
-
-llvm::SmallVector<Value, 8> itemsOf(PyCodegen& codegen, SetVariable* set) {
-  llvm::SmallVector<Value, 8> items;
-  set->forEach(codegen.translator(), [&](const Value& item) { items.push_back(item); });
-  return items;
-}
 
 // Adds an item to the set on the stack, which stays there.
 void addToTop(PyCodegen& codegen, const Value& key) {
@@ -58,7 +52,7 @@ class SetReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     SetVariable* set = setOf(tracker);
     Ref<> table = set->type() == &PySet_Type ? ownTable(codegen.translator(), set) : nullptr;
-    if (!table) return buildSet(codegen, set->type(), itemsOf(codegen, set));
+    if (!table) return buildSet(codegen, set->type(), itemsOf(codegen.translator(), set));
     prepareTakeTable(codegen);
     codegen.assembler().emit(Opcode::BUILD_SET, 0);
     takeTable(codegen, table);
@@ -69,7 +63,7 @@ class SetReconstructor : public Reconstructor {
   }
   void fill(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.load(tracker);
-    for (const Value& item : itemsOf(codegen, setOf(tracker))) addToTop(codegen, item);
+    for (const Value& item : itemsOf(codegen.translator(), setOf(tracker))) addToTop(codegen, item);
     codegen.assembler().emit(Opcode::POP_TOP);
   }
 
@@ -130,7 +124,7 @@ class SetReconstructor : public Reconstructor {
         prepareMethodCall(codegen, set, "clear");
         codegen.call(1);
         assembler.emit(Opcode::POP_TOP);
-        for (const Value& key : itemsOf(codegen, set)) addKey(codegen, set, key);
+        for (const Value& key : itemsOf(codegen.translator(), set)) addKey(codegen, set, key);
         return;
       default:
         Reconstructor::replay(codegen, effect);

@@ -214,11 +214,7 @@ Value related(Translator& translator, const Value& self, CallArguments& argument
   };
   if (other) {
     bool isLarger = other->size(translator) > set->size(translator);
-    ValueVector items;
-    (isLarger ? set : other)->forEach(translator, [&](const Value& item) {
-      items.push_back(item);
-    });
-    for (const Value& item : items) {
+    for (const Value& item : itemsOf(translator, isLarger ? set : other)) {
       if (!look(isLarger ? other : set, item)) break;
     }
   } else {

@@ -32,6 +32,13 @@ Ref<> realDict(Translator& translator, llvm::ArrayRef<Value> keys) {
   return dict;
 }
 
+// Sets and dicts give operations their whole table. All other iterables are asked for one item
+// after the other, as the operation goes on.
+bool isReadAtOnce(const Value& operand) {
+  auto* dict = trackerOf<DictVariable>(operand);
+  return isAnySet(operand) || (dict && dict->type() == &PyDict_Type);
+}
+
 // The set as it is at this moment.
 SetOperand operandOf(Translator& translator, SetVariable* set) {
   SetOperand operand;
@@ -39,7 +46,7 @@ SetOperand operandOf(Translator& translator, SetVariable* set) {
   if (set->inOrder(translator, operand.items)) {
     operand.real = set->real(translator);
   } else {
-    set->forEach(translator, [&](const Value& item) { operand.items.push_back(item); });
+    operand.items = itemsOf(translator, set);
   }
   operand.isOfUnknownTable = set->isOfUnknownTable() && operand.items.size() > 1;
   return operand;
@@ -121,11 +128,6 @@ bool isAnySet(const Value& value) {
   return object ? PyAnySet_CheckExact(object) : partOf<SetVariable>(value) != nullptr;
 }
 
-bool isReadAtOnce(const Value& operand) {
-  auto* dict = trackerOf<DictVariable>(operand);
-  return isAnySet(operand) || (dict && dict->type() == &PyDict_Type);
-}
-
 bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) {
   translator.realize(iterable);
   if (auto* set = partOf<SetVariable>(iterable)) {
@@ -151,6 +153,12 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
   for (Value& item : result.items) realizeUnlessAddress(translator, item);
   result.real = realTuple(translator, result.items);
   return true;
+}
+
+ValueVector itemsOf(Translator& translator, SetVariable* set) {
+  ValueVector items;
+  set->forEach(translator, [&](const Value& item) { items.push_back(item); });
+  return items;
 }
 
 SetVariable* toSet(Translator& translator, const Value& iterable) {
@@ -224,8 +232,7 @@ bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<Value
     return true;
   }
   // It gets the table of the result, which is that of its items added one by one.
-  ValueVector items;
-  common->forEach(translator, [&](const Value& item) { items.push_back(item); });
+  ValueVector items = itemsOf(translator, common);
   set->clear(translator);
   return addAll(translator, set, items);
 }
@@ -315,9 +322,7 @@ Value keyInSet(Translator& translator, const Value& item) {
 int containsAll(Translator& translator, SetVariable* set, const Value& iterable) {
   int result = 1;
   if (auto* other = partOf<SetVariable>(translator.realized(iterable))) {
-    ValueVector items;
-    other->forEach(translator, [&](const Value& item) { items.push_back(item); });
-    for (const Value& item : items) {
+    for (const Value& item : itemsOf(translator, other)) {
       bool isThere = set->contains(translator, item);
       if (translator.exceptionPending() || !isThere) return translator.exceptionPending() ? -1 : 0;
     }

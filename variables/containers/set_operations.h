@@ -27,9 +27,8 @@ struct SetOperand {
   // A real object that gives a real set the same items in the same order; null if unknown.
   Ref<> real;
 };
-// Sets and dicts give operations their whole table. All other iterables are asked for one item
-// after the other, as the operation goes on.
-bool isReadAtOnce(const Value& operand);
+// All items, in no particular order: for who asks their methods, which may change the set.
+ValueVector itemsOf(Translator& translator, SetVariable* set);
 // Any iterable. False with the exception pending.
 bool readSetOperand(Translator& translator, Value iterable, SetOperand& result);
 // The operand as a set of its own: itself if it is a traced set. Null with the exception pending.
