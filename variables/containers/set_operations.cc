@@ -48,13 +48,14 @@ SetOperand operandOf(Translator& translator, SetVariable* set) {
   } else {
     operand.items = itemsOf(translator, set);
   }
-  operand.isOfUnknownTable = set->isOfUnknownTable() && operand.items.size() > 1;
+  if (set->isOfUnknownTable() && operand.items.size() > 1) operand.ofUnknownTable = set;
   return operand;
 }
 
 // What an operation makes of such operands is in an order that nobody knows.
 void requireKnownTable(const SetOperand& operand) {
-  if (operand.isOfUnknownTable) throw GraphBreak(GraphBreakKind::SetOrder, "");
+  if (!operand.ofUnknownTable) return;
+  throw GraphBreak(GraphBreakKind::SetOrder, describe(Value(operand.ofUnknownTable)));
 }
 
 bool addAll(Translator& translator, SetVariable* set, llvm::ArrayRef<Value> items) {

@@ -22,8 +22,9 @@ struct SetOperand {
   ValueVector items;
   // The operand is a set: its items are distinct and hashable.
   bool isSet = false;
-  // Its order is one that the trace does not know.
-  bool isOfUnknownTable = false;
+  // The operand, if it is a set in an order that follows from a table which the trace does not
+  // know.
+  SetVariable* ofUnknownTable = nullptr;
   // A real object that gives a real set the same items in the same order; null if unknown.
   Ref<> real;
 };
