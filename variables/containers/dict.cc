@@ -7,6 +7,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
 #include <vector>
@@ -366,12 +367,18 @@ void DictVariable::complete(Translator& translator) {
   OrderedValueMap ordered;
   int64_t live = 0;
   std::vector<bool> placed(map_.entryCount(), false);
+  // Those of which the trace knows, removed ones included, which no lookup finds where an equal key
+  // has come back.
+  std::unordered_multimap<Py_hash_t, int32_t> existed;
+  for (int32_t index = 0; index < map_.entryCount(); ++index) {
+    if (map_[index].existed) existed.emplace(map_[index].hash, index);
+  }
   auto place = [&](int32_t index, const Value& key) {
     OrderedValueMap::Entry entry = map_[index];
     placed[index] = true;
     live += entry.live();
     // A deleted entry whose key came back stays as a record for replay, beyond lookups.
-    bool linked = map_.find(entry.key, entry.hash) == index;
+    bool linked = entry.linked;
     entry.key = key;
     int32_t at = ordered.append(std::move(entry));
     if (!linked) ordered.unlink(at);
@@ -405,15 +412,13 @@ void DictVariable::complete(Translator& translator) {
     if (!isHashed || !isSteady) {
       throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));
     }
-    int32_t known = map_.find(entry.key, entry.hash);
-    // Found, but not as it existed: it was deleted and put back, and the old entry is unlinked.
-    for (int32_t index = 0; known != OrderedValueMap::kAbsent && !map_[known].existed; ++index) {
-      const OrderedValueMap::Entry& old = map_[index];
-      if (old.existed && old.hash == entry.hash && equalKeys(old.key, entry.key)) known = index;
-    }
-    if (known != OrderedValueMap::kAbsent) {
+    auto [seen, lastOfHash] = existed.equal_range(entry.hash);
+    seen = std::find_if(seen, lastOfHash, [&](const auto& each) {
+      return equalKeys(map_[each.second].key, entry.key);
+    });
+    if (seen != lastOfHash) {
       // The program may have asked with an equal key of another type: True for 1.
-      place(known, entry.key);
+      place(seen->second, entry.key);
       continue;
     }
     SourceTable& sources = *translator.sources;

@@ -41,7 +41,8 @@ Value realizeDeeply(Translator& translator, Value key) {
   if (existingAddress(key)) return key;
   translator.realize(key);
   if (PyObject* object = key.objectOrNull(); object && !equalsItself(object)) {
-    // A nan is found by its identity.
+    // A nan is found by its identity. One that each call makes has another hash in each.
+    if (translator.isMadeHere(object)) throw GraphBreak(GraphBreakKind::UnknownHash, describe(key));
     for (const Source* source : translator.constantSources(object)) {
       translator.addGuard(source, GuardType::ID_MATCH, object);
     }
@@ -187,16 +188,18 @@ int32_t findKey(Translator& translator, OrderedValueMap& map, const Value& key, 
   bool asksForKey = isKeyByMethods(key);
   // Those that have to be asked, in order: their methods may look into the map, which moves then.
   llvm::SmallVector<Value, 2> asked;
-  int32_t known = map.find(hash, [&](const Value& stored) {
-    if (stored.sameAs(key)) return true;
-    if (!asksForKey && !isKeyByMethods(stored)) return equalKeys(stored, key);
-    asked.push_back(stored);
-    return false;
+  int32_t removed = OrderedValueMap::kAbsent;
+  int32_t known = map.findEntry(hash, [&](int32_t index) {
+    const Value& stored = map[index].key;
+    bool isKey = stored.sameAs(key);
+    if (!isKey && !asksForKey && !isKeyByMethods(stored)) isKey = equalKeys(stored, key);
+    // What is not there keeps none behind it from being asked, and is not asked itself.
+    bool isThere = map[index].live();
+    if (isKey && !isThere) removed = index;
+    if (!isKey && isThere && (asksForKey || isKeyByMethods(stored))) asked.push_back(stored);
+    return isKey && isThere;
   });
   for (const Value& stored : asked) {
-    // A removed one is not there to be asked.
-    int32_t index = map.find(hash, [&](const Value& each) { return each.sameAs(stored); });
-    if (index != OrderedValueMap::kAbsent && !map[index].live()) continue;
     int equal = isSame(translator, stored, key);
     if (!equal) {
       SideEffects::BodyScope scope(translator.effects, translator.arena.trackers().size());
@@ -206,7 +209,7 @@ int32_t findKey(Translator& translator, OrderedValueMap& map, const Value& key, 
     if (equal) return map.find(hash, [&](const Value& each) { return each.sameAs(stored); });
     if (asksOthers) *asksOthers = true;
   }
-  return known;
+  return known == OrderedValueMap::kAbsent ? removed : known;
 }
 
 bool realizeKey(Translator& translator, const Value& key, Value& realized, Py_hash_t& hash) {

@@ -168,14 +168,14 @@ bool equalKeys(const Value& left, const Value& right) {
   return true;
 }
 
-int32_t OrderedValueMap::find(Py_hash_t hash,
-                              llvm::function_ref<bool(const Value& stored)> isEqual) const {
-  auto isIt = [&](const Entry& entry) {
-    return entry.linked && entry.hash == hash && isEqual(entry.key);
+int32_t OrderedValueMap::findEntry(Py_hash_t hash,
+                                   llvm::function_ref<bool(int32_t index)> isIt) const {
+  auto matches = [&](int32_t index) {
+    return entries_[index].linked && entries_[index].hash == hash && isIt(index);
   };
   if (table_.empty()) {
     for (int32_t index = 0; index < entryCount(); ++index) {
-      if (isIt(entries_[index])) return index;
+      if (matches(index)) return index;
     }
     return kAbsent;
   }
@@ -183,7 +183,7 @@ int32_t OrderedValueMap::find(Py_hash_t hash,
   for (size_t slot = static_cast<size_t>(hash) & mask;; slot = (slot + 1) & mask) {
     int32_t index = table_[slot];
     if (index == kEmpty) return kAbsent;
-    if (index != kUnlinked && isIt(entries_[index])) return index;
+    if (index != kUnlinked && matches(index)) return index;
   }
 }
 

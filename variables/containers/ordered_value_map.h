@@ -58,7 +58,10 @@ class OrderedValueMap {
     return find(hash, [&](const Value& stored) { return equalKeys(stored, key); });
   }
   // Of the first key of that hash of which `isEqual` is true.
-  int32_t find(Py_hash_t hash, llvm::function_ref<bool(const Value& stored)> isEqual) const;
+  int32_t find(Py_hash_t hash, llvm::function_ref<bool(const Value& stored)> isEqual) const {
+    return findEntry(hash, [&](int32_t index) { return isEqual(entries_[index].key); });
+  }
+  int32_t findEntry(Py_hash_t hash, llvm::function_ref<bool(int32_t index)> isIt) const;
   // The key must be absent. Returns the new entry's index, which is the last.
   int32_t append(Entry entry);
   // Drops the last entry.
