@@ -19,6 +19,7 @@ class ExceptionReconstructor : public Reconstructor {
   }
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
+    if (exception->argumentsTuple) visit(exception->argumentsTuple);
     for (const Value& argument : exception->arguments) visit(argument);
     if (!isGroupType(exception->type())) {
       for (const Value& member : exception->members) {
@@ -92,9 +93,13 @@ class ExceptionReconstructor : public Reconstructor {
     codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));
     codegen.loadConstant(descriptor);
     codegen.load(exception);
-    for (const Value& argument : exception->arguments) codegen.load(argument);
-    codegen.assembler().emit(Opcode::BUILD_TUPLE,
-                             static_cast<int32_t>(exception->arguments.size()));
+    if (exception->argumentsTuple) {
+      codegen.load(exception->argumentsTuple);
+    } else {
+      for (const Value& argument : exception->arguments) codegen.load(argument);
+      codegen.assembler().emit(Opcode::BUILD_TUPLE,
+                               static_cast<int32_t>(exception->arguments.size()));
+    }
     codegen.call(3);
     codegen.assembler().emit(Opcode::POP_TOP);
   }

@@ -291,8 +291,8 @@ void registerAll() {
   registerFunctionHandler("builtins", "oct", inBase<8>);
   registerFunctionHandler("builtins", "hex", inBase<16>);
   for (const char* name :
-       {"int", "float", "complex", "bool", "str", "bytes", "repr", "ascii", "format", "hash", "abs",
-        "pow", "round", "divmod", "bin", "oct", "hex", "chr", "ord"}) {
+       {"int", "float", "complex", "bool", "str", "bytes", "repr", "ascii", "format", "abs", "pow",
+        "round", "divmod", "bin", "oct", "hex", "chr", "ord"}) {
     registerPureFunction("builtins", name);
   }
 }

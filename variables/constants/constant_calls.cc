@@ -115,6 +115,25 @@ bool readsBuiltinParts(PyObject* callable) {
   return true;
 }
 
+// The methods that give, in a tuple, the text or the separator that they were given.
+bool givesArguments(PyObject* callable) {
+  PyObject* name = PyDescr_NAME(callable);
+  return PyUnicode_CompareWithASCIIString(name, "partition") == 0 ||
+         PyUnicode_CompareWithASCIIString(name, "rpartition") == 0;
+}
+
+// What they give for the objects of which they were given the parts.
+Value withObjects(Translator& translator, const Value& result, llvm::ArrayRef<Value> parts,
+                  llvm::ArrayRef<Value> objects) {
+  ValueVector items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.object()); ++i) {
+    Value item = Value::constant(PyTuple_GET_ITEM(result.object(), i));
+    const auto* part = llvm::find_if(parts, [&](const Value& each) { return each.sameAs(item); });
+    items.push_back(part == parts.end() ? item : objects[part - parts.begin()]);
+  }
+  return makeTuple(translator, std::move(items));
+}
+
 // Methods of dicts and sets, to which an address is a key whose number they need not know.
 bool takesKeys(PyObject* callable) {
   PyTypeObject* kind = Py_TYPE(callable);
@@ -150,15 +169,18 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     if (moves) break;
   }
   bool hasParts = false;
+  ValueVector objects;
   if (readsBuiltinParts(object)) {
     for (Value& value : arguments.values) {
       Value part = builtinData(translator, value);
-      if (!part) continue;
-      bool hashes = PyUnicode_CompareWithASCIIString(PyDescr_NAME(object), "__hash__") == 0;
       // A nan is hashed by its identity.
-      if (hashes && !equalsItself(part.object())) {
+      const Value& data = part ? part : value;
+      if (data.isConstant() && !equalsItself(data.object()) &&
+          PyUnicode_CompareWithASCIIString(PyDescr_NAME(object), "__hash__") == 0) {
         throw GraphBreak(GraphBreakKind::HashOfAddress, describe(value));
       }
+      if (!part) continue;
+      if (!hasParts) objects.assign(arguments.values.begin(), arguments.values.end());
       value = part;
       hasParts = true;
     }
@@ -167,6 +189,9 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   bool data = allData(arguments);
   if (data && isPure(object)) {
     Value result = callWithData(translator, object, arguments);
+    if (result && hasParts && givesArguments(object)) {
+      return withObjects(translator, result, arguments.values, objects);
+    }
     // Its text may name a type, which is another.
     auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
     bool mayNameParts = !result && hasParts && typeOf(translator.exception()) == error;
@@ -259,8 +284,12 @@ Value formatPart(Translator& translator, const Value& self, CallArguments& argum
       (layout != &PyLong_Type || translator.heap.inherits(typeOf(self), layout, toFloat));
   if (!isPlain) throw GraphBreak(GraphBreakKind::UnsupportedOperation, "format: " + describe(self));
   if (PyUnicode_GET_LENGTH(specification.object()) == 0) return toStr(translator, self);
-  return translator.fromPython(withinDigitLimit(
+  Value text = translator.fromPython(withinDigitLimit(
       data.object(), [&] { return PyObject_Format(data.object(), specification.object()); }));
+  if (text) return text;
+  // The error names the type.
+  translator.takeException();
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, "format: " + describe(self));
 }
 
 void registerFormats() {

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "core/builtin_part.h"
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
@@ -115,17 +116,19 @@ bool leavesNumber(PyObject* number, PyObject* other) {
 
 // An operation on what such operands are as data has failed. Its TypeError names other types than
 // the operands', and to raise it is the protocol's business: NotImplemented.
-Value unlessOfTypes(Translator& translator, Value result, bool repeats) {
+Value unlessOfTypes(Translator& translator, Value result) {
   auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
   if (result || typeOf(translator.exception()) != error) return result;
   translator.takeException();
-  if (repeats) throw GraphBreak(GraphBreakKind::UnsupportedOperation, "repetition");
   return Value::constant(Py_NotImplemented);
 }
 
 Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
-  bool formats = (slot == nb_remainder || slot == nb_inplace_remainder) && left.isConstant() &&
+  // No constant has operators of its own for this. (Of two, CPython's error is to name it.)
+  bool areConstants = left.isConstant() && right.isConstant();
+  if (slot >= nb_inplace_add && !areConstants) return Value::constant(Py_NotImplemented);
+  bool formats = slot == nb_remainder && left.isConstant() &&
                  (PyUnicode_Check(left.object()) || PyBytes_Check(left.object()));
   if (!formats && left.isConstant() != right.isConstant()) {
     Value leftData = asData(translator, left), rightData = asData(translator, right);
@@ -133,12 +136,14 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
       bool leaves = left.isConstant() ? leavesNumber(left.object(), rightData.object())
                                       : leavesNumber(right.object(), leftData.object());
       if (leaves) return Value::constant(Py_NotImplemented);
-      bool repeats = slot == nb_multiply || slot == nb_inplace_multiply;
-      return unlessOfTypes(translator, constantBinary(translator, slot, leftData, rightData),
-                           repeats && PySequence_Check(leftData.object()));
+      // Repetition comes after the operators of numbers, which the program's class may have.
+      bool repeats = slot == nb_multiply &&
+                     (PySequence_Check(leftData.object()) || PySequence_Check(rightData.object()));
+      if (repeats) return Value::constant(Py_NotImplemented);
+      return unlessOfTypes(translator, constantBinary(translator, slot, leftData, rightData));
     }
   }
-  if (left.isConstant() && right.isConstant()) {
+  if (areConstants) {
     if (sizeOfResult(slot, left.object(), right.object()) > kLargestResult) {
       throw GraphBreak(GraphBreakKind::LargeConstant, describe(left) + ", " + describe(right));
     }
@@ -221,7 +226,19 @@ Value constantLength(Translator& translator, const Value& self) {
   return length < 0 ? translator.raiseFromPython() : Value::integer(length);
 }
 
+// Is it a nan, or made of one? (Constants are nested to a small depth only.)
+bool holdsNan(PyObject* constant) {
+  if (!PyTuple_Check(constant)) return !equalsItself(constant);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
+    if (holdsNan(PyTuple_GET_ITEM(constant, i))) return true;
+  }
+  return false;
+}
+
 Value constantHash(Translator& translator, const Value& self) {
+  if (holdsNan(self.object())) {
+    throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
+  }
   Py_hash_t hash = PyObject_Hash(self.object());
   return hash == -1 ? translator.raiseFromPython() : Value::integer(hash);
 }
@@ -238,6 +255,10 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
       if (!compare) return Value::constant(Py_NotImplemented);
       return translator.fromPython(compare(leftData.object(), rightData.object(), op));
     }
+  }
+  // As a traced set compares.
+  if (left.isConstant() && PyFrozenSet_CheckExact(left.object()) && trackerOf<SetVariable>(right)) {
+    return kSetSlots.tp_richcompare(translator, Value(toSet(translator, left)), right, op);
   }
   // A constant tuple compares with a traced one item by item.
   if (left.isConstant() && PyTuple_CheckExact(left.object()) && partOf<TupleVariable>(right)) {

@@ -138,7 +138,7 @@ Value compare(Translator& translator, const Value& self, const Value& other, int
     int equal = areEqual(translator, items[0], items[1]);
     if (equal < 0) return Value();
     if (equal) continue;
-    if (equality) return Value::boolean(op == Py_NE);
+    // deque_richcompare: of == and !=, once more.
     Value result = richCompare(translator, items[0], items[1], op);
     int truth = result ? isTrue(translator, result) : -1;
     return truth < 0 ? Value() : Value::boolean(truth);

@@ -115,6 +115,15 @@ const ValueVector& argumentsOf(Translator& translator, ExceptionVariable& except
   return exception.arguments;
 }
 
+const Value& argumentsTupleOf(Translator& translator, ExceptionVariable& exception) {
+  if (!exception.argumentsTuple) {
+    Value tuple = exception.existing() ? existingField(translator, exception, descriptorOf("args"))
+                                       : makeTuple(translator, argumentsOf(translator, exception));
+    assignTrailed(translator.trail, exception.argumentsTuple, std::move(tuple));
+  }
+  return exception.argumentsTuple;
+}
+
 Value fieldValue(Translator& translator, const ExceptionVariable& exception, size_t index) {
   const Value& member = exception.members[index];
   if (member || !exception.existing()) return member;
@@ -142,12 +151,14 @@ Value tracebackOf(Translator& translator, const ExceptionVariable& exception) {
   return existingField(translator, exception, descriptorOf("__traceback__"));
 }
 
-void setArguments(Translator& translator, ExceptionVariable& exception, ValueVector arguments) {
+void setArguments(Translator& translator, ExceptionVariable& exception, ValueVector arguments,
+                  Value tuple) {
   if (exception.existing()) {
     letGo(translator, existingField(translator, exception, descriptorOf("args")));
   }
-  recordField(translator, exception, descriptorOf("args"), Value(),
-              makeTuple(translator, arguments));
+  if (!tuple) tuple = makeTuple(translator, arguments);
+  recordField(translator, exception, descriptorOf("args"), Value(), tuple);
+  assignTrailed(translator.trail, exception.argumentsTuple, std::move(tuple));
   recordUndo(translator.trail,
              [&exception, before = exception.arguments] { exception.arguments = before; });
   assignTrailed(translator.trail, exception.knowsArguments, true);

@@ -36,6 +36,8 @@ class ExceptionVariable : public VariableTracker {
   // has written, or has looked at; the functions below look.
   ValueVector arguments;
   bool knowsArguments = true;
+  // The tuple of them that the program has seen or given; null: none.
+  Value argumentsTuple;
   // Null: not set.
   std::vector<Value> members;  // OSError.errno, StopIteration.value, …: see fieldsOf
   Value cause;
@@ -53,6 +55,8 @@ class ExceptionVariable : public VariableTracker {
 // --- What an exception has, null for what is not set. What existed before is read, and guarded
 // once somebody looks at the value.
 const ValueVector& argumentsOf(Translator& translator, ExceptionVariable& exception);
+// args, one object until they are set.
+const Value& argumentsTupleOf(Translator& translator, ExceptionVariable& exception);
 Value fieldValue(Translator& translator, const ExceptionVariable& exception, size_t index);
 Value causeOf(Translator& translator, const ExceptionVariable& exception);
 Value contextOf(Translator& translator, const ExceptionVariable& exception);
@@ -63,7 +67,9 @@ Value suppressContextOf(Translator& translator, const ExceptionVariable& excepti
 DictVariable* exceptionDict(Translator& translator, const Value& self);
 
 // --- Changes of it, which are effects on what existed before. Null, or None: nothing.
-void setArguments(Translator& translator, ExceptionVariable& exception, ValueVector arguments);
+// `tuple`: the object that has the arguments, or null for a new one.
+void setArguments(Translator& translator, ExceptionVariable& exception, ValueVector arguments,
+                  Value tuple = {});
 void setField(Translator& translator, ExceptionVariable& exception, size_t index, Value value);
 // `raise … from cause`: suppresses the context, too.
 void setCause(Translator& translator, ExceptionVariable& exception, Value cause);

@@ -17,7 +17,7 @@ bool isInstance(Translator& translator, const Value& value, PyObject* exceptionC
 }
 
 Value getArguments(Translator& translator, const Value& self) {
-  return makeTuple(translator, argumentsOf(translator, *exceptionOf(self)));
+  return argumentsTupleOf(translator, *exceptionOf(self));
 }
 
 bool assignArguments(Translator& translator, const Value& self, const Value& value) {
@@ -27,8 +27,11 @@ bool assignArguments(Translator& translator, const Value& self, const Value& val
   }
   ExceptionVariable* exception = exceptionOf(self);
   ValueVector arguments;
-  if (!iterateInto(translator, value, arguments)) return false;
-  setArguments(translator, *exception, std::move(arguments));
+  // BaseException_set_args, by PySequence_Tuple: a tuple is taken as it is.
+  Value given = translator.realized(value);
+  if (!iterateInto(translator, given, arguments)) return false;
+  bool isTuple = typeOf(given) == &PyTuple_Type;
+  setArguments(translator, *exception, std::move(arguments), isTuple ? given : Value());
   return true;
 }
 

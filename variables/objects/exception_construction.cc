@@ -125,6 +125,7 @@ void readState(Translator& translator, const StandIns& standIns, PyObject* real,
                exception.members = members;
              });
   exception.arguments = std::move(values);
+  assignTrailed(translator.trail, exception.argumentsTuple, Value());
   exception.members = std::move(members);
 }
 
@@ -265,6 +266,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
     recordUndo(translator.trail,
                [&exception, before = exception.arguments] { exception.arguments = before; });
     exception.arguments.assign(arguments.values.begin(), arguments.values.end());
+    assignTrailed(translator.trail, exception.argumentsTuple, Value());
     return true;
   }
   // OSError's __new__ has done it all, unless the class has an __init__ of its own.

@@ -82,11 +82,13 @@ bool hasSpecialMethods(const Value& value) {
 }
 
 // list and tuple have their operators in the slots of sequences, which are asked when the numbers'
-// slots of both operands have not answered. (But a subclass of list gets list's `+=` in both.)
-bool isOperatorOfSequence(Translator& translator, const Value& self, PyObject* method) {
+// slots of both operands have not answered. (But a subclass of list gets list's `+=` in both.) A
+// class with one of the two methods of an operator has the numbers' slot, which asks for either.
+bool isOperatorOfSequence(Translator& translator, const Value& self, PyObject* method,
+                          PyObject* other) {
   if (!trackerOf<UserObjectVariable>(self) || !partOf<SequenceVariable>(self)) return false;
   return cpython::ownAttribute(cpython::staticBase(typeOf(self)), method) &&
-         leavesToPart(translator, self, method);
+         leavesToPart(translator, self, method) && leavesToPart(translator, self, other);
 }
 
 // The method that a step of a binary operator asks; none where `name` is null.
@@ -132,8 +134,13 @@ AskedMethod askedMethod(Translator& translator, NumberSlot slot, const Value& le
                         const Value& right, OperandStep step) {
   AskedMethod asked = methodOfStep(translator, slot, left, right, step);
   bool isExtension = step == OperandStep::InPlace && slot == nb_inplace_add;
+  const OperatorMethods& names = operatorMethods();
+  int plain = slot >= nb_inplace_add ? slot - nb_inplace_add : slot;
+  PyObject* other = names.plain[plain];
+  if (asked.name == other) other = names.reflected[plain];
+  if (step == OperandStep::InPlace) other = asked.name;
   bool isLater =
-      asked.name && !isExtension && isOperatorOfSequence(translator, asked.self, asked.name);
+      asked.name && !isExtension && isOperatorOfSequence(translator, asked.self, asked.name, other);
   return isLater ? AskedMethod() : asked;
 }
 

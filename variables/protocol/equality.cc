@@ -4,7 +4,9 @@
 
 #include "variables/continuation.h"
 #include "variables/objects/address.h"
+#include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -13,6 +15,14 @@ namespace {
 // A nan equals nothing, so that the identity that containers look at first decides.
 bool isNan(PyObject* object) {
   return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
+}
+
+// May a comparison of the object with itself run code or say that they differ, so that the program
+// sees whether it was made? (A builtin container compares its items by the same rule.)
+bool identityMatters(const Value& value) {
+  if (trackerOf<UserObjectVariable>(value)) return true;
+  auto* tensor = trackerOf<TensorVariable>(value);
+  return tensor && !tensor->library().isImmutable(tensor->type());
 }
 
 }  // namespace
@@ -35,7 +45,9 @@ Value equality(Translator& translator, Value left, Value right, bool tail) {
     if (equal < 0) translator.raiseFromPython();
     return equal < 0 ? Value() : Value::boolean(equal);
   }
-  if (left.sameAs(right)) return Value::boolean(true);
+  bool areSame = identityMatters(left) && identityMatters(right) ? isSame(translator, first, second)
+                                                                 : left.sameAs(right);
+  if (areSame) return Value::boolean(true);
   Value equal = richCompare(translator, std::move(left), std::move(right), Py_EQ, tail);
   return then(translator, std::move(equal), {OnReturn::Truth, {}}, tail);
 }

@@ -140,6 +140,9 @@ Value trySequence(Translator& translator, NumberSlot slot, const Value& left, co
     if (BinaryFunction repeat = repetitionOf(first)) {
       return wholeOf(repeat(translator, asked, first, right));
     }
+    // PyNumber_InPlaceMultiply: a left operand with any slots for sequences is asked alone.
+    if (slot != plain && cpython::hasSequenceSlots(typeOf(left)))
+      return Value::constant(Py_NotImplemented);
     Value second = sequenceOf(translator, plain, right);
     if (BinaryFunction repeat = repetitionOf(second)) {
       return repeat(translator, plain, second, left);
