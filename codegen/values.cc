@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "variables/constants/constant.h"
+#include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/objects/call_result.h"
 #include "variables/objects/user_defined.h"
@@ -65,6 +66,12 @@ VariableTracker* PyCodegen::trackerFor(const Value& value) {
         Value::constant(slice->start), Value::constant(slice->stop), Value::constant(slice->step));
     return tracker;
   }
+  if (PyFloat_Check(object)) {
+    // Negated twice, a nan is another object of the same bits.
+    SymNodeTable& numbers = translator_.symNodes;
+    const SymNode* nan = numbers.constant(object);
+    return tracker = translator_.make<SymNodeVariable>(numbers.negate(numbers.negate(nan)));
+  }
   ValueVector items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
     items.push_back(Value::constant(PyTuple_GET_ITEM(object, i)));
@@ -84,7 +91,8 @@ void PyCodegen::load(const Value& value) {
   if (!tracker) {
     PyObject* object = value.object();
     llvm::ArrayRef<const Source*> sources;
-    if (isComposite(object)) sources = translator_.constantSources(object);
+    // What came from outside stays the object that it is.
+    if (!isSingleton(object)) sources = translator_.constantSources(object);
     if (!sources.empty()) return loadSource(sources.front());
     assembler_.emitLoadConst(object);
     return;

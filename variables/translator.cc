@@ -1,5 +1,6 @@
 #include "variables/translator.h"
 
+#include <cmath>
 #include <cstdarg>
 
 #include "core/checked.h"
@@ -163,7 +164,12 @@ void Translator::rememberExisting(PyObject* constant) {
   }
 }
 
+void Translator::rememberNan(PyObject* number) {
+  if (std::isnan(PyFloat_AS_DOUBLE(number))) madeNans_[number] = Ref<>::create(number);
+}
+
 bool Translator::isMadeHere(PyObject* constant) const {
+  if (PyFloat_CheckExact(constant)) return madeNans_.count(constant) > 0;
   bool isMade = PyTuple_CheckExact(constant) ? PyTuple_GET_SIZE(constant) > 0
                                              : static_cast<bool>(PySlice_Check(constant));
   return isMade && !existingConstants_.contains(constant);

@@ -112,7 +112,10 @@ class Translator : public Observer, public Heap::Dependencies {
   // Turns the exception that a CPython call set into a pending traced exception.
   Value raiseFromPython();
   // The result of a CPython call on constants: a constant, or null with the exception pending.
-  Value fromPython(PyObject* result) { return result ? Value::steal(result) : raiseFromPython(); }
+  Value fromPython(PyObject* result) {
+    if (result && PyFloat_CheckExact(result) && Py_REFCNT(result) == 1) rememberNan(result);
+    return result ? Value::steal(result) : raiseFromPython();
+  }
 
   // --- Inputs.
   // The variable of an existing object found at `source`: lazy, unless it is a constant that
@@ -207,8 +210,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // The constant is there before the call: a part of code, of an input, of what C code keeps. So
   // are its parts, and to the program it stays the object that it is.
   void rememberExisting(PyObject* constant);
-  // A tuple or slice of constants that the trace has made: each call makes a new one. (Nothing
-  // makes another frozenset in the order of a given one.)
+  // A tuple or slice of constants, or a nan, that the trace has made: each call makes a new one,
+  // which the program can tell from that of the call before. (Nothing makes another frozenset in
+  // the order of a given one.)
   bool isMadeHere(PyObject* constant) const;
 
   // --- Is a graph break an error here? What the traced call begins with, and what the program
@@ -406,6 +410,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // The objects are kept alive by the lazy variables that they were.
   llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
   llvm::DenseSet<PyObject*> existingConstants_;
+  // Kept alive, so that no other object has the address of one.
+  llvm::DenseMap<PyObject*, Ref<>> madeNans_;
+  void rememberNan(PyObject* number);
   std::array<uint32_t, 2> modes_ = {};  // by ArrayLibraryKind
   Value operationModes_;
   bool usedLibraries_ = false;

@@ -108,6 +108,125 @@ CASES.add(
     """,
     "entry([1], b'ab')",
 )
+CASES.add(
+    "removed_keys_that_come_back_as_subclasses",
+    """
+    class S(str):
+        pass
+
+    def entry(d, key, how):
+        if how == "pop":
+            d.pop("a")
+        else:
+            del d["a"]
+        if how == "setdefault":
+            d.setdefault(key, 1)
+        elif how == "update":
+            d.update({key: 1})
+        else:
+            d[key] = 1
+        return [type(each).__name__ for each in d], len(d), d.get("a"), "a" in d
+    """,
+    "entry({'a': 0, 'b': 0}, S('a'), 'del')",
+    "entry({'b': 0, 'a': 0}, S('a'), 'pop')",
+    "entry({'a': 0, 'b': 0}, S('a'), 'setdefault')",
+    "entry({'a': 0, 'b': 0}, S('a'), 'update')",
+    "entry({'a': 0, 'b': 0}, S('a'), 'del')",
+)
+CASES.add(
+    "removed_tuples_that_come_back_as_subclasses",
+    """
+    class T(tuple):
+        pass
+
+    def entry(d, key):
+        del d[1, 2]
+        d[key] = 3
+        return [type(each).__name__ for each in d], len(d), d[1, 2]
+
+    KEY = T((1, 2))
+    """,
+    "entry({(1, 2): 0, 1: 2}, KEY)",
+    "entry({1: 2, (1, 2): 0}, KEY)",
+)
+CASES.add(
+    "keys_that_are_absent_hide_no_others",
+    RAISING
+    + """
+    KEY = R()
+
+    def entry(d, s, key):
+        found = [1 in d, 1 in s]
+        d["x"] = 1
+        try:
+            d[key] = 1
+            d["y"] = 1
+            found.append(1 in d)
+        except ZeroDivisionError:
+            found.append("raised")
+        try:
+            s.add(key)
+            s.add(2)
+            found.append(1 in s)
+        except ZeroDivisionError:
+            found.append("raised")
+        return found, [type(each).__name__ for each in d], len(s)
+    """,
+    "entry({}, set(), KEY)",
+    "entry({2: 3}, {3}, KEY)",
+    "entry({1: 3}, {1}, KEY)",
+)
+CASES.add(
+    "numbers_from_outside_stay_the_objects_that_they_are",
+    """
+    def entry(number):
+        held = {len, number}
+        known = [number, (number,), {number: number}]
+        return (
+            sum(each is number for each in held),
+            known[0] is number,
+            known[1][0] is number,
+            [each is number for each in known[2]],
+        )
+
+    FIRST = 2.5 * float("1"), 2**70 + int("0"), "".join(["a", "b"])
+    SECOND = 2.5 * float("1"), 2**70 + int("0"), "".join(["a", "b"])
+    """,
+    "entry(FIRST[0])",
+    "entry(SECOND[0])",
+    "entry(FIRST[1])",
+    "entry(SECOND[1])",
+    "entry(FIRST[2])",
+    "entry(SECOND[2])",
+)
+CASES.add(
+    "lists_ask_themselves_where_the_program_does",
+    """
+    LOG = []
+
+    class L(list):
+        def __iter__(self):
+            LOG.append("asked")
+            return iter([7, 8])
+
+    def entry(make, how):
+        items = make([1, 2, 3])
+        if how == "slice":
+            items[:] = items
+            items[::-1] = items
+        elif how == "add":
+            items += items
+        else:
+            items.extend(items)
+        return len(items), items[0], items[-1], list.__repr__(items)
+    """,
+    "entry(L, 'slice')",
+    "entry(L, 'add')",
+    "entry(L, 'extend')",
+    "entry(list, 'slice')",
+    "entry(list, 'add')",
+    "LOG",
+)
 
 
 @pytest.mark.parametrize(("source", "steps"), CASES.parameters)
@@ -124,3 +243,36 @@ def test_types_of_exhausted_iterators() -> None:
         return iterators
 
     assert [*map(type, armature.compile(made)())] == [*map(type, made())]
+
+
+def test_numbers_that_were_looked_at_are_returned_as_they_are() -> None:
+    def passed(value: object) -> object:
+        return value == 0, value, {"value": value}
+
+    compiled = armature.compile(passed)
+    for _ in range(3):
+        for value in (float("2.5"), int("1000"), "".join(["a", "b"]), bytes([1, 2])):
+            _, first, second = compiled(value)
+            assert first is value
+            assert second["value"] is value
+
+
+def test_each_call_makes_its_own_nan() -> None:
+    def made(text: str) -> tuple[float, float, float]:
+        nan = float(text)
+        return nan, nan, nan * 2
+
+    def stored(d: dict[float, int], text: str) -> int:
+        return d.setdefault(float(text), len(d))
+
+    compiled = armature.compile(made)
+    first, second = compiled("nan"), compiled("nan")
+    assert first[0] is first[1]
+    assert first[0] is not second[0]
+    assert first[2] is not second[2]
+    assert [first[0]] != [second[0]]
+    plain: dict[float, int] = {}
+    captured: dict[float, int] = {}
+    store = armature.compile(stored)
+    for _ in range(3):
+        assert store(captured, "nan") == stored(plain, "nan")

@@ -46,6 +46,23 @@ bool isComposite(BorrowedRef<> constant) {
   return PySlice_Check(object) || PyRange_Check(object);
 }
 
+bool isSingleton(BorrowedRef<> object) {
+  PyObject* constant = object;
+  PyTypeObject* type = Py_TYPE(constant);
+  if (type == &PyLong_Type) {
+    int overflow = 0;
+    long value = PyLong_AsLongAndOverflow(constant, &overflow);
+    return !overflow && value >= -5 && value <= 256;
+  }
+  if (type == &PyUnicode_Type) {
+    Py_ssize_t length = PyUnicode_GET_LENGTH(constant);
+    return length == 0 || (length == 1 && PyUnicode_READ_CHAR(constant, 0) < 256);
+  }
+  if (type == &PyBytes_Type) return PyBytes_GET_SIZE(constant) <= 1;
+  if (type == &PyTuple_Type) return PyTuple_GET_SIZE(constant) == 0;
+  return type == &PyBool_Type || !isConstant(constant) || constant == Py_None;
+}
+
 // Composite constants among Values have been looked through when they were made.
 bool isConstantData(const Value& value) {
   return value.isConstant() && isConstantType(Py_TYPE(value.object()));

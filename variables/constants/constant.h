@@ -14,9 +14,10 @@ bool isConstantObject(PyObject* object);
 // Registers a static type of a library whose instances are functions, known by their identity.
 void registerFunctionType(PyTypeObject* type);
 
-// A constant of parts: one that came in stays the object that it is, where numbers and strings of
-// one value are all alike to the program.
+// A constant of parts.
 bool isComposite(BorrowedRef<> constant);
+// Is there only one object of this value in the process, so that `is` says no more than `==`?
+bool isSingleton(BorrowedRef<> object);
 
 struct CallArguments;
 class Translator;

@@ -119,7 +119,12 @@ bool assignSlice(Translator& translator, ListVariable* list, const Value& key, c
   const char* message =
       range.step == 1 ? "can only assign an iterable" : "must assign iterable to extended slice";
   ValueVector items;
-  if (!readIterable(translator, value, message, items)) return false;
+  // As CPython has it: a list does not ask itself.
+  if (translator.realized(value).sameAs(wholeOf(list))) {
+    items = list->items();
+  } else if (!readIterable(translator, value, message, items)) {
+    return false;
+  }
   // Iterating may have run code that changed the list. list_ass_slice cuts the places off that are
   // not there any more.
   if (range.step == 1) {
@@ -190,8 +195,14 @@ bool extendList(Translator& translator, ListVariable* list, const Value& iterabl
   ValueVector storage;
   llvm::ArrayRef<Value> known;
   Value items = translator.realized(iterable);
-  Value exact = items.sameAs(wholeOf(list)) ? Value(list) : items;
-  if (itemsOf(exact, storage, known)) {
+  bool isItself = items.sameAs(wholeOf(list));
+  if (isItself && list->instance) {
+    // It is asked as a whole by the __iter__ that its class may have, and extended afterwards.
+    if (!readIterable(translator, items, "argument must be iterable", storage)) return false;
+    for (Value& item : storage) list->append(translator, std::move(item));
+    return true;
+  }
+  if (itemsOf(items, storage, known)) {
     // A copy first: the list may be extended by itself.
     if (storage.empty()) storage.append(known.begin(), known.end());
     for (Value& item : storage) list->append(translator, std::move(item));

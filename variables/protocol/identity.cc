@@ -1,5 +1,6 @@
 // `a is b`.
 #include "core/constant.h"
+#include "variables/constants/constant.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -11,23 +12,6 @@
 namespace armature {
 
 namespace {
-
-// Is there only one object of this value?
-bool isSingleton(PyObject* constant) {
-  PyTypeObject* type = Py_TYPE(constant);
-  if (type == &PyLong_Type) {
-    int overflow = 0;
-    long value = PyLong_AsLongAndOverflow(constant, &overflow);
-    return !overflow && value >= -5 && value <= 256;
-  }
-  if (type == &PyUnicode_Type) {
-    Py_ssize_t length = PyUnicode_GET_LENGTH(constant);
-    return length == 0 || (length == 1 && PyUnicode_READ_CHAR(constant, 0) < 256);
-  }
-  if (type == &PyBytes_Type) return PyBytes_GET_SIZE(constant) <= 1;
-  if (type == &PyTuple_Type) return PyTuple_GET_SIZE(constant) == 0;
-  return type == &PyBool_Type || !isConstant(constant) || constant == Py_None;
-}
 
 // Whether a constant tuple is the traced one: a tuple that came from outside, or that the trace has
 // made of what was not known to be data, and that became a constant somewhere.
