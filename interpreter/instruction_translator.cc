@@ -182,7 +182,8 @@ void dropResult(const Translator& translator, const Value& value) {
       node->arguments[0].kind() != Argument::Kind::Node) {
     return;
   }
-  const Library& library = tensor->library();
+  // The operation's, which need not be that of the array that it gives.
+  const Library& library = *findLibrary(node->library);
   if (library.effectOf(*node) == NodeEffect::None || library.changesLayout(*node)) return;
   llvm::SmallVector<Node*, 4> changed;
   library.changedArrays(*node, changed);

@@ -1,6 +1,7 @@
 #include "libraries/numpy/numpy_functions.h"
 
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -137,11 +138,17 @@ CallRule NumPyFunctions::classifyMethod(BorrowedRef<> name) const {
 }
 
 const FunctionRule& NumPyFunctions::of(const Node& node) const {
+  const FunctionRule* rule = nullptr;
   if (node.operation == NodeOperation::CallMethod) {
-    return *methods_.find(printable(node.target))->second;
+    auto found = methods_.find(printable(node.target));
+    if (found != methods_.end()) rule = found->second;
+  } else if (auto found = functions_.find(node.target.get()); found != functions_.end()) {
+    rule = found->second;
+  } else if (auto operation = operators_.find(node.target.get()); operation != operators_.end()) {
+    rule = operation->second;
   }
-  auto found = functions_.find(node.target.get());
-  return found != functions_.end() ? *found->second : *operators_.find(node.target.get())->second;
+  if (!rule) throw std::logic_error("not an operation of NumPy's: " + printable(node.target));
+  return *rule;
 }
 
 }  // namespace armature

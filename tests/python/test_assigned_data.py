@@ -330,3 +330,32 @@ def test_a_replaced_descriptor_is_asked(monkeypatch):
         x = torch.ones(3)
         compiled(x, y)
         assert seen == [y] and x.tolist() == [1.0] * 3
+
+
+def iterated_behind(x, y):
+    x.data = y
+    return [row for row in x], list(zip(x, x, strict=True))
+
+
+def iterator_before(x, y):
+    rows = iter(x)
+    first = next(rows)
+    x.data = y
+    return first, list(rows)
+
+
+def iterator_before_change_of_layout(x, y):
+    rows = iter(x)
+    x.unsqueeze_(0)
+    return [*rows], list(x)
+
+
+@pytest.mark.parametrize(
+    "function", [iterated_behind, iterator_before, iterator_before_change_of_layout]
+)
+def test_iterators_walk_over_what_was_there(function):
+    compiled = armature.compile(function)
+    for size in (2, 2, 3):
+        plain = function(torch.arange(3.0), torch.zeros(size))
+        captured = compiled(torch.arange(3.0), torch.zeros(size))
+        assert repr(captured) == repr(plain)

@@ -410,3 +410,19 @@ def test_numbers_of_numbers_in_handlers():
             assert [str(each.message) for each in heard] == [str(each.message) for each in expected]
     armature.reset()
     assert outcome(armature.compile(program, fullgraph=True), x, 4) == outcome(program, x, 4)
+
+
+def test_an_array_of_the_other_library_is_dropped_in_a_handler() -> None:
+    def fails(tensor):
+        try:
+            raise ValueError(1)
+        finally:
+            tensor.numpy()
+            tensor[0:2].add_(tensor[1:3])
+
+    compiled = armature.compile(fails)
+    for _ in range(3):
+        for function in (fails, compiled):
+            with pytest.raises(RuntimeError, match="some elements of the input tensor") as raised:
+                function(torch.arange(3.0))
+            assert isinstance(raised.value.__context__, ValueError)

@@ -18,6 +18,7 @@
 #include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/operator_methods.h"
+#include "variables/tensors/assigned_memory.h"
 #include "variables/tensors/tensor_attributes.h"
 
 namespace armature {
@@ -36,20 +37,26 @@ void prepareChangeOfLayout(Translator& translator, TensorVariable* tensor) {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(Value(tensor)),
                      "What is done with it when the graph has run takes it for what it was.");
   }
+  // The items of an iterator are views of what it was when that was made.
+  for (VariableTracker* tracker : translator.arena.trackers()) {
+    auto* iterator = llvm::dyn_cast<SequenceIteratorVariable>(tracker);
+    if (!iterator || trackerOf<TensorVariable>(iterator->sequence) != tensor) continue;
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(Value(tensor)),
+                     "An iterator walks over what it was.");
+  }
   requireOneVariable(translator, tensor);
 }
 
 void requireOneVariable(Translator& translator, TensorVariable* tensor) {
-  const Library& library = tensor->library();
   auto isCall = [](const Node& node) {
     return node.operation == NodeOperation::CallFunction ||
            node.operation == NodeOperation::CallMethod;
   };
   auto changes = [&](const Node& node, const Node* array) {
     llvm::SmallVector<Node*, 4> changed;
-    if (isCall(node) && library.effectOf(node) != NodeEffect::None) {
-      library.changedArrays(node, changed);
-    }
+    if (!isCall(node)) return false;
+    const Library& library = *findLibrary(node.library);
+    if (library.effectOf(node) != NodeEffect::None) library.changedArrays(node, changed);
     return llvm::is_contained(changed, array);
   };
   // The nodes that are its values, from the first on.
@@ -64,7 +71,7 @@ void requireOneVariable(Translator& translator, TensorVariable* tensor) {
     if (isNode && changes(*first, argument.node())) node = argument.node();
   }
   auto isAnother = [&](const Node& node) {
-    return isCall(node) && library.identityOf(&node, translator) != &node;
+    return isCall(node) && findLibrary(node.library)->identityOf(&node, translator) != &node;
   };
   bool isShared = isAnother(*first);
   for (const auto& node : translator.graph->nodes()) {
@@ -340,6 +347,8 @@ Value tensorIterator(Translator& translator, const Value& self) {
   static PyObject* const iter = interned("__iter__");
   requireNoOperationMode(translator, "iter()");
   requireOwnMethod(translator, tensorOf(self), iter);
+  // Its items are views of the memory that it has by now.
+  requireOwnMemory(self);
   Value length = tensorLength(translator, self);
   if (!length) {
     translator.takeException();
