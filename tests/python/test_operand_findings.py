@@ -256,6 +256,25 @@ CASES.add(
     "entry(T('a'), '>4')",
 )
 CASES.add(
+    "checks_of_classes_name_the_first_argument_first",
+    """
+    class A:
+        pass
+
+    def entry(derived, base):
+        try:
+            return issubclass(derived, base)
+        except TypeError as error:
+            return str(error)
+    """,
+    "entry(1.0, 5)",
+    "entry(int, 5)",
+    "entry(int, (5, int))",
+    "entry(1.0, (int, 5))",
+    "entry(A, 5)",
+    "entry(A, (A, 5))",
+)
+CASES.add(
     "arguments_of_exceptions_are_one_tuple",
     """
     GIVEN = 1, [2]

@@ -72,6 +72,13 @@ int checkOfObject(Translator& translator, const Value& classInfo, const char* na
   // check_class: data has no __bases__.
   if (isConstantData(classInfo)) {
     bool isInstance = std::strcmp(name, "__instancecheck__") == 0;
+    // recursive_issubclass looks at its first argument first.
+    bool isClass = isInstance || asClass(translator.realized(asked));
+    if (!isClass && !isConstantData(translator.realized(asked))) notAClass(asked);
+    if (!isClass) {
+      translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+      return -1;
+    }
     translator.raise(PyExc_TypeError, isInstance ? "isinstance() arg 2 must be a type, a tuple of "
                                                    "types, or a union"
                                                  : "issubclass() arg 2 must be a class, a tuple of "
