@@ -274,7 +274,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(target), reason);
   }
   bool failureIsPythons = errorsAreObserved() || isArrayAssertion(*node) ||
-                          (!failureCanGoOn() && !effects.empty() && firstChange());
+                          (failureIsLost() && !effects.empty() && firstChange());
   Value result;
   const Library* mixer = builder.foreign() || rule.leavesLibrary ? libraryOfMixtures() : nullptr;
   if (mixer) {
@@ -330,7 +330,10 @@ Value Translator::recordMutations(const Library& library, const Node& node,
   for (const Value& argument : arguments) {
     auto* tensor = trackerOf<TensorVariable>(argument);
     if (!tensor || !llvm::is_contained(changed, tensor->node)) continue;
-    if (library.changesLayout(node)) prepareChangeOfLayout(*this, tensor);
+    if (library.changesLayout(node)) {
+      prepareChangeOfLayout(*this, tensor);
+      if (!layoutChanged_) assignTrailed(trail, layoutChanged_, true);
+    }
     recordTensorMutation(*this, tensor);
     if (changed.size() > 1 || !resultTensor || !library.returnsChanged(node)) continue;
     // The node is the present value of the object that it has mutated, and that is what is
@@ -432,7 +435,7 @@ const Node* Translator::firstChange() {
 void Translator::checkFailure(const Library& library, Node* node) {
   bool isHandled =
       isArrayAssertion(*node) || (errorsAreObserved() && dataErrorsAreObserved(*this, *node));
-  bool isPythons = isHandled || (!failureCanGoOn() && !effects.empty() && firstChange());
+  bool isPythons = isHandled || (failureIsLost() && !effects.empty() && firstChange());
   if (isPythons && library.mayFailOnData(*node, *this)) {
     auto refuse = [&](const std::string& detail) {
       GraphBreakKind kind =

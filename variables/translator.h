@@ -368,7 +368,8 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<const Source*, Value> wrapped_;
   llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;
-  size_t withoutChange_ = 0;  // so many nodes change nothing but what they have made themselves
+  bool layoutChanged_ = false;  // did an operation change what an array is?
+  size_t withoutChange_ = 0;    // so many nodes change nothing but what they have made themselves
   bool failureIsHandled_ = false;  // a node that may fail on data is inside of a handler
   uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0, apartRecordedIn_ = 0;  // recordGrowth
   size_t mostGuards_ = kMostGuards;  // with those of the present instruction
@@ -390,6 +391,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // The first node that changes more than what the graph has made itself, and cannot be put back;
   // null if none does.
   const Node* firstChange();
+  // Would a failure of the graph lose the effects before it? (failureGoesOn() asks more, at a
+  // cost.)
+  bool failureIsLost() const { return !failureCanGoOn() || (layoutChanged_ && !isForeign_); }
   // Where a failure of the new node has to be left to Python as a whole: breaks if it may fail on
   // data after a change.
   void checkFailure(const Library& library, Node* node);

@@ -102,3 +102,35 @@ def test_what_guards_have_made_lives_as_long_as_the_call_that_goes_on() -> None:
         with pytest.raises(IndexError):
             compiled(n, torch.ones(2))
         gc.collect()
+
+
+def gives_gradients(t: torch.Tensor, other: torch.Tensor, log: list[int]) -> None:
+    if not other.requires_grad:
+        other.requires_grad_(True)
+    log.append(1)
+    part = t[0:2]
+    part += t[1:3]
+    log.append(2)
+
+
+def changes_the_layout(t: torch.Tensor, other: torch.Tensor, log: list[int]) -> None:
+    if other.dim() == 1:
+        other.unsqueeze_(0)
+    log.append(1)
+    part = t[0:2]
+    part += t[1:3]
+    log.append(2)
+
+
+@pytest.mark.parametrize("function", [gives_gradients, changes_the_layout])
+def test_effects_are_kept_where_an_input_is_not_what_it_was(function: Any) -> None:
+    compiled = armature.compile(function)
+    for _ in range(3):
+        seen = []
+        for each in (function, compiled):
+            other = torch.ones(3)
+            log: list[int] = []
+            with pytest.raises(RuntimeError, match="some elements of the input tensor"):
+                each(torch.arange(3.0), other, log)
+            seen.append((log, other.requires_grad, other.shape))
+        assert seen[0] == seen[1]
