@@ -65,6 +65,7 @@ class _Description:
         self.kept: list[Any] = []  # temporaries, so that no number is given twice
         self.storages: dict[int, int] = {}
         self.slots: dict[int, list[tuple[str, Any]]] = {}  # of types, by their ids
+        self.plain: dict[int, bool] = {}  # by the ids of types
 
     def lines(self, roots: dict[str, Any]) -> list[str]:
         lines = [f"{name} = {self.refer(value)}" for name, value in roots.items()]
@@ -103,7 +104,7 @@ class _Description:
             return repr(thing)
         if any(thing is single for single in _SINGLETONS):
             return repr(thing)
-        if kind in (dict, list, set):
+        if kind in (dict, list, set) or self.is_plain(kind):
             return None
         if kind in (tuple, frozenset) and len(thing) < 100:
             # A tuple of atoms has no identity: Python is free to share it.
@@ -145,13 +146,25 @@ class _Description:
             return module == self.world.get("__name__")
         return False
 
+    def is_plain(self, kind: type) -> bool:
+        """Whether instances have nothing but what the program's classes give them."""
+        plain = self.plain.get(id(kind))
+        if plain is None:
+            plain = self.plain[id(kind)] = type(kind) is type and all(
+                base is object or self.is_of_program(base)
+                for base in type.__dict__["__mro__"].__get__(kind)
+            )
+        return plain
+
     def describe(self, thing: Any) -> str:
         if thing is self.world:
             return f"world {self.items(thing)}"
         if isinstance(thing, type):
             return self.type(thing)
         kind = type(thing)
-        parts = [self.refer(kind), *self.payload(thing)]
+        parts = [self.refer(kind)]
+        if not self.is_plain(kind):
+            parts += self.payload(thing)
         attributes = attributes_of(thing) if not isinstance(thing, types.ModuleType) else None
         if attributes is not None and dict.__len__(attributes):  # a program's class may say more
             parts.append(f"attributes {self.refer(attributes)}")

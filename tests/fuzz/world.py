@@ -66,7 +66,8 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-# Under AddressSanitizer (see `dev`), all takes longer.
+# Programs that do not end are left; the descriptions of a large world take seconds on a slow
+# machine. Under AddressSanitizer (see `dev`), all takes longer.
 _TIMES = 12 if "libasan" in os.environ.get("LD_PRELOAD", "") else 1
 
 
@@ -74,7 +75,7 @@ def run(program: Program, *, captured: bool) -> list[Observation]:
     """The observations of all steps. Raises TimeLimit or NoWorld."""
     with (
         _library_as_it_was(),
-        time_limit(_TIMES * (30 if captured else 5)),
+        time_limit(_TIMES * (30 if captured else 10)),
         armature.config.patch(strict=True),
     ):
         gc.collect()
