@@ -19,8 +19,11 @@ class ExceptionReconstructor : public Reconstructor {
   }
   void holds(Translator& translator, VariableTracker* tracker, PartVisitor visit) const override {
     ExceptionVariable* exception = exceptionOf(tracker);
-    if (exception->argumentsTuple) visit(exception->argumentsTuple);
-    for (const Value& argument : exception->arguments) visit(argument);
+    if (exception->argumentsTuple) {
+      visit(exception->argumentsTuple);
+    } else {
+      for (const Value& argument : exception->arguments) visit(argument);
+    }
     if (!isGroupType(exception->type())) {
       for (const Value& member : exception->members) {
         if (member) visit(member);

@@ -73,9 +73,9 @@ int checkOfObject(Translator& translator, const Value& classInfo, const char* na
   if (isConstantData(classInfo)) {
     bool isInstance = std::strcmp(name, "__instancecheck__") == 0;
     // recursive_issubclass looks at its first argument first.
-    bool isClass = isInstance || asClass(translator.realized(asked));
-    if (!isClass && !isConstantData(translator.realized(asked))) notAClass(asked);
-    if (!isClass) {
+    Value first = translator.realized(asked);
+    if (!isInstance && !asClass(first)) {
+      if (!isConstantData(first)) notAClass(first);
       translator.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
       return -1;
     }
