@@ -7,7 +7,6 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
 #include <vector>
@@ -367,12 +366,7 @@ void DictVariable::complete(Translator& translator) {
   OrderedValueMap ordered;
   int64_t live = 0;
   std::vector<bool> placed(map_.entryCount(), false);
-  // Those of which the trace knows, removed ones included, which no lookup finds where an equal key
-  // has come back.
-  std::unordered_multimap<Py_hash_t, int32_t> existed;
-  for (int32_t index = 0; index < map_.entryCount(); ++index) {
-    if (map_[index].existed) existed.emplace(map_[index].hash, index);
-  }
+  const ExistedEntries existed(map_);
   auto place = [&](int32_t index, const Value& key) {
     OrderedValueMap::Entry entry = map_[index];
     placed[index] = true;
@@ -412,13 +406,10 @@ void DictVariable::complete(Translator& translator) {
     if (!isHashed || !isSteady) {
       throw GraphBreak(GraphBreakKind::UnknownHash, describe(Value(key)));
     }
-    auto [seen, lastOfHash] = existed.equal_range(entry.hash);
-    seen = std::find_if(seen, lastOfHash, [&](const auto& each) {
-      return equalKeys(map_[each.second].key, entry.key);
-    });
-    if (seen != lastOfHash) {
+    int32_t seen = existed.find(entry.key, entry.hash);
+    if (seen != OrderedValueMap::kAbsent) {
       // The program may have asked with an equal key of another type: True for 1.
-      place(seen->second, entry.key);
+      place(seen, entry.key);
       continue;
     }
     SourceTable& sources = *translator.sources;

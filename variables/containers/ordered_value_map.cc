@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include <algorithm>
 #include <bit>
 
 #include "core/checked.h"
@@ -239,6 +240,19 @@ void OrderedValueMap::relink(int32_t index) {
 void OrderedValueMap::popLast() {
   unlink(entryCount() - 1);
   entries_.pop_back();
+}
+
+ExistedEntries::ExistedEntries(const OrderedValueMap& map) : map_(map) {
+  for (int32_t index = 0; index < map.entryCount(); ++index) {
+    if (map[index].existed) byHash_.emplace(map[index].hash, index);
+  }
+}
+
+int32_t ExistedEntries::find(const Value& key, Py_hash_t hash) const {
+  auto [first, end] = byHash_.equal_range(hash);
+  auto found = std::find_if(
+      first, end, [&](const auto& each) { return equalKeys(map_[each.second].key, key); });
+  return found == end ? OrderedValueMap::kAbsent : found->second;
 }
 
 }  // namespace armature

@@ -10,6 +10,7 @@
 #include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "variables/trailed.h"
@@ -96,6 +97,19 @@ class OrderedValueMap {
   bool hasKeysByIdentity_ = false;
   bool hasNumbers_ = false;  // or was asked for one, when it had addresses
   bool hasAddresses_ = false;
+};
+
+// The entries of a map that were in the existing container, by their keys: also removed ones, which
+// no lookup finds where an equal key has come back.
+class ExistedEntries {
+ public:
+  explicit ExistedEntries(const OrderedValueMap& map);
+  // Index of the entry, or OrderedValueMap::kAbsent.
+  int32_t find(const Value& key, Py_hash_t hash) const;
+
+ private:
+  const OrderedValueMap& map_;
+  std::unordered_multimap<Py_hash_t, int32_t> byHash_;
 };
 
 }  // namespace armature

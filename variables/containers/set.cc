@@ -114,6 +114,7 @@ void SetVariable::complete(Translator& translator) {
   translator.addGuard(source(), GuardType::SEQUENCE_LENGTH, nullptr, PySet_GET_SIZE(existing()));
   llvm::SmallVector<OrderedValueMap::Entry, 8> items;
   loadItems(translator, items);
+  const ExistedEntries existed(map_);
   OrderedValueMap ordered;
   int64_t live = 0;
   std::vector<bool> placed(map_.entryCount(), false);
@@ -124,13 +125,12 @@ void SetVariable::complete(Translator& translator) {
     if (!linked) ordered.unlink(at);
   };
   for (OrderedValueMap::Entry& item : items) {
-    for (int32_t index = 0; index < map_.entryCount(); ++index) {
-      const OrderedValueMap::Entry& seen = map_[index];
-      if (!seen.existed || seen.hash != item.hash || !equalKeys(seen.key, item.key)) continue;
+    int32_t seen = existed.find(item.key, item.hash);
+    if (seen != OrderedValueMap::kAbsent) {
       // The program may have asked with an equal item of another type: True for 1.
-      item.value = seen.value;
-      item.linked = seen.linked;
-      placed[index] = true;
+      item.value = map_[seen].value;
+      item.linked = map_[seen].linked;
+      placed[seen] = true;
     }
     place(std::move(item));
   }
