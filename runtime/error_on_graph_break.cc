@@ -79,8 +79,11 @@ Value makeManager(Translator& translator, const Value& callable, CallArguments& 
 }
 
 PyObject* modelErrorOnGraphBreak(PyObject*, PyObject* type) {
-  if (!PyType_Check(type)) {
-    return PyErr_Format(PyExc_TypeError, "expected a class, not '%.200s'", Py_TYPE(type)->tp_name);
+  constexpr std::string_view kName = "error_on_graph_break";
+  auto* given = PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type) : Py_TYPE(type);
+  if (given->tp_name != kName || !PyType_Check(type)) {
+    return PyErr_Format(PyExc_TypeError, "expected the class error_on_graph_break, not '%.200s'",
+                        given->tp_name);
   }
   Py_INCREF(type);  // the registry needs it to stay where it is
   registerObjectHandler(type, makeManager);

@@ -154,17 +154,17 @@ DType legacyDType(BorrowedRef<> type) {
   return -1;
 }
 
+Ref<> newDeviceObject(Device device) {
+  static PyObject* const type = torchAttribute("device").release();
+  const char* name = kDeviceNames[device.type];
+  return Ref<>::steal(device.index < 0 ? PyObject_CallFunction(type, "s", name)
+                                       : PyObject_CallFunction(type, "si", name, device.index));
+}
+
 Ref<> deviceObject(Device device) {
-  // Made once each: torch.device is a call that the program's modes would see.
   static auto* known = new llvm::DenseMap<int, PyObject*>;
   PyObject*& object = (*known)[device.type * 256 + device.index];
-  if (!object) {
-    Ref<> type = torchAttribute("device");
-    if (!type) return nullptr;
-    const char* name = kDeviceNames[device.type];
-    object = device.index < 0 ? PyObject_CallFunction(type.get(), "s", name)
-                              : PyObject_CallFunction(type.get(), "si", name, device.index);
-  }
+  if (!object) object = newDeviceObject(device).release();
   return Ref<>::create(object);
 }
 

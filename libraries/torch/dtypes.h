@@ -46,7 +46,9 @@ DType legacyDType(BorrowedRef<> type);
 // The name of the legacy type of such tensors; null for a dtype without one.
 Ref<> legacyTypeName(DType dtype);
 
-// A torch.device object.
+// A torch.device object: a new one, by a call that the program's modes would see; or the one that
+// is made once.
+Ref<> newDeviceObject(Device device);
 Ref<> deviceObject(Device device);
 // The device that a torch.device object means; false for any other object.
 bool readDevice(BorrowedRef<> object, Device& device);

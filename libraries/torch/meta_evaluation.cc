@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "libraries/torch/allowed_functions.h"
@@ -14,10 +15,12 @@
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
+#include "libraries/torch/global_state.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/result_reader.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/stand_ins.h"
+#include "libraries/torch/thread_state.h"
 #include "libraries/torch/transform_levels.h"
 
 namespace armature {
@@ -184,20 +187,23 @@ class Evaluation {
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
                  : nullptr);
     if (autocast && autocast.get() == Py_True) return true;
-    if (!hasArrays_ && !namesDevice_) {
-      Ref<> standard = defaultDevice();
-      Device device;
-      keepFunctionModes_ = standard && readDevice(standard, device) && device.type != kCpuDevice;
-    }
     PyErr_Clear();
+    keepFunctionModes_ = !namesDevice_ && askFunctionModes() && !programModesAreActive() &&
+                         (!hasArrays_ || isDeviceConstructor());
     return keepFunctionModes_;
   }
 
-  // What torch.set_default_device set; None without it. (torch.get_default_device is a call that
-  // the program's modes would see.)
-  static Ref<> defaultDevice() {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
-    return Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "CURRENT_DEVICE") : nullptr);
+  // Does a device in force (torch.utils._device.DeviceContext) say where the result is? The one
+  // that a `with` has entered is the mode itself: CURRENT_DEVICE is that of
+  // torch.set_default_device.
+  bool isDeviceConstructor() {
+    static PyObject* const constructors = [] {
+      Ref<> module = checked(PyImport_ImportModule("torch.utils._device"));
+      return checked(PyObject_CallMethod(module.get(), "_device_constructors", nullptr)).release();
+    }();
+    int found = PySequence_Contains(constructors, node_.target.get());
+    clearUnlessInterrupted();
+    return found != 0;
   }
 
   // The result of the operation on stand-ins; null with the exception set.

@@ -2,7 +2,11 @@
 
 #include <llvm/ADT/StringMap.h>
 
+#include <optional>
+
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/mode_scope.h"
+#include "libraries/torch/thread_state.h"
 #include "libraries/torch/torch_module.h"
 
 namespace armature {
@@ -31,7 +35,15 @@ Ref<> shape(const TensorMetadata& metadata) {
 }
 Ref<> stride(const TensorMetadata& metadata) { return tuple(metadata.strides); }
 Ref<> dtype(const TensorMetadata& metadata) { return dtypeObject(metadata.dtype); }
-Ref<> device(const TensorMetadata& metadata) { return deviceObject(metadata.device); }
+// Each time another object, as where the attribute is read.
+Ref<> device(const TensorMetadata& metadata) {
+  std::optional<ModeScope> modes;
+  if (askFunctionModes()) {
+    modes.emplace();
+    if (!modes->leaveModes(/*keepFunctionModes=*/false)) return nullptr;
+  }
+  return newDeviceObject(metadata.device);
+}
 Ref<> dimension(const TensorMetadata& metadata) { return integer(metadata.dimension()); }
 Ref<> numel(const TensorMetadata& metadata) { return integer(metadata.numel().value()); }
 Ref<> elementSize(const TensorMetadata& metadata) {

@@ -200,6 +200,31 @@ CASES.add(
     "entry(SECOND[2])",
 )
 CASES.add(
+    "methods_of_existing_containers_that_make_new_ones",
+    """
+    import itertools
+    from collections import OrderedDict, defaultdict, namedtuple
+    from copy import copy
+    from types import MappingProxyType
+
+    Pair = namedtuple("Pair", "x y")
+
+    class Adds(Pair):
+        def __add__(self, other):
+            return "added"
+
+    def entry(d, pair, number):
+        others = d | {3: 4}, {3: 4} | d, MappingProxyType(d) | {3: 4}, d | OrderedDict({5: 6})
+        methods = pair.__add__((1,)), pair.__mul__(2), pair.__rmul__(2), pair + (3,)
+        counts = itertools.count(number), itertools.count(number, True), itertools.count(number, 2)
+        return others, d.copy(), copy(d), methods, counts, [next(each) for each in counts]
+    """,
+    "entry(defaultdict(int, {1: 2}), Pair(1, 2), True)",
+    "entry(defaultdict(list, {1: 2}), Pair(1, 2), False)",
+    "entry(defaultdict(None), Pair(1, 2), True)",
+    "entry(defaultdict(int), Adds(1, 2), 1)",
+)
+CASES.add(
     "lists_ask_themselves_where_the_program_does",
     """
     LOG = []

@@ -222,3 +222,65 @@ def test_a_mode_is_set_where_it_changes_alone(fn):
         with torch.set_grad_enabled(enabled):
             assert compiled(torch.ones(2, requires_grad=True)).requires_grad is False
             assert torch.is_grad_enabled() is enabled
+
+
+OF_A_DEVICE = {
+    "ones": lambda x: torch.ones(1),
+    "no device": lambda x: torch.ones(1, device=None),
+    "a device": lambda x: torch.ones(1, device="cpu"),
+    "arange": lambda x: torch.arange(3) + 1,
+    "as_tensor": torch.as_tensor,
+    "tensor": lambda x: torch.tensor([1.0, 2.0]),
+    "full": lambda x: torch.full((2,), x.sum()),
+    "zeros_like": torch.zeros_like,
+    "new_zeros": lambda x: x.new_zeros(2),
+    "module": lambda x: torch.nn.Linear(2, 2).weight.detach(),
+}
+
+
+@pytest.mark.parametrize("make", OF_A_DEVICE.values(), ids=OF_A_DEVICE.keys())
+def test_tensors_are_on_the_device_in_force(make):
+    def program(x):
+        made = make(x)
+        where = "meta" if made.device.type == "meta" else "cpu"
+        return where, made.is_meta, made.device == x.device, made.shape
+
+    def behind_a_break(x):
+        with torch.device("meta"):
+            armature.graph_break()
+            return program(x)
+
+    x = torch.ones(2)
+    worlds = [
+        contextlib.nullcontext,
+        lambda: torch.device("meta"),
+        FunctionMode,
+        lambda: torch.device("cpu"),
+        lambda: setting(torch.set_default_device, "meta", None),
+    ]
+    for plain in (program, behind_a_break):
+        compiled = armature.compile(plain)
+        for world in worlds * 2:
+            with world():
+                assert compiled(x) == plain(x)
+    compiled = armature.compile(program)
+    for plain in (program, compiled):
+        with torch.device("meta"), FunctionMode(), torch.device("cpu"):
+            assert plain(x)[0] == "cpu"
+        with torch.device("cpu"), FunctionMode(), torch.device("meta"):
+            assert plain(x) == program(x)
+
+
+def test_each_read_of_a_device_makes_an_object():
+    def program(x, y):
+        first, second = x.device, x.device
+        found = [first is second, first is first, x.device is y.device, [first][0] is first]
+        armature.graph_break()
+        return *found, first is second, first is first, first == second
+
+    compiled = armature.compile(program)
+    for world in (contextlib.nullcontext(), torch.device("meta")):
+        with world:
+            x, y = torch.ones(1), torch.ones(1)
+            for _ in range(2):
+                assert compiled(x, y) == program(x, y)

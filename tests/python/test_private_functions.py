@@ -156,3 +156,10 @@ def test_nothing_but_generated_code_calls_what_trusts_it():
 
 if __name__ == "__main__":
     main(int(sys.argv[1]), int(sys.argv[2]))
+
+
+@pytest.mark.parametrize("other", [object, type, int, _C.CompiledFunction, type("Other", (), {})])
+def test_another_class_does_not_become_error_on_graph_break(other):
+    with pytest.raises(TypeError, match="the class error_on_graph_break, not"):
+        _C.model_error_on_graph_break(other)
+    assert armature.compile(lambda: type(other))() is type(other)

@@ -28,12 +28,8 @@ Value missing(Translator& translator, const Value& self, CallArguments& argument
 
 Value copy(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "defaultdict.copy", arguments, 0, 0)) return Value();
-  DictVariable* dict = dictOf(self);
-  Value factory = defaultFactoryOf(translator, dict);
-  DictVariable* result = copyDict(translator, dict);
-  if (!result) return Value();
-  result->defaultFactory = std::move(factory);
-  return result;
+  DictVariable* result = copyDict(translator, dictOf(self));
+  return result ? Value(result) : Value();
 }
 
 // defaultdict(factory=None, …)

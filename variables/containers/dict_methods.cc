@@ -275,7 +275,9 @@ DictVariable* copyDict(Translator& translator, DictVariable* dict) {
     throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(dict));
   }
   auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
-  result->defaultFactory = dict->defaultFactory;
+  if (result->type() == defaultDictType()) {
+    result->defaultFactory = defaultFactoryOf(translator, dict);
+  }
   return updateDict(translator, result, dict) ? result : nullptr;
 }
 

@@ -104,7 +104,7 @@ Value merge(Translator& translator, NumberSlot slot, const Value& left, const Va
   DictVariable* result;
   if (!(a && isSpecialDict(a)) && isSpecialDict(b) && trackerOf<DictVariable>(right)) {
     result = translator.make<DictVariable>(b->type());
-    result->defaultFactory = b->defaultFactory;
+    if (b->type() == defaultDictType()) result->defaultFactory = defaultFactoryOf(translator, b);
     if (!update(translator, result, left)) return Value();
   } else if (isOfSubclass) {
     result = translator.make<DictVariable>();

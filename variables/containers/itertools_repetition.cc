@@ -32,6 +32,11 @@ Value makeCount(Translator& translator, const Value&, CallArguments& arguments) 
       return translator.raise(PyExc_TypeError, "a number is required");
     }
   }
+  // With a step of 1 it counts in C: from the number of a bool, too (count_new).
+  if (PyBool_Check(start.object()) && PyLong_Check(step.object()) &&
+      PyObject_RichCompareBool(step.object(), Py_True, Py_EQ) == 1) {
+    start = Value::integer(start.is(Py_True));
+  }
   return makeItertools(translator, countModel, {start, step});
 }
 

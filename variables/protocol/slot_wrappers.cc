@@ -114,7 +114,10 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
   if (self.isConstant() && plain == nb_add && fills(cpython::SpecialSlot::Concat)) {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
   }
-  BinaryFunction function = slotsOf(self).nb[slot];
+  const TypeSlots& slots = slotsOf(self);
+  // Tuples with named fields have the operators of their class in the slots of numbers: what is
+  // called here is tuple's own method.
+  BinaryFunction function = trackerOf<NamedTupleVariable>(self) ? nullptr : slots.nb[slot];
   if (function) {
     // The union of dicts knows the special kinds' own __or__ and __ror__, as `|` asks for them.
     auto isPlain = [](const Value& value) {
@@ -129,7 +132,6 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
                                 : function(translator, slot, self, other));
   }
   // Sequences have these under other slots.
-  const TypeSlots& slots = slotsOf(self);
   if (plain == nb_add && slots.sq_concat) return slots.sq_concat(translator, slot, self, other);
   if (plain == nb_multiply && slots.sq_repeat)
     return slots.sq_repeat(translator, slot, self, other);
