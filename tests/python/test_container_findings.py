@@ -225,6 +225,19 @@ CASES.add(
     "entry(defaultdict(int), Adds(1, 2), 1)",
 )
 CASES.add(
+    "steps_of_slices_beyond_the_largest_number",
+    """
+    import sys
+
+    def entry(items, step):
+        items[1::step] = ["x"]
+        del items[::step]
+        return items, items[::step]
+    """,
+    "entry([0, 1, 2, 3], sys.maxsize)",
+    "entry([0, 1, 2, 3], sys.maxsize - 1)",
+)
+CASES.add(
     "lists_ask_themselves_where_the_program_does",
     """
     LOG = []

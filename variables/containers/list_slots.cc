@@ -142,9 +142,7 @@ bool assignSlice(Translator& translator, ListVariable* list, const Value& key, c
     return false;
   }
   ValueVector all = list->items();
-  for (int64_t i = 0, index = range.start; i < range.count; ++i, index += range.step) {
-    all[index] = items[i];
-  }
+  for (int64_t i = 0; i < range.count; ++i) all[range.start + i * range.step] = items[i];
   list->replace(translator, std::move(all));
   return true;
 }
