@@ -73,6 +73,11 @@ Ref<> torchAttribute(const char* name) {
   return Ref<>::steal(torch ? PyObject_GetAttrString(torch->torch.get(), name) : nullptr);
 }
 
+PyTypeObject* deviceType() {
+  static auto* const type = reinterpret_cast<PyTypeObject*>(torchAttribute("device").release());
+  return type;
+}
+
 const llvm::DenseMap<PyObject*, DType>& dtypeNumbers() {
   static const auto* numbers = [] {
     auto* table = new llvm::DenseMap<PyObject*, DType>;
@@ -155,7 +160,7 @@ DType legacyDType(BorrowedRef<> type) {
 }
 
 Ref<> newDeviceObject(Device device) {
-  static PyObject* const type = torchAttribute("device").release();
+  auto* type = reinterpret_cast<PyObject*>(deviceType());
   const char* name = kDeviceNames[device.type];
   return Ref<>::steal(device.index < 0 ? PyObject_CallFunction(type, "s", name)
                                        : PyObject_CallFunction(type, "si", name, device.index));
@@ -169,9 +174,7 @@ Ref<> deviceObject(Device device) {
 }
 
 bool readDevice(BorrowedRef<> object, Device& device) {
-  static PyTypeObject* const type =
-      reinterpret_cast<PyTypeObject*>(torchAttribute("device").release());
-  if (Py_TYPE(object.get()) != type) return false;
+  if (Py_TYPE(object.get()) != deviceType()) return false;
   Ref<> name = Ref<>::steal(PyObject_GetAttrString(object.get(), "type"));
   Ref<> index = Ref<>::steal(PyObject_GetAttrString(object.get(), "index"));
   PyErr_Clear();

@@ -188,8 +188,8 @@ class Evaluation {
                  : nullptr);
     if (autocast && autocast.get() == Py_True) return true;
     PyErr_Clear();
-    keepFunctionModes_ = !namesDevice_ && askFunctionModes() && !programModesAreActive() &&
-                         (!hasArrays_ || isDeviceConstructor());
+    keepFunctionModes_ = !namesDevice_ && (!hasArrays_ || isDeviceConstructor()) &&
+                         askFunctionModes() && !programModesAreActive();
     return keepFunctionModes_;
   }
 

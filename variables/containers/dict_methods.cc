@@ -270,14 +270,19 @@ bool isSpecialDict(const DictVariable* dict) {
   return dict->type() == &PyODict_Type || dict->type() == defaultDictType();
 }
 
-DictVariable* copyDict(Translator& translator, DictVariable* dict) {
-  if (dict->instance && dict->isOrdered()) {
-    throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(dict));
-  }
+DictVariable* emptyDictLike(Translator& translator, DictVariable* dict) {
   auto* result = translator.make<DictVariable>(isSpecialDict(dict) ? dict->type() : &PyDict_Type);
   if (result->type() == defaultDictType()) {
     result->defaultFactory = defaultFactoryOf(translator, dict);
   }
+  return result;
+}
+
+DictVariable* copyDict(Translator& translator, DictVariable* dict) {
+  if (dict->instance && dict->isOrdered()) {
+    throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(dict));
+  }
+  DictVariable* result = emptyDictLike(translator, dict);
   return updateDict(translator, result, dict) ? result : nullptr;
 }
 

@@ -39,6 +39,8 @@ DictVariable* unpackedMapping(Translator& translator, const Value& mapping);
 
 // Exact OrderedDict and defaultdict, whose copies have their type. Those of others are dicts.
 bool isSpecialDict(const DictVariable* dict);
+// An empty dict of the type that a copy has, with the factory of a defaultdict.
+DictVariable* emptyDictLike(Translator& translator, DictVariable* dict);
 // PyDict_Copy: a new dict with the same items; null with the exception pending.
 DictVariable* copyDict(Translator& translator, DictVariable* dict);
 // Takes the last item, or the first one, of a dict that is not empty, as a pair.

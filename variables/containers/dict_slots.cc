@@ -103,8 +103,7 @@ Value merge(Translator& translator, NumberSlot slot, const Value& left, const Va
   if (!(a || isOfSubclass) || !b) return Value::constant(Py_NotImplemented);
   DictVariable* result;
   if (!(a && isSpecialDict(a)) && isSpecialDict(b) && trackerOf<DictVariable>(right)) {
-    result = translator.make<DictVariable>(b->type());
-    if (b->type() == defaultDictType()) result->defaultFactory = defaultFactoryOf(translator, b);
+    result = emptyDictLike(translator, b);
     if (!update(translator, result, left)) return Value();
   } else if (isOfSubclass) {
     result = translator.make<DictVariable>();

@@ -6,26 +6,17 @@
 #include "libraries/torch/metadata_rules/promotion.h"
 #include "libraries/torch/metadata_rules/result.h"
 #include "libraries/torch/metadata_rules/table.h"
+#include "libraries/torch/thread_state.h"
 
 namespace armature {
 
 namespace {
 
-// The device of a tensor made without a device is that of torch.set_default_device, which is a
-// function mode; without any mode it is the CPU.
-bool defaultDeviceIsCpu() {
-  Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(TorchModule::get()->torch.get(), "_C"));
-  Ref<> modes = Ref<>::steal(
-      bindings ? PyObject_CallMethod(bindings.get(), "_len_torch_function_stack", nullptr)
-               : nullptr);
-  PyErr_Clear();
-  return modes && PyLong_AsLong(modes.get()) == 0;
-}
-
-// The device given, which must be the CPU, or the standard one.
+// The device given, which must be the CPU, or the standard one: the CPU where no function mode is
+// in force, as the device of `with torch.device(...)` and of torch.set_default_device is.
 bool readDevice(const Call& call, size_t parameter, const Device* standard, Device& device) {
   if (!call.has(parameter)) {
-    if (!standard && !defaultDeviceIsCpu()) return false;
+    if (!standard && askFunctionModes()) return false;
     if (standard) device = *standard;
     return true;
   }
