@@ -308,7 +308,8 @@ class InstructionTranslator : public Translator {
   std::vector<GeneratorVariable*> cleanUps_;
   // Existing objects that nothing but the trace holds, with what leads on from there to generators.
   llvm::DenseMap<VariableTracker*, llvm::SmallVector<Value, 1>> owned_;
-  std::vector<MayEnd> mayEnd_;  // for settleInputs()
+  llvm::ArrayRef<PyObject*> inputs_;  // as the guards find them
+  std::vector<MayEnd> mayEnd_;        // for settleInputs()
   llvm::DenseMap<GeneratorVariable*, PathToObject> paths_;
   // How often run() was called, and how many trackers there were when the present one began.
   uint64_t runs_ = 0;

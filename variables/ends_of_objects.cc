@@ -115,16 +115,14 @@ void letGoOfContents(Translator& translator, VariableTracker* container) {
 }
 
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<Value> inputs, std::vector<OwningInput>& owning,
+                       llvm::ArrayRef<PyObject*> inputs, std::vector<OwningInput>& owning,
                        std::vector<MayEnd>* deferred) {
   OwnReferences own(translator);
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
     auto references = [&](PyObject* one) {
-      return own.ofProgram(one) - llvm::count_if(inputs, [&](const Value& input) {
-               return input.isTracker() && input.tracker()->existing() == one;
-             });
+      return own.ofProgram(one) - llvm::count(inputs, one);
     };
     bool silent = endsSilently(tracker->existing(), LettingGo::Input, references);
     if (!silent) {

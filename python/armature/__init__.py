@@ -4,6 +4,7 @@
 assumed, and replaces the function by compiled code.
 """
 
+import traceback
 from importlib.util import find_spec
 
 from armature import _abi
@@ -30,9 +31,10 @@ from armature.backends import list_backends
 from armature.exc import InternalError, InvalidBackend, Unsupported
 from armature.logging import set_logs
 
-# What a program compiles, explains or sets inside of a compiled function, Python does.
+# What a program compiles, explains or sets inside of a compiled function, Python does. The same goes
+# for showing tracebacks, which leads from frame to frame and to the files of their source.
 _C.add_stand_ins(_stand_ins.STAND_INS)
-_C.skip_always([_compile, _config, _explain, _frames, backends, logging])
+_C.skip_always([_compile, _config, _explain, _frames, backends, logging, traceback])
 
 __all__ = [
     "BreakReason",

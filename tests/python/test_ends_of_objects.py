@@ -17,7 +17,7 @@ import weakref
 import armature
 import pytest
 import torch
-from differential import check
+from differential import check, compilations
 
 WATCHED = []
 LOG = []
@@ -470,6 +470,58 @@ def test_what_the_guards_hold_is_let_go_of_before_the_call(move):
         held = Held()
         watch(held.items[0])
         assert function(held) == ([False], len(held.queue), 0)
+
+
+def handled_with_a_local():
+    kept = Noisy("kept")
+    try:
+        raise ValueError
+    except ValueError as error:
+        armature.graph_break()
+    print("behind")
+
+
+def handled_with_an_argument():
+    def failing(argument):
+        raise ValueError
+
+    try:
+        failing(Noisy("argument"))
+    except ValueError as error:
+        print("handled")
+    print("behind")
+
+
+class NoisyError(Exception):
+    def __del__(self):
+        LOG.append("end")
+
+
+def handled_and_replaced_by_a_result():
+    def replacing():
+        try:
+            raise NoisyError
+        finally:
+            armature.graph_break()
+            return 1  # noqa: B012
+
+    return replacing(), list(LOG)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [handled_with_a_local, handled_with_an_argument, handled_and_replaced_by_a_result],
+)
+def test_the_end_of_a_handled_exception_is_foreseen_as_it_is_checked(function, capsys):
+    """What is handled is an input, too: it holds the exception that the handler lets go of."""
+    LOG.clear()
+    expected = function(), capsys.readouterr().out, list(LOG)
+    compiled = armature.compile(function)
+    for turn in range(3):
+        LOG.clear()
+        with compilations() as made:
+            assert (compiled(), capsys.readouterr().out, list(LOG)) == expected
+        assert turn == 0 or not made
 
 
 TABLES = {

@@ -2,11 +2,13 @@
 
 import io
 import logging
+import traceback
 import warnings
 
 import armature
 import pytest
 import torch
+from differential import compilations
 
 LOGGER = logging.getLogger("armature_test_logging")
 OTHER = logging.getLogger("armature_test_logging.other")
@@ -230,3 +232,29 @@ def test_wrong_settings(name):
     with pytest.raises(TypeError, match=f"{name} takes functions and methods, not int"):
         setattr(armature.config, name, [3])
     assert getattr(armature.config, name) == ()
+
+
+def shows_a_traceback(divisor):
+    try:
+        1 // divisor
+    except ZeroDivisionError:
+        armature.graph_break()
+        text = traceback.format_exc()
+        armature.graph_break()
+        return text
+
+
+def test_tracebacks_are_shown_by_python():
+    """By one call, whatever exception it is: nothing of it is compiled."""
+    compiled = armature.compile(shows_a_traceback)
+    for turn in range(3):
+        with compilations() as made:
+            text = compiled(0)
+        assert text.splitlines()[1:] == shows_a_traceback(0).splitlines()[1:]
+        assert "in shows_a_traceback" in text
+        assert len(made) == (4 if turn == 0 else 0)
+    assert kinds_of_breaks(shows_a_traceback, 0) == [
+        "GraphBreakCall",
+        "SkippedFunction",
+        "GraphBreakCall",
+    ]
