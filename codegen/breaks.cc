@@ -69,7 +69,7 @@ bool PyCodegen::keepsAlive(const Value& value) {
   bool isPart = source->base();
   while (source->base()) source = source->base();
   bool isInput = source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
-  return isInput && (isPart || !translator_.entry().isFunctionStart());
+  return isInput && (isPart || !translator_.entry().inputsAreHeld());
 }
 
 // Does a new object lead to one of which that is true?

@@ -10,6 +10,7 @@
 #include "cpython/frame_evaluation.h"
 #include "cpython/function_layout.h"
 #include "cpython/generator_frames.h"
+#include "cpython/given_arguments.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
@@ -448,6 +449,8 @@ constexpr Check kChecks[] = {
      [](const Specimens&) { return generatorFramesAreRead(); }},
     {{"frame evaluation", "a function's arguments are bound when its frame is to be evaluated"},
      [](const Specimens&) { return framesAreEvaluated(); }},
+    {{"given arguments", "a call may take its arguments from the stack of the frame that makes it"},
+     [](const Specimens&) { return argumentsAreTaken(); }},
     {{"made classes", "a class is known by its bases' __subclasses__() and the garbage collector"},
      [](const Specimens&) { return classesAreHidden(); }},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},

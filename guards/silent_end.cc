@@ -23,12 +23,6 @@ bool isLasting(PyObject* object) {
   return type->tp_flags & Py_TPFLAGS_HEAPTYPE && PyType_IsSubtype(type, &PyModule_Type);
 }
 
-// Numbers, ranges' iterators and the like: nobody can hear of their ends, and they lead nowhere.
-bool isPlainData(const PyTypeObject* type) {
-  return !(type->tp_flags & (Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HEAPTYPE)) && !type->tp_finalize &&
-         !type->tp_del && type->tp_weaklistoffset == 0;
-}
-
 // May the end of a generator run code of the program, wherever it may stand by then: is there a
 // yield that a handler guards, or one of `yield from`, whose iterator may have a close()?
 bool hasCleanUp(PyObject* generator) {
@@ -158,6 +152,11 @@ class Walk {
 };
 
 }  // namespace
+
+bool isPlainData(const PyTypeObject* type) {
+  return !(type->tp_flags & (Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HEAPTYPE)) && !type->tp_finalize &&
+         !type->tp_del && type->tp_weaklistoffset == 0;
+}
 
 bool endsSilently(PyObject* object, LettingGo by, ReferenceCount references) {
   if (by == LettingGo::Content) return !Walk(references, by).contentIsHeard(object);

@@ -18,6 +18,9 @@ namespace armature {
 // those of the inputs, any of which may go as well.
 using ReferenceCount = llvm::function_ref<Py_ssize_t(PyObject*)>;
 
+// Numbers, ranges' iterators and the like: nobody can hear of their ends, and they lead nowhere.
+bool isPlainData(const PyTypeObject* type);
+
 // Who lets go of what.
 enum class LettingGo : uint8_t {
   Object,   // an existing object, of one that it refers to

@@ -49,6 +49,8 @@ struct EntryPoint {
   }
   bool handlesException() const { return openHandlers > 0; }
   bool isFunctionStart() const { return start == 0; }
+  // Whoever calls holds the inputs until the frame ends.
+  bool inputsAreHeld() const { return isFunctionStart() && !movesInputs; }
   size_t inputCount() const {
     size_t count = locals.size() + handlesException() + isShown + isGenerator;
     for (bool isNull : stackIsNull) count += !isNull;

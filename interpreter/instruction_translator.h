@@ -139,7 +139,7 @@ class InstructionTranslator : public Translator {
   DictVariable* runningGlobals() override { return frame_->globals; }
   // What a call is given is its caller's; what a frame had is its own.
   bool keepsExisting() const override {
-    return Translator::keepsExisting() && entry_.isFunctionStart() && !entry_.movesInputs;
+    return Translator::keepsExisting() && entry_.inputsAreHeld();
   }
   bool errorsAreObserved() const override;
   bool failureCanGoOn() const override { return frame_->callersResumable; }

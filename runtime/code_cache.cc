@@ -83,10 +83,13 @@ bool CodeCache::hasOtherBuiltins() const { return builtinsNamedBy(globals_) != b
 
 std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr code,
                                                  std::shared_ptr<const Settings> settings,
-                                                 const std::shared_ptr<Family>& family) {
+                                                 const std::shared_ptr<Family>& family,
+                                                 bool movesInputs) {
   Ref<> globals = Ref<>::create(cpython::read(function, cpython::FunctionField::Globals));
   Ref<> builtins = Ref<>::create(cpython::read(function, cpython::FunctionField::Builtins));
-  auto cache = std::make_shared<CodeCache>(functionEntry(std::move(code)), std::move(globals),
+  EntryPoint entry = functionEntry(std::move(code));
+  entry.movesInputs = movesInputs;
+  auto cache = std::make_shared<CodeCache>(std::move(entry), std::move(globals),
                                            std::move(builtins), std::move(settings), family);
   family->caches.push_back(cache);
   return cache;

@@ -31,10 +31,12 @@ class CodeCache {
   CodeCache(EntryPoint entry, Ref<> globals, Ref<> builtins,
             std::shared_ptr<const Settings> settings, std::shared_ptr<Family> family);
   ~CodeCache();
-  // A new cache of the family for the function, whose code this is, lifted.
+  // A new cache of the family for the function, whose code this is, lifted. `movesInputs`: see
+  // EntryPoint.
   static std::shared_ptr<CodeCache> ofFunction(BorrowedRef<> function, CodePtr code,
                                                std::shared_ptr<const Settings> settings,
-                                               const std::shared_ptr<Family>& family);
+                                               const std::shared_ptr<Family>& family,
+                                               bool movesInputs = false);
 
   // What to do for these inputs.
   enum class Action : uint8_t { Run, Plain, Compiled, Error };

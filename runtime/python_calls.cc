@@ -1,16 +1,21 @@
 #include "runtime/python_calls.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <cstddef>
 #include <utility>
 
+#include "bytecode/liveness.h"
 #include "codegen/call_rewriting.h"
+#include "core/checked.h"
 #include "core/constant.h"
 #include "cpython/function_layout.h"
+#include "cpython/given_arguments.h"
 #include "cpython/lru_cache.h"
 #include "cpython/starred_arguments.h"
 #include "cpython/type_lookup.h"
+#include "guards/silent_end.h"
 #include "libraries/skipped_code.h"
 #include "runtime/argument_binding.h"
 #include "runtime/compiled_callable.h"
@@ -34,8 +39,14 @@ struct Twin {
   // nothing is captured, another one in its place makes no difference.
   Ref<> code;
   std::shared_ptr<CodeCache> cache;  // null: run as it is
-  // Its first translation has had its say (see isPlain).
+  // Its first translation has had its say (see isPlain), and what that was.
   bool isJudged = false;
+  bool runsAsItIs = false;
+  // Parameters that the function binds anew, or deletes: numbers of slots.
+  llvm::SmallVector<int32_t, 2> rebound;
+  // The function from its beginning, for calls that give such arguments up; null until it is
+  // needed.
+  Ref<> moving;
 };
 
 struct Caller {
@@ -55,6 +66,10 @@ struct State {
 // Programs that make ever new code objects run that as it is, from some number of them on.
 constexpr size_t kMostTwins = 4096;
 
+// Where the frame that makes a call has the callable and the arguments, if it gives them up: empty
+// where somebody has them while the call lasts.
+using GivenUp = llvm::ArrayRef<PyObject*>;
+
 // The arguments of f(*arguments, **keywords); `keywords` may be null.
 struct Starred {
   PyObject* arguments;
@@ -64,7 +79,8 @@ struct Starred {
 // `starred`: what the arguments were put together from, which a function of C may be given as it
 // is.
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
-               size_t flags, PyObject* keywordNames, const Starred* starred = nullptr);
+               size_t flags, PyObject* keywordNames, const Starred* starred = nullptr,
+               GivenUp givenUp = {});
 
 // Does a call of the function make a generator, a coroutine or the like?
 bool suspends(BorrowedRef<> function) {
@@ -72,16 +88,32 @@ bool suspends(BorrowedRef<> function) {
 }
 
 // A twin that runs as it is may lose nothing.
-std::shared_ptr<CodeCache> makeCache(State& state, PyObject* function) {
+void makeCache(State& state, PyObject* function, Twin& twin) {
   std::shared_ptr<CodeCache::Family> family = state.family.lock();
   PyCodeObject* code = cpython::codeOf(function);
-  if (!family || isSkippedCode(code) || !isConstant(reinterpret_cast<PyObject*>(code))) {
-    return nullptr;
-  }
+  if (!family || isSkippedCode(code) || !isConstant(reinterpret_cast<PyObject*>(code))) return;
   CodePtr canonical = lift(code);
   if (!canonical) throw PendingPythonException();
-  if (canonical->readsOwnFrame) return nullptr;
-  return CodeCache::ofFunction(function, std::move(canonical), state.settings, family);
+  if (canonical->readsOwnFrame) return;
+  llvm::BitVector rebound = reboundFrom(*canonical, 0);
+  for (int32_t i = 0; i < canonical->boundCount(); ++i) {
+    if (rebound.test(i)) twin.rebound.push_back(i);
+  }
+  twin.cache = CodeCache::ofFunction(function, std::move(canonical), state.settings, family);
+}
+
+// Where making something of the function fails, that is reported, and there is none.
+void makeFor(State& state, PyObject* function, Twin& twin, llvm::function_ref<void()> make) {
+  try {
+    make();
+  } catch (...) {
+    std::string message;
+    if (isForUser(message)) throw RaisedForUser();
+    reportFailure(state.settings->engine->hooks, twin.code,
+                  cpython::read(function, FunctionField::QualifiedName), message,
+                  FailureKind::Error);
+    if (PyErr_Occurred()) throw RaisedForUser();
+  }
 }
 
 std::shared_ptr<Twin> twinOf(State& state, PyObject* function) {
@@ -92,16 +124,7 @@ std::shared_ptr<Twin> twinOf(State& state, PyObject* function) {
   if (state.twins.size() >= kMostTwins) return nullptr;
   auto twin = std::make_shared<Twin>();
   twin->code = Ref<>::create(code);
-  try {
-    twin->cache = makeCache(state, function);
-  } catch (...) {
-    std::string message;
-    if (isForUser(message)) throw RaisedForUser();
-    reportFailure(state.settings->engine->hooks, twin->code,
-                  cpython::read(function, FunctionField::QualifiedName), message,
-                  FailureKind::Error);
-    if (PyErr_Occurred()) throw RaisedForUser();
-  }
+  makeFor(state, function, *twin, [&] { makeCache(state, function, *twin); });
   state.twins[key] = twin;
   return twin;
 }
@@ -116,8 +139,30 @@ bool isPlain(CodeCache& cache) {
   return any && !hasWork;
 }
 
+// Has nobody else a reference to an argument for whose end somebody may wait?
+bool mayEnd(PyObject* argument) {
+  return argument && Py_REFCNT(argument) == 1 && !isPlainData(Py_TYPE(argument));
+}
+
+// Null where it cannot be made.
+Ref<> movingOf(State& state, PyObject* self, PyObject* function, Twin& twin) {
+  std::shared_ptr<CodeCache::Family> family = state.family.lock();
+  if (twin.moving || !family) return twin.moving;
+  makeFor(state, function, twin, [&] {
+    auto cache = CodeCache::ofFunction(function, twin.cache->entry().code, state.settings, family,
+                                       /*movesInputs=*/true);
+    twin.moving = checked(makeResumeFunction(std::move(cache), Ref<>::create(self)).release());
+  });
+  return twin.moving;
+}
+
+// Is nobody but the stack of the calling frame to have an argument that the function binds anew?
+bool movesArguments(const Twin& twin, llvm::ArrayRef<PyObject*> slots) {
+  return llvm::any_of(twin.rebound, [&](int32_t slot) { return mayEnd(slots[slot]); });
+}
+
 PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObject* const* arguments,
-                       size_t flags, PyObject* keywordNames) {
+                       size_t flags, PyObject* keywordNames, GivenUp givenUp) {
   if (suspends(function)) return callRewritten(function, self, arguments, flags, keywordNames);
   std::shared_ptr<Twin> twin = twinOf(state, function);
   if (!twin || !twin->cache) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
@@ -125,6 +170,9 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
   if (cache->builtins().get() != cpython::read(function, FunctionField::Builtins)) {
     return PyObject_Vectorcall(function, arguments, flags, keywordNames);
   }
+  bool moves = !twin->rebound.empty() && llvm::any_of(givenUp, mayEnd);
+  if (twin->runsAsItIs && !moves)
+    return PyObject_Vectorcall(function, arguments, flags, keywordNames);
   auto plain = [&] { return callRewritten(function, self, arguments, flags, keywordNames); };
   llvm::SmallVector<PyObject*, kInlineSlots> slots(cache->entry().locals.size());
   BindingTemporaries temporaries;
@@ -135,21 +183,32 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
     return PyObject_Vectorcall(function, arguments, flags, keywordNames);
   }
   if (!hasStackLeft()) return nullptr;
+  Ref<> moving;
+  if (moves && movesArguments(*twin, slots)) moving = movingOf(state, self, function, *twin);
+  if (moving) {
+    Ref<> held = Ref<>::create(function);
+    return runMoving(moving, slots, [&] {
+      temporaries = BindingTemporaries();
+      for (PyObject* const& place : givenUp) cpython::takeArgument(&place);
+    });
+  }
+  if (twin->runsAsItIs) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
   PyObject* result = runFrame(*cache, slots, plain);
   if (!twin->isJudged) {
     twin->isJudged = true;
-    if (isPlain(*cache)) twin->cache = nullptr;
+    twin->runsAsItIs = isPlain(*cache);
   }
   return result;
 }
 
 PyObject* callWithSelf(State& state, PyObject* self, PyObject* function, PyObject* first,
-                       PyObject* const* arguments, size_t flags, PyObject* keywordNames) {
+                       PyObject* const* arguments, size_t flags, PyObject* keywordNames,
+                       GivenUp givenUp = {}) {
   size_t count = PyVectorcall_NARGS(flags);
   size_t keywordCount = keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0;
   llvm::SmallVector<PyObject*, kInlineSlots> all{first};
   all.append(arguments, arguments + count + keywordCount);
-  return call(state, self, function, all.data(), count + 1, keywordNames);
+  return call(state, self, function, all.data(), count + 1, keywordNames, nullptr, givenUp);
 }
 
 // Does a call of it come to Python code here?
@@ -242,17 +301,17 @@ PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject*
 }
 
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
-               size_t flags, PyObject* keywordNames, const Starred* starred) {
+               size_t flags, PyObject* keywordNames, const Starred* starred, GivenUp givenUp) {
   auto plain = [&] { return callPlainly(callable, arguments, flags, keywordNames, starred); };
   PyTypeObject* type = Py_TYPE(callable);
   if (type == &PyFunction_Type) {
-    return callFunction(state, self, callable, arguments, flags, keywordNames);
+    return callFunction(state, self, callable, arguments, flags, keywordNames, givenUp);
   }
   if (type == &PyMethod_Type) {
     PyObject* function = PyMethod_GET_FUNCTION(callable);
     if (!isPythonCode(function)) return plain();
     return callWithSelf(state, self, function, PyMethod_GET_SELF(callable), arguments, flags,
-                        keywordNames);
+                        keywordNames, givenUp);
   }
   if (isDisabledItself(callable)) {
     Ref<> function = Ref<>::create(wrappedFunction(callable));
@@ -309,7 +368,13 @@ PyObject* callFirst(PyObject* self, PyObject* const* arguments, size_t flags,
     State& state = *reinterpret_cast<Caller*>(self)->state;
     bool isPlain = runsPlain() || isWatched(*state.settings->engine);
     if (isPlain || capturesFrames(*state.settings)) return plain();
-    return call(state, self, arguments[0], arguments + 1, count - 1, keywordNames, starred);
+    GivenUp givenUp;
+    if (cpython::areGivenUp(arguments)) {
+      Py_ssize_t total = count + (keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0);
+      givenUp = {arguments, static_cast<size_t>(total)};
+    }
+    return call(state, self, arguments[0], arguments + 1, count - 1, keywordNames, starred,
+                givenUp);
   });
 }
 

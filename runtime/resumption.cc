@@ -474,6 +474,16 @@ Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Re
   return made;
 }
 
+PyObject* runMoving(BorrowedRef<> resumeFunction, llvm::ArrayRef<PyObject*> inputs,
+                    llvm::function_ref<void()> letGo) {
+  int hooks = startedFrameHooks();
+  Ref<> from =
+      Ref<>::steal(callResumeFunction(resumeFunction, inputs.data(), inputs.size(), nullptr));
+  if (!from) return nullptr;
+  letGo();
+  return runToEnd(from.release(), hooks);
+}
+
 Ref<> makeFrameFunction(BorrowedRef<> function, std::vector<RealContinuation> continuations,
                         Ref<> pythonCalls) {
   if (!pythonCalls) return nullptr;

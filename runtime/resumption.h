@@ -35,6 +35,10 @@ Ref<> makeResumeFunction(std::shared_ptr<CodeCache> cache, Ref<> pythonCalls);
 // The same in plain Python only, which counts for a break (break_statistics.h), if one is given.
 Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Ref<> pythonCalls,
                               Ref<> breakStatistics = nullptr);
+// Runs a resume function whose entry moves its inputs, from there to the end of its frame. `letGo`
+// releases what else holds the inputs. Null with an exception set.
+PyObject* runMoving(BorrowedRef<> resumeFunction, llvm::ArrayRef<PyObject*> inputs,
+                    llvm::function_ref<void()> letGo);
 // A callable that passes its first argument to `function`, generated code of a frame, runs the
 // frame to its end, and does the continuations, whose operands are its other arguments, to the
 // result; what they call is called by `pythonCalls`. Null with an exception set.

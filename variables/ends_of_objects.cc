@@ -121,9 +121,7 @@ bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
-    auto references = [&](PyObject* one) {
-      return own.ofProgram(one) - llvm::count(inputs, one);
-    };
+    auto references = [&](PyObject* one) { return own.ofProgram(one) - llvm::count(inputs, one); };
     bool silent = endsSilently(tracker->existing(), LettingGo::Input, references);
     if (!silent) {
       std::vector<PartPath> paths = ownedGenerators(tracker->existing(), references);

@@ -259,6 +259,85 @@ def caught():
     return seen, alive()
 
 
+def drops(argument):
+    argument = None
+    return LOG[:], alive()
+
+
+def drops_in_steps(argument, other=None):
+    seen = [alive()]
+    other = None
+    seen.append((LOG[:], alive()))
+    argument = None
+    return seen, LOG[:], alive()
+
+
+def deletes(argument):
+    del argument
+    return LOG[:], alive()
+
+
+def drops_all(*arguments, **keywords):
+    arguments = None
+    seen = LOG[:], alive()
+    keywords = None
+    return seen, LOG[:], alive()
+
+
+def loops_over_its_argument(argument):
+    seen = []
+    for argument in (1, 2):
+        seen.append((LOG[:], alive()))
+    return seen
+
+
+def passes_on(argument):
+    seen = drops(argument)
+    argument = None
+    return seen, LOG[:], alive()
+
+
+def raises_without_its_argument(argument):
+    argument = None
+    LOG.append(alive())
+    fail()
+
+
+class Droppable(Noisy):
+    def drop(self):
+        self = None
+        return LOG[:], alive()
+
+
+def arguments_that_called_functions_drop():
+    seen = [
+        function(watch(Noisy(function.__name__)))
+        for function in (drops, drops_in_steps, deletes, drops_all, passes_on)
+    ]
+    seen.append(drops_in_steps(watch(Noisy("first")), watch(Noisy("second"))))
+    seen.append(drops_in_steps(other=watch(Noisy("third")), argument=watch(Noisy("fourth"))))
+    seen.append(drops_all(watch(Noisy("in a tuple")), key=watch(Noisy("in a dict"))))
+    seen.append(loops_over_its_argument(watch(Noisy("loop"))))
+    seen.append(watch(Droppable("self")).drop())
+    return seen, LOG[:], alive()
+
+
+def arguments_that_others_hold_are_not_dropped():
+    thing = watch(Noisy("thing"))
+    seen = [drops(thing), deletes(argument=thing), drops_all(thing, thing, key=thing)]
+    seen.append(drops(*[watch(Noisy("starred"))]))
+    seen.append(drops([watch(Noisy("item")), thing]))
+    thing = None
+    return seen, LOG[:], alive()
+
+
+def dropped_before_an_exception():
+    try:
+        raises_without_its_argument(watch(Noisy("argument")))
+    except ValueError:
+        return LOG[:], alive()
+
+
 PROGRAMS = [
     watched_temporary,
     deleted_local,
@@ -281,6 +360,9 @@ PROGRAMS = [
     raises_with_a_local,
     raises_a_type_error,
     caught,
+    arguments_that_called_functions_drop,
+    arguments_that_others_hold_are_not_dropped,
+    dropped_before_an_exception,
 ]
 
 

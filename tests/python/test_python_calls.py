@@ -488,3 +488,58 @@ def test_functions_compiled_inside_of_a_compiled_function() -> None:
     for _ in range(4):
         assert compiled(torch.ones(2)).tolist() == [3, 3]
     assert len(_C.entries(compiled)) == count
+
+
+def consume(x: torch.Tensor, seen: list[bool]) -> torch.Tensor:
+    end = weakref.ref(x)
+    x = x * 2
+    armature.graph_break()
+    seen.append(end() is None)
+    return x
+
+
+def test_a_called_function_has_its_arguments_to_itself() -> None:
+    """What the caller has only on its stack dies when the function lets go of it."""
+
+    @armature.disable
+    def make(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    def call(x: torch.Tensor, seen: list[bool]) -> torch.Tensor:
+        held = make(x)
+        return consume(make(x), seen) + consume(held, seen) + consume(x=make(x), seen=seen)
+
+    compiled = armature.compile(call)
+    x, expected, seen = torch.ones(2), [], []
+    result = call(x, expected)
+    assert expected == [True, False, True]
+    for _ in range(3):
+        assert compiled(x, seen).equal(result)
+        assert seen == expected
+        seen.clear()
+    end = weakref.ref(call)
+    del compiled, call
+    armature.reset()
+    gc.collect()
+    assert end() is None
+
+
+def test_arguments_that_c_code_passes_are_its_own() -> None:
+    def drop(x: torch.Tensor, seen: list[bool]) -> torch.Tensor:
+        end = weakref.ref(x)
+        x = None
+        seen.append(end() is None)
+
+    def call(x: torch.Tensor, seen: list[bool]) -> None:
+        armature.graph_break()
+        functools.partial(drop, x + 1)(seen)
+        list(map(drop, [x + 1], [seen]))
+        drop(x + 1, seen)
+
+    compiled = armature.compile(call)
+    x, expected = torch.ones(2), []
+    call(x, expected)
+    for _ in range(3):
+        seen: list[bool] = []
+        compiled(x, seen)
+        assert seen == expected
