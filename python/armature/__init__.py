@@ -31,8 +31,8 @@ from armature.backends import list_backends
 from armature.exc import InternalError, InvalidBackend, Unsupported
 from armature.logging import set_logs
 
-# What a program compiles, explains or sets inside of a compiled function, Python does. The same goes
-# for showing tracebacks, which leads from frame to frame and to the files of their source.
+# What a program compiles, explains or sets inside of a compiled function, Python does; and so does
+# showing tracebacks, which leads from frame to frame and to the files of their source.
 _C.add_stand_ins(_stand_ins.STAND_INS)
 _C.skip_always([_compile, _config, _explain, _frames, backends, logging, traceback])
 
