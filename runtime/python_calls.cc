@@ -164,15 +164,15 @@ bool movesArguments(const Twin& twin, llvm::ArrayRef<PyObject*> slots) {
 PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObject* const* arguments,
                        size_t flags, PyObject* keywordNames, GivenUp givenUp) {
   if (suspends(function)) return callRewritten(function, self, arguments, flags, keywordNames);
+  auto asItIs = [&] { return PyObject_Vectorcall(function, arguments, flags, keywordNames); };
   std::shared_ptr<Twin> twin = twinOf(state, function);
-  if (!twin || !twin->cache) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+  if (!twin || !twin->cache) return asItIs();
   std::shared_ptr<CodeCache> cache = twin->cache;
   if (cache->builtins().get() != cpython::read(function, FunctionField::Builtins)) {
-    return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+    return asItIs();
   }
   bool moves = !twin->rebound.empty() && llvm::any_of(givenUp, mayEnd);
-  if (twin->runsAsItIs && !moves)
-    return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+  if (twin->runsAsItIs && !moves) return asItIs();
   auto plain = [&] { return callRewritten(function, self, arguments, flags, keywordNames); };
   llvm::SmallVector<PyObject*, kInlineSlots> slots(cache->entry().locals.size());
   BindingTemporaries temporaries;
@@ -180,7 +180,7 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
                 slots.data(), temporaries)) {
     // The error is Python's own.
     if (PyErr_Occurred()) return nullptr;
-    return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+    return asItIs();
   }
   if (!hasStackLeft()) return nullptr;
   Ref<> moving;
@@ -192,7 +192,7 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
       for (PyObject* const& place : givenUp) cpython::takeArgument(&place);
     });
   }
-  if (twin->runsAsItIs) return PyObject_Vectorcall(function, arguments, flags, keywordNames);
+  if (twin->runsAsItIs) return asItIs();
   PyObject* result = runFrame(*cache, slots, plain);
   if (!twin->isJudged) {
     twin->isJudged = true;
