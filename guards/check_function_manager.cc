@@ -67,7 +67,8 @@ std::string explainTensor(const Instruction& instruction, BorrowedRef<> object) 
 // Which of the registers that an instruction looks at made it fail; its guards are numbered alike.
 uint32_t failedPart(const Instruction& instruction, const GuardProgramState& state) {
   uint32_t part = 0;
-  if (instruction.operation == Operation::CheckEmpty)
+  if (instruction.operation == Operation::CheckEmpty ||
+      instruction.operation == Operation::CheckNoEntries)
     while (lengthOf(state.registers[instruction.input + part].object) == 0) ++part;
   return part;
 }
@@ -82,6 +83,7 @@ std::string explainActual(const Instruction& instruction, const GuardProgramStat
       return instruction.globalState->library->explainGlobalState(instruction.globalState->state);
     case Operation::CheckLength:
     case Operation::CheckEmpty:
+    case Operation::CheckNoEntries:
       return std::to_string(static_cast<long long>(lengthOf(input)));
     case Operation::CheckSame:
       return instruction.negated ? "the same object" : "different objects";

@@ -231,8 +231,11 @@ class Compiler {
     while (!pending.empty()) {
       GuardNode* node = pending.pop_back_val();
       if (!node->loadedIn) writer_.load(node);
-      for (size_t guard : node->guards)
-        if (isAboutIdentity(tree_.guards()[guard], *node)) emitCheck(guard, node);
+      for (size_t guard : node->guards) {
+        const Guard& request = tree_.guards()[guard];
+        if (request.type == GuardType::EMPTY_NN_MODULE_HOOKS_DICT) emitDictCheck(node);
+        if (isAboutIdentity(request, *node)) emitCheck(guard, node);
+      }
       for (GuardNode* child : llvm::reverse(node->children))
         if (leadsToTheSame(*child->source)) pending.push_back(child);
     }
@@ -330,11 +333,14 @@ class Compiler {
           checkIdentity(Operation::CheckFunctionCode, guard.operand.get());
         break;
       case GuardType::SEQUENCE_LENGTH:
-      case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
         if (!demandsEmptiness(guard))
           check(Operation::CheckLength).number = guard.number;
-        else if (!widenCheckEmpty(node))
+        else if (!widen(Operation::CheckEmpty, node))
           check(Operation::CheckEmpty).number = 1;
+        break;
+      case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
+        emitDictCheck(node);
+        if (!widen(Operation::CheckNoEntries, node)) check(Operation::CheckNoEntries).number = 1;
         break;
       case GuardType::DICT_CONTAINS:
       case GuardType::DICT_NOT_CONTAINS: {
@@ -463,11 +469,18 @@ class Compiler {
     return &program().keyLists.back();
   }
 
+  // An object that is a dict stays one, whatever is assigned to its __class__.
+  void emitDictCheck(GuardNode* node) {
+    if (node->isKnownAsDict) return;
+    writer_.emit(Operation::CheckDict, node->source).input = node->loadedIn;
+    node->isKnownAsDict = true;
+  }
+
   // Objects in registers side by side are found empty by one instruction, whose guards are numbered
   // in the same order.
-  bool widenCheckEmpty(const GuardNode* node) {
+  bool widen(Operation emptiness, const GuardNode* node) {
     Instruction* last = writer_.last();
-    if (!last || last->operation != Operation::CheckEmpty || order_.size() < 2 ||
+    if (!last || last->operation != emptiness || order_.size() < 2 ||
         last->input + last->number != node->loadedIn)
       return false;
     const Guard& previous = tree_.guards()[order_[order_.size() - 2]];

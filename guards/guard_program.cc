@@ -32,15 +32,18 @@ T* as(PyObject* object) {
   return reinterpret_cast<T*>(object);
 }
 
-PyDictObject* instanceDict(PyObject* object, int64_t offset) {
+// PyDict_Check, which looks into the type, for the types that most dicts have.
+bool isDict(PyObject* object) { return Py_TYPE(object) == &PyDict_Type || PyDict_Check(object); }
+
+inline PyDictObject* instanceDict(PyObject* object, int64_t offset) {
   PyObject** place = offset ? reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset)
                             : cpython::instanceDictPlace(object);
-  return place && *place && PyDict_Check(*place) ? as<PyDictObject>(*place) : nullptr;
+  return place && *place && isDict(*place) ? as<PyDictObject>(*place) : nullptr;
 }
 
 // The version by which a section on a dict is known; 0 if it depends on the order of an
 // OrderedDict, which changes without the dict.
-uint64_t sectionVersion(PyObject* dict, const Instruction& instruction) {
+inline uint64_t sectionVersion(PyObject* dict, const Instruction& instruction) {
   if (instruction.ordered && cpython::isOrderedDict(dict)) return 0;
   return cpython::contentVersion(as<PyDictObject>(dict));
 }
@@ -84,6 +87,13 @@ bool areEmpty(const GuardProgramState::Register* registers, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     if (!isEmpty(registers[i].object)) return false;
   return true;
+}
+
+bool haveNoEntries(const GuardProgramState::Register* registers, int64_t count) {
+  Py_ssize_t entries = 0;
+  for (int64_t i = 0; i < count; ++i)
+    entries |= cpython::usedCount(as<PyDictObject>(registers[i].object));
+  return entries == 0;
 }
 
 // What stands for the member's identity; null if its object can have no dict. A dict that does not
@@ -287,7 +297,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         goto enter;
       }
       case Operation::EnterDict:
-        if (!PyDict_Check(input)) return static_cast<size_t>(at - begin);
+        if (!isDict(input)) return static_cast<size_t>(at - begin);
         version = sectionVersion(input, instruction);
         goto enter;
       case Operation::EnterType:
@@ -368,6 +378,12 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
         break;
       case Operation::CheckEmpty:
         holds = areEmpty(&registers[instruction.input], instruction.number);
+        break;
+      case Operation::CheckDict:
+        holds = PyDict_Check(input);
+        break;
+      case Operation::CheckNoEntries:
+        holds = haveNoEntries(&registers[instruction.input], instruction.number);
         break;
       case Operation::CheckInstanceContains:
         holds = containsAttribute(input, instruction.object, instruction.number) ==

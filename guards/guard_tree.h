@@ -27,6 +27,7 @@ struct GuardNode {
   PyTypeObject* constantType = nullptr;
   // In such a tree: several sources may lead here.
   bool shared = false;
+  bool isKnownAsDict = false;  // a CheckDict has been emitted
   bool wanted = false;  // the object itself is: as a capture, or to be compared with another one
   uint32_t childCount = 0;
   uint32_t guardCount = 0;

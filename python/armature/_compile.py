@@ -265,7 +265,9 @@ def guard_check(compiled: Callable[..., Any], /, *args: Any, **kwargs: Any) -> b
     Runs nothing and compiles nothing. Raises TypeError if `compiled` did not come from compile().
     """
     function, before, keywords = _functions(compiled)
-    return _C.accepts(function, *before, *args, **{**keywords, **kwargs})
+    if keywords:
+        kwargs = {**keywords, **kwargs}
+    return _C.accepts(function, *before, *args, **kwargs)
 
 
 def reset() -> None:

@@ -247,7 +247,9 @@ CHECKS = {
         count_ahead(value) == max(number, 0) and (number >= 0 or value.__reduce__()[1] == ([],))
     ),
     "SEQUENCE_LENGTH": lambda value, operand, number, other: length(value) == number,
-    "EMPTY_NN_MODULE_HOOKS_DICT": lambda value, operand, number, other: length(value) == 0,
+    "EMPTY_NN_MODULE_HOOKS_DICT": lambda value, operand, number, other: (
+        isinstance(value, dict) and length(value) == 0
+    ),
     "DICT_CONTAINS": lambda value, operand, number, other: (
         isinstance(value, dict) and dict.__contains__(value, operand)
     ),

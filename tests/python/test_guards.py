@@ -186,7 +186,7 @@ GUARDS = [
     ((X, "SLOT_IS_SET", Slotted.a, 1), Slotted(1), [Slotted(2)], [Slotted(), 1]),
     ((X, "CELL_IS_SET", None, 0), types.CellType(), [types.CellType()], [types.CellType(1), 1]),
     ((X, "CELL_IS_SET", None, 1), types.CellType(1), [types.CellType(2)], [types.CellType(), 1]),
-    ((X, "EMPTY_NN_MODULE_HOOKS_DICT"), collections.OrderedDict(), [{}], [{1: 2}]),
+    ((X, "EMPTY_NN_MODULE_HOOKS_DICT"), collections.OrderedDict(), [{}], [{1: 2}, [], ()]),
 ]
 
 
