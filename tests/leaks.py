@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import types
+import typing
 import unittest
 import warnings
 from collections.abc import Callable, Iterator
@@ -70,6 +71,10 @@ def growth(run: Callable[[unittest.TestCase], Any], test: unittest.TestCase) -> 
     counts = []
     for _ in range(WARM_UP + ROUNDS):
         run(test)
+        # typing remembers what it has made of classes, and with that the classes of each round
+        # (dash_R_cleanup of CPython's test.libregrtest.refleak).
+        for forget in typing._cleanups:
+            forget()
         for _ in range(3):
             gc.collect()
         counts.append(sys.gettotalrefcount())

@@ -2,8 +2,10 @@
 tell a remembered result from a new one."""
 
 import functools
+import gc
 import typing
 import warnings
+import weakref
 
 import armature
 import pytest
@@ -365,3 +367,19 @@ def test_devices_of_a_context():
     compiled = armature.compile(program, fullgraph=True)
     for _ in range(3):
         assert str(compiled(torch.ones(2))) == str(program(torch.ones(2)))
+
+
+def test_caches_that_are_gone_are_forgotten():
+    def make(x):
+        cached = functools.lru_cache(len)
+        return cached("four") + x
+
+    def dead_references():
+        gc.collect()
+        return sum(type(o) is weakref.ref and o() is None for o in gc.get_objects())
+
+    compiled = armature.compile(make)
+    before = dead_references()
+    for _ in range(5):
+        assert compiled(1) == make(1)
+    assert dead_references() == before

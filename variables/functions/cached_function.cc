@@ -152,6 +152,15 @@ PyObject* madeCaches() {
   return caches;
 }
 
+// Called by a reference when its cache is gone. The program can find and call it, too.
+PyObject* forgetMadeCache(PyObject*, PyObject* reference) {
+  bool isGone = PyWeakref_CheckRef(reference) && PyWeakref_GetObject(reference) == Py_None;
+  if (isGone && PySet_Discard(madeCaches(), reference) < 0) return nullptr;
+  return Py_NewRef(Py_None);
+}
+
+PyMethodDef forgetMethod = {"forget_made_cache", forgetMadeCache, METH_O, nullptr};
+
 bool isMadeCache(BorrowedRef<> wrapper) {
   if (Py_TYPE(wrapper.get()) != cpython::lruCacheType()) return false;
   Ref<> reference = checked(PyWeakref_NewRef(wrapper.get(), nullptr));
@@ -430,21 +439,9 @@ ARMATURE_REGISTER_HANDLERS(registerCachedFunctions);
 }  // namespace
 
 bool noteMadeCache(BorrowedRef<> wrapper) {
-  static Py_ssize_t mostBeforeTidying = 64;
-  PyObject* caches = madeCaches();
-  if (PySet_GET_SIZE(caches) >= mostBeforeTidying) {
-    // Those that are gone.
-    Ref<> all = Ref<>::steal(PySequence_List(caches));
-    if (!all) return false;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) {
-      PyObject* reference = PyList_GET_ITEM(all.get(), i);
-      bool isGone = PyWeakref_GetObject(reference) == Py_None;
-      if (isGone && PySet_Discard(caches, reference) < 0) return false;
-    }
-    mostBeforeTidying = 64 + 2 * PySet_GET_SIZE(caches);
-  }
-  Ref<> reference = Ref<>::steal(PyWeakref_NewRef(wrapper.get(), nullptr));
-  return reference && PySet_Add(caches, reference.get()) == 0;
+  static PyObject* const forget = PyCFunction_New(&forgetMethod, nullptr);
+  Ref<> reference = Ref<>::steal(forget ? PyWeakref_NewRef(wrapper.get(), forget) : nullptr);
+  return reference && PySet_Add(madeCaches(), reference.get()) == 0;
 }
 
 }  // namespace armature
