@@ -394,7 +394,7 @@ bool InstructionTranslator::closeGenerator(GeneratorVariable* generator) {
   if (!exceptionPending()) return true;
   for (PyObject* type : {PyExc_StopIteration, PyExc_GeneratorExit}) {
     if (heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(type))) {
-      takeException();
+      dropException();
       return true;
     }
   }

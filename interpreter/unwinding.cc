@@ -80,7 +80,9 @@ void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame
   if (!frame.traced) {
     frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
   }
-  auto* entry = make<TracebackVariable>(tracebackOf(*this, raised), frame.traced, frame.pc);
+  Value before = tracebackOf(*this, raised);
+  if (!raised.tracebackWhenRaised) raised.tracebackWhenRaised = before;
+  auto* entry = make<TracebackVariable>(std::move(before), frame.traced, frame.pc);
   setTraceback(*this, raised, Value(entry));
 }
 
@@ -102,7 +104,10 @@ Value InstructionTranslator::handledByCaller() {
 bool InstructionTranslator::enterHandler(Frame& frame) {
   const ExceptionRegion* region = handlerOf(frame);
   if (!region) return false;
-  if (auto* raised = trackerOf<ExceptionVariable>(exception())) settleContext(*this, *raised);
+  if (auto* raised = trackerOf<ExceptionVariable>(exception())) {
+    settleContext(*this, *raised);
+    raised->tracebackWhenRaised.reset();
+  }
   int32_t lasti = lastInstruction(frame);
   frame.drop(frame.depth - region->depth);
   if (region->pushLasti) frame.push(Value::integer(lasti));

@@ -169,7 +169,7 @@ Value continueWith(Translator& translator, const Continuation& continuation, Val
     if (continuation.kind == OnReturn::AskGetattr) {
       return askGetattr(translator, continuation.operands[0], nameIn(continuation), tail);
     }
-    translator.takeException();
+    translator.dropException();
     if (continuation.kind == OnReturn::Instead) return continuation.operands[1];
     if (continuation.kind == OnReturn::StopAtEnd) return continuation.operands[0];
     if (continuation.kind == OnReturn::NextStep) {

@@ -337,7 +337,7 @@ bool addPair(Translator& translator, DictVariable* dict, Value pair, int64_t bef
   if (!iterateInto(translator, pair, items)) {
     PyTypeObject* type = typeOf(translator.realized(translator.exception()));
     if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-      translator.takeException();
+      translator.dropException();
       translator.raise(PyExc_TypeError,
                        "cannot convert dictionary update sequence element #%zd to a sequence",
                        static_cast<Py_ssize_t>(before));

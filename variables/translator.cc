@@ -61,9 +61,18 @@ Value Translator::raiseValue(Value exception) {
   if (auto* raised = trackerOf<ExceptionVariable>(exception)) {
     effects.changes(raised);  // its context and its traceback
     chainContext(*this, *raised, handledInTrace());
+    raised->tracebackWhenRaised.reset();
   }
   exception_ = std::move(exception);
   return Value();
+}
+
+void Translator::dropException() {
+  Value dropped = takeException();
+  auto* raised = trackerOf<ExceptionVariable>(dropped);
+  if (!raised || !raised->tracebackWhenRaised) return;
+  setTraceback(*this, *raised, std::move(*raised->tracebackWhenRaised));
+  raised->tracebackWhenRaised.reset();
 }
 
 Value Translator::raise(PyObject* type, const char* format, ...) {

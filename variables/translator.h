@@ -103,7 +103,11 @@ class Translator : public Observer, public Heap::Dependencies {
   // --- Exceptions: a slot that fails calls one of these and returns null.
   bool exceptionPending() const { return !exception_.isNull(); }
   const Value& exception() const { return exception_; }
+  // For who keeps it, or hands it on.
   Value takeException() { return std::move(exception_); }
+  // PyErr_Clear: what C code swallows has the __traceback__ of when it was raised, since CPython
+  // stores the frames that it went through where a handler is entered.
+  void dropException();
   // Raises an instance, which gets what is handled for its context (_PyErr_SetObject). Returns
   // null, so that `return translator.raise(...)` reads as in CPython.
   Value raiseValue(Value exception);

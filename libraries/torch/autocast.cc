@@ -229,7 +229,7 @@ Value adoptAutocast(Translator& translator, const Value& instance) {
        {"device", "fast_dtype", "custom_backend_name", "_cache_enabled", "_enabled"}) {
     Value part = getAttribute(translator, instance, Ref<>::steal(staticName(name)).get());
     if (!part) {
-      translator.takeException();
+      translator.dropException();
       return Value();
     }
     part = translator.realized(part);

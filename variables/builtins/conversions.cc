@@ -243,7 +243,7 @@ Value fileSystemPath(Translator& translator, const Value& self, CallArguments& a
   static PyObject* const special = staticName("__fspath__");
   Value method = lookupSpecial(translator, path, special);
   if (!method) {
-    if (translator.exceptionPending()) translator.takeException();
+    if (translator.exceptionPending()) translator.dropException();
     return translator.raise(PyExc_TypeError,
                             "expected str, bytes or os.PathLike object, not %.200s",
                             nameOf(translator, type));

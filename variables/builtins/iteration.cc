@@ -70,7 +70,7 @@ Value next(Translator& translator, const Value&, CallArguments& arguments) {
       !translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
     return Value();
   }
-  translator.takeException();
+  translator.dropException();
   return arguments.values[1];
 }
 

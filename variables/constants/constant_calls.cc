@@ -196,7 +196,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
     bool mayNameParts = !result && hasParts && typeOf(translator.exception()) == error;
     if (!mayNameParts) return result;
-    translator.takeException();
+    translator.dropException();
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
   }
   if (BuiltinHandler handler = findHandler(object)) {
@@ -288,7 +288,7 @@ Value formatPart(Translator& translator, const Value& self, CallArguments& argum
       data.object(), [&] { return PyObject_Format(data.object(), specification.object()); }));
   if (text) return text;
   // The error names the type.
-  translator.takeException();
+  translator.dropException();
   throw GraphBreak(GraphBreakKind::UnsupportedOperation, "format: " + describe(self));
 }
 

@@ -119,7 +119,7 @@ bool leavesNumber(PyObject* number, PyObject* other) {
 Value unlessOfTypes(Translator& translator, Value result) {
   auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
   if (result || typeOf(translator.exception()) != error) return result;
-  translator.takeException();
+  translator.dropException();
   return Value::constant(Py_NotImplemented);
 }
 

@@ -98,7 +98,7 @@ Value answer(Translator& translator, const Value& self, CallArguments& arguments
   Value result = callWithData(translator, method.get(), arguments);
   // An error of re has more than its arguments.
   if (!result && cpython::isHeapType(typeOf(translator.exception()))) {
-    translator.takeException();
+    translator.dropException();
     throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
   }
   return result;

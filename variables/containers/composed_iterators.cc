@@ -165,7 +165,7 @@ Value callableStep(Translator& translator, const Value& iterator, bool tail) {
   if (item) return compareWithSentinel(translator, iterator, std::move(item), tail);
   auto* stop = reinterpret_cast<PyTypeObject*>(PyExc_StopIteration);
   if (translator.heap.isSubtype(typeOf(translator.realized(translator.exception())), stop)) {
-    translator.takeException();
+    translator.dropException();
     endCallable(translator, callable);
   }
   return Value();

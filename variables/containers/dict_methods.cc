@@ -42,7 +42,7 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
     if (!iterateInto(translator, pair, items)) {
       PyTypeObject* type = typeOf(translator.exception());
       if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-        translator.takeException();
+        translator.dropException();
         translator.raise(PyExc_TypeError,
                          "cannot convert dictionary update sequence element #%zd to a sequence", i);
       }
@@ -114,7 +114,7 @@ Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
   if (translator.exceptionPending()) {
     // An empty dict does not ask for the hash of the key.
     if (dict->size(translator) > 0) return Value();
-    translator.takeException();
+    translator.dropException();
   }
   return arguments.values.size() > 1 ? arguments.values[1]
                                      : translator.raiseWithArguments(PyExc_KeyError, {key});

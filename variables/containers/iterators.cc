@@ -67,7 +67,7 @@ Value itemByGetitem(Translator& translator, const SequenceIteratorVariable* iter
   for (PyObject* end : {PyExc_IndexError, PyExc_StopIteration}) {
     PyTypeObject* raised = typeOf(translator.realized(translator.exception()));
     if (!translator.heap.isSubtype(raised, reinterpret_cast<PyTypeObject*>(end))) continue;
-    translator.takeException();
+    translator.dropException();
     break;
   }
   return Value();

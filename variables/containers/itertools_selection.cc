@@ -128,7 +128,7 @@ Value makeIslice(Translator& translator, const Value&, CallArguments& arguments)
   // Whatever is wrong with an argument shows as a value out of range.
   auto read = [&](const Value& value, Py_ssize_t& number) {
     if (translator.realized(value).is(Py_None)) return false;
-    if (!readSize(translator, value, number)) translator.takeException(), number = -1;
+    if (!readSize(translator, value, number)) translator.dropException(), number = -1;
     return true;
   };
   bool stopOnly = arguments.values.size() == 2;

@@ -122,7 +122,7 @@ Value iteratorOver(Translator& translator, const Value& iterable, const char* me
   if (iterator) return iterator;
   PyTypeObject* type = typeOf(translator.exception());
   if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-    translator.takeException();
+    translator.dropException();
     translator.raise(PyExc_TypeError, "%s", message);
   }
   return Value();

@@ -326,7 +326,8 @@ bool takeStopIteration(Translator& translator, Value& returned) {
   if (!translator.heap.isSubtype(typeOf(translator.realized(translator.exception())), stop)) {
     return false;
   }
-  returned = stopIterationValue(translator, translator.takeException());
+  returned = stopIterationValue(translator, translator.exception());
+  translator.dropException();
   return true;
 }
 

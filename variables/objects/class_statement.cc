@@ -29,7 +29,7 @@ bool readBases(Translator& translator, const ValueVector& given, ValueVector& ba
     Value method = getAttribute(translator, base, entriesName);
     if (!method) {
       // Python's own error is another one.
-      translator.takeException();
+      translator.dropException();
       refuse("base " + describe(base));
     }
     Value entries = call(translator, method, {makeTuple(translator, ValueVector(given))});

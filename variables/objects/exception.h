@@ -4,6 +4,7 @@
 
 #include <llvm/ADT/ArrayRef.h>
 
+#include <optional>
 #include <vector>
 
 #include "bytecode/code.h"
@@ -43,6 +44,9 @@ class ExceptionVariable : public VariableTracker {
   Value cause;
   Value context;
   Value traceback;
+  // On its way to a handler, behind the first frame: the traceback with which it set out. See
+  // Translator::dropException.
+  std::optional<Value> tracebackWhenRaised;
   bool suppressContext = false;
   bool knowsSuppressContext = true;
   // It was raised where the trace handled nothing: what the caller of the traced function handles

@@ -311,7 +311,7 @@ bool tellNames(Translator& translator, MadeClass& made) {
     Value done = method ? call(translator, method, {made.variable, key}) : Value();
     if (!done) {
       // Python makes another error of it.
-      translator.takeException();
+      translator.dropException();
       refuse("__set_name__ of " + describe(value));
     }
     value = Value::none();

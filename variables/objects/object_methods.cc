@@ -100,7 +100,7 @@ Value objectNeMethod(Translator& translator, const Value& self, CallArguments& a
   Value method = lookupSpecial(translator, self, eq);
   if (!method) {
     // One that fails to bind is none.
-    translator.takeException();
+    translator.dropException();
     return Value::constant(Py_NotImplemented);
   }
   Value equal = call(translator, method, {arguments.values[0]});

@@ -70,7 +70,7 @@ Value callSpecial(Translator& translator, const Value& self, PyObject* special,
 Value callBound(Translator& translator, const Value& self, PyObject* special,
                 llvm::ArrayRef<Value> arguments, bool tail) {
   Value method = lookupSpecial(translator, self, special);
-  if (!method && translator.exceptionPending()) translator.takeException();
+  if (!method && translator.exceptionPending()) translator.dropException();
   return method ? translator.realized(call(translator, method, arguments, tail)) : method;
 }
 

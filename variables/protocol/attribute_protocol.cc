@@ -339,14 +339,14 @@ Value orGetattr(Translator& translator, const Value& object, PyObject* name, Val
   if (!found) {
     return translator.exceptionPending() ? value : missing();
   }
-  if (translator.exceptionPending()) translator.takeException();
+  if (translator.exceptionPending()) translator.dropException();
   return callGetattr(translator, object, name, found, tail);
 }
 
 Value askGetattr(Translator& translator, const Value& object, PyObject* name, bool tail) {
   Found found = getattrOf(translator, object);
   if (!found) return Value();
-  translator.takeException();
+  translator.dropException();
   return callGetattr(translator, object, name, found, tail);
 }
 
@@ -363,7 +363,7 @@ bool setMember(Translator& translator, UserObjectVariable* object, const Found& 
     // Whether it has a value is guarded with the value.
     Value present = memberOf(translator, found, object, name);
     if (!present) {
-      translator.takeException();
+      translator.dropException();
       translator.raise(PyExc_AttributeError, "%U", name);
       return false;
     }
@@ -525,7 +525,7 @@ Value readAttributeName(Translator& translator, Value name) {
 
 Value getOptionalAttribute(Translator& translator, Value object, PyObject* name) {
   Value result = getAttribute(translator, std::move(object), name);
-  if (!result && attributeErrorPending(translator)) translator.takeException();
+  if (!result && attributeErrorPending(translator)) translator.dropException();
   return result;
 }
 

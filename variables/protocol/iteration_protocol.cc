@@ -82,7 +82,7 @@ namespace {
 bool takeTypeError(Translator& translator) {
   auto* type = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
   if (!translator.heap.isSubtype(typeOf(translator.exception()), type)) return false;
-  translator.takeException();
+  translator.dropException();
   return true;
 }
 

@@ -342,7 +342,7 @@ Value iteratorToSearch(Translator& translator, const Value& iterable) {
   if (iterator) return iterator;
   auto* typeError = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
   if (translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
-    translator.takeException();
+    translator.dropException();
     translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
                      nameOf(translator, typeOf(translator.realized(iterable))));
   }

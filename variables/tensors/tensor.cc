@@ -351,7 +351,7 @@ Value tensorIterator(Translator& translator, const Value& self) {
   requireOwnMemory(self);
   Value length = tensorLength(translator, self);
   if (!length) {
-    translator.takeException();
+    translator.dropException();
     if (tensorOf(self)->library().isImmutable(tensorOf(self)->type())) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
                               nameOf(translator, tensorOf(self)->type()));
