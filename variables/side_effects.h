@@ -28,7 +28,7 @@ enum class EffectKind : uint8_t {
   SequenceTouch,    // it was changed and changed back, which a sort in progress notices
   SequenceRewrite,  // all items, as they are in the end; the sequence's last record
   DictSet,          // key; its value of the end
-  DictDelete,       // key
+  DictDelete,       // key; index: 1 where it is the last one, and popitem() removed it
   DictClear,        //
   SetAdd,           // key
   SetDiscard,       // key

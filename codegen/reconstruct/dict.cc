@@ -120,6 +120,12 @@ class DictReconstructor : public Reconstructor {
         setItem(codegen, dict, effect.key, dict->written(effect.key));
         return;
       case EffectKind::DictDelete:
+        if (effect.index && dict->type() == &PyDict_Type) {
+          prepareMethodCall(codegen, dict, "popitem");
+          codegen.call(1);
+          codegen.assembler().emit(Opcode::POP_TOP);
+          return;
+        }
         if (isKeyByMethods(effect.key)) return setItemOfHash(codegen, dict, effect.key, Value());
         if (cpython::isHeapType(dict->type())) {
           prepareMethodCall(codegen, dict, "__delitem__");

@@ -266,6 +266,32 @@ CASES.add(
     "LOG",
 )
 
+CASES.add(
+    "popitem_leaves_the_table_of_popitem",
+    """
+    import sys
+
+    class C:
+        def __init__(self):
+            self.x, self.y, self.z = 1, 2, 3
+
+    def shared_keys():
+        first, second = C(), C()
+        return vars(first)
+
+    def entry(d):
+        sizes = [sys.getsizeof(d)]
+        item = d.popitem()
+        sizes.append(sys.getsizeof(d))
+        d["w"] = d.popitem()
+        d.popitem()
+        sizes.append(sys.getsizeof(d))
+        return item, sizes, list(d)
+    """,
+    "entry(shared_keys())",
+    "entry({'a': 1, 'b': 2, 'c': 3})",
+)
+
 
 @pytest.mark.parametrize(("source", "steps"), CASES.parameters)
 def test_containers(source: str, steps: tuple[str, ...]) -> None:

@@ -99,9 +99,10 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
 
 bool DictVariable::isOrdered() const { return cpython::staticBase(type()) == &PyODict_Type; }
 
-int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Value key) {
+int32_t DictVariable::recordEffect(Translator& translator, EffectKind kind, Value key,
+                                   int64_t index) {
   if (!translator.effects.concerns(this)) return SideEffects::kNone;
-  return translator.effects.append({kind, this, std::move(key), {}});
+  return translator.effects.append({kind, this, std::move(key), {}, index});
 }
 
 Value DictVariable::written(const Value& key) const {
@@ -239,7 +240,7 @@ bool DictVariable::set(Translator& translator, const Value& key, Value value) {
   return true;
 }
 
-Value DictVariable::remove(Translator& translator, const Value& key) {
+Value DictVariable::remove(Translator& translator, const Value& key, bool asLast) {
   translator.effects.changes(owner_ ? owner_ : this);
   Value realized;
   Py_hash_t hash;
@@ -250,7 +251,7 @@ Value DictVariable::remove(Translator& translator, const Value& key) {
   if (map_[index].existed) {
     letGo(translator, map_[index].key);
     if (map_[index].effect < 0) letGo(translator, map_[index].value, this);
-    recordEffect(translator, EffectKind::DictDelete, map_[index].key);
+    recordEffect(translator, EffectKind::DictDelete, map_[index].key, asLast);
   }
   return removeEntry(translator, index);
 }

@@ -40,8 +40,9 @@ class DictVariable : public VariableTracker {
   Value storedKey(Translator& translator, const Value& key);
   // False with an exception pending.
   bool set(Translator& translator, const Value& key, Value value);
-  // Removes a key; the removed value, or null if it is absent.
-  Value remove(Translator& translator, const Value& key);
+  // Removes a key; the removed value, or null if it is absent. `asLast`: as popitem() removes the
+  // last one, which leaves another table than `del` does (sys.getsizeof).
+  Value remove(Translator& translator, const Value& key, bool asLast = false);
   // Puts a key that is there behind all others.
   void moveToEnd(Translator& translator, const Value& key);
   void clear(Translator& translator);
@@ -84,7 +85,7 @@ class DictVariable : public VariableTracker {
   void requireSource() const;
   // May any key be the address of data? Those that the trace makes are refused as keys.
   bool mayHoldAddresses(Translator& translator) const;
-  int32_t recordEffect(Translator& translator, EffectKind kind, Value key = {});
+  int32_t recordEffect(Translator& translator, EffectKind kind, Value key = {}, int64_t index = 0);
   void appendTrailed(Translator& translator, OrderedValueMap::Entry entry);
   Value removeEntry(Translator& translator, int32_t index);
   void changeSize(Translator& translator, int64_t difference);

@@ -313,7 +313,7 @@ Value popDictItem(Translator& translator, DictVariable* dict, bool last) {
   const OrderedValueMap::Entry* entry =
       last ? dict->previous(translator, position) : dict->next(translator, position);
   Value key = entry->key;
-  Value value = dict->remove(translator, key);
+  Value value = dict->remove(translator, key, last);
   return makeTuple(translator, {std::move(key), std::move(value)});
 }
 
