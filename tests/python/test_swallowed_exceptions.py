@@ -24,12 +24,7 @@ FRAMES = """
 
     def give(error):
         raise error
-"""
 
-CASES.add(
-    "of_iterators",
-    FRAMES
-    + """
     class Items:
         def __init__(self, error):
             self.error = error
@@ -39,7 +34,12 @@ CASES.add(
 
         def __next__(self):
             give(self.error)
+"""
 
+CASES.add(
+    "of_iterators",
+    FRAMES
+    + """
     def entry(x, error):
         for _ in Items(error):
             pass
@@ -105,18 +105,8 @@ CASES.add(
         except GeneratorExit:
             raise error
 
-    class Inner:
-        def __init__(self, error):
-            self.error = error
-
-        def __iter__(self):
-            return self
-
-        def __next__(self):
-            raise self.error
-
     def delegate(error):
-        return (yield from Inner(error))
+        return (yield from Items(error))
 
     def entry(x, exit, stop):
         generator = closed(exit)
@@ -131,13 +121,7 @@ CASES.add(
     "raised_again_behind_a_handler",
     FRAMES
     + """
-    class Items:
-        def __init__(self, error):
-            self.error = error
-
-        def __iter__(self):
-            return self
-
+    class Again(Items):
         def __next__(self):
             try:
                 give(self.error)
@@ -145,7 +129,7 @@ CASES.add(
                 raise
 
     def entry(x, error):
-        return x + 1, list(Items(error)), frames(error)
+        return x + 1, list(Again(error)), frames(error)
     """,
     "entry(1, StopIteration(1))",
     "entry(1, StopIteration(2))",
