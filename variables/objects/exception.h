@@ -45,7 +45,7 @@ class ExceptionVariable : public VariableTracker {
   Value context;
   Value traceback;
   // On its way to a handler, behind the first frame: the traceback with which it set out. See
-  // Translator::dropException.
+  // Translator::dropException. Not trailed: whatever raises it again forgets it.
   std::optional<Value> tracebackWhenRaised;
   bool suppressContext = false;
   bool knowsSuppressContext = true;
