@@ -6,6 +6,9 @@ namespace armature::cpython {
 
 namespace {
 
+// The hash of a removed element, which no key has.
+constexpr Py_hash_t kRemoved = -1;
+
 PySetObject* tableOf(PyObject* set) { return reinterpret_cast<PySetObject*>(set); }
 
 }  // namespace
@@ -22,7 +25,7 @@ Presence contains(BorrowedRef<> set, BorrowedRef<> key, Py_hash_t hash, KeyEqual
       const setentry& entry = object->table[at];
       if (!entry.key && entry.hash == 0) return Presence::Absent;
       if (entry.key == key.get()) return Presence::Present;
-      if (entry.hash != hash) continue;  // a removed element's hash is -1, which no key has
+      if (entry.hash != hash) continue;  // as that of a removed element, kRemoved
       Presence presence = equality(entry.key, key);
       if (presence != Presence::Absent) return presence;
     }
@@ -55,7 +58,10 @@ bool takeTable(PyObject* target, PyObject* set) {
     }
   }
   std::copy_n(source->table, cells, table);
-  for (Py_ssize_t cell = 0; cell < cells; ++cell) Py_XINCREF(table[cell].key);
+  for (Py_ssize_t cell = 0; cell < cells; ++cell) {
+    // What stands for a removed element is not counted (Objects/setobject.c, set_discard_entry).
+    if (table[cell].hash != kRemoved) Py_XINCREF(table[cell].key);
+  }
   made->table = table;
   made->mask = source->mask;
   made->fill = source->fill;

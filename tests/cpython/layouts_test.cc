@@ -91,6 +91,22 @@ keys = [number << shift for number in range(300) for shift in (0, 5, 16)]
   }
 }
 
+// The set that is copied counts no reference to the mark of a removed element, so its copy gives
+// none back either.
+TEST(SetEntries, LeaveTheMarkOfRemovedElementsUncounted) {
+  Ref<> names = run("set = {0, 1, 2}; set.discard(0)");
+  auto* set = reinterpret_cast<PySetObject*>(named(names, "set"));
+  PyObject* mark = set->table[0].key;
+  ASSERT_EQ(set->table[0].hash, -1);
+  Py_ssize_t references = Py_REFCNT(mark), ofTwo = Py_REFCNT(set->table[2].key);
+  Ref<> copy = copyTable(&PyFrozenSet_Type, named(names, "set"));
+  ASSERT_TRUE(copy);
+  EXPECT_EQ(Py_REFCNT(mark), references);
+  copy = nullptr;
+  EXPECT_EQ(Py_REFCNT(mark), references);
+  EXPECT_EQ(Py_REFCNT(set->table[2].key), ofTwo);
+}
+
 TEST(InstanceAttributes, AreFoundWithoutMakingADict) {
   Ref<> names = run(R"(
 class Point:
