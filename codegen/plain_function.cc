@@ -4,6 +4,8 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include <utility>
+
 #include "codegen/call_rewriting.h"
 #include "cpython/tracebacks.h"
 
@@ -13,7 +15,8 @@ namespace {
 
 // Renumbers what refers to instructions or locals for a prologue of `shift` instructions and
 // `parameters` locals in front.
-Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) {
+Instruction shifted(const Code& original, Instruction instruction, int32_t shift,
+                    int32_t parameters) {
   // The prologue has done that.
   if (instruction.opcode == Opcode::COPY_FREE_VARS) return {Opcode::NOP, 0};
   switch (argumentKind(instruction.opcode)) {
@@ -21,7 +24,7 @@ Instruction shifted(Instruction instruction, int32_t shift, int32_t parameters) 
       instruction.argument += shift;
       break;
     case ArgumentKind::Local:
-      instruction.argument += parameters;
+      instruction.argument = plainSlot(original, instruction.argument, parameters);
       break;
     default:
       break;
@@ -43,13 +46,15 @@ std::vector<int32_t> freeVariables(const EntryPoint& entry) {
   return inputs;
 }
 
-// Zero-argument super() looks for __class__ among the free variables of the function that calls it.
-bool hasClassCell(const EntryPoint& entry) {
-  return llvm::any_of(entry.locals, [&](int32_t index) {
-    const LocalVariable& local = entry.code->locals[index];
-    return local.kind == LocalKind::Free &&
-           PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0;
-  });
+// super() without arguments takes what stands in the first slot of the frame that calls it, however
+// often that was bound anew, and looks for __class__ among the free variables
+// (super_init_without_args of typeobject.c).
+bool keepsFirstArgument(const Code& original) {
+  return original.argumentCount > 0 &&
+         llvm::any_of(original.locals, [](const LocalVariable& local) {
+           return local.kind == LocalKind::Free &&
+                  PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0;
+         });
 }
 
 Code emptyLike(const Code& original) {
@@ -76,6 +81,10 @@ void addInputs(Code& code, const EntryPoint& entry) {
 
 }  // namespace
 
+int32_t plainSlot(const Code& original, int32_t local, int32_t parameters) {
+  return local == 0 && keepsFirstArgument(original) ? 0 : parameters + local;
+}
+
 PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
   const Code& original = *entry.code;
   Code code = emptyLike(original);
@@ -88,6 +97,12 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
   for (const LocalVariable& local : original.locals) {
     bool isFree = local.kind == LocalKind::Free;
     code.locals.push_back({local.name, isFree ? LocalKind::Free : LocalKind::Local});
+  }
+  // The input that came in the first slot is gone when the local takes it. A cell is known as one
+  // there, as super() looks into it.
+  if (!original.locals.empty() && plainSlot(original, 0, parameters) != parameters) {
+    std::swap(code.locals[0].name, code.locals[parameters].name);
+    code.locals[0].kind = original.locals[0].kind;
   }
 
   std::vector<int32_t> free = freeVariables(entry);
@@ -127,14 +142,18 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     prologue.push_back({Opcode::DELETE_FAST, input});
   };
   auto firstLocal = static_cast<int32_t>(entry.firstLocalInput());
-  for (size_t i = 0; i < entry.locals.size(); ++i) {
-    int32_t input = firstLocal + static_cast<int32_t>(i);
+  auto placeLocal = [&](size_t i) {
+    move(firstLocal + static_cast<int32_t>(i));
+    prologue.push_back({Opcode::STORE_FAST, plainSlot(original, entry.locals[i], parameters)});
+  };
+  // One that takes the slot of an input waits until that is gone.
+  bool lastIsFirst = !entry.locals.empty() && plainSlot(original, entry.locals[0], parameters) == 0;
+  for (size_t i = lastIsFirst; i < entry.locals.size(); ++i) {
     if (original.locals[entry.locals[i]].kind == LocalKind::Free) {
-      prologue.push_back({Opcode::DELETE_FAST, input});
-      continue;
+      prologue.push_back({Opcode::DELETE_FAST, firstLocal + static_cast<int32_t>(i)});
+    } else {
+      placeLocal(i);
     }
-    move(input);
-    prologue.push_back({Opcode::STORE_FAST, parameters + entry.locals[i]});
   }
   int32_t input = 0;
   for (bool isNull : entry.stackIsNull) {
@@ -153,17 +172,13 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
   } else if (entry.handlesException()) {
     prologue.push_back({Opcode::DELETE_FAST, static_cast<int32_t>(entry.handledInput())});
   }
-  // super() takes the first local of its caller, which nothing else needs any more.
-  if (hasClassCell(entry) && entry.locals[0] == 0) {
-    prologue.push_back({entry.localIsCell[0] ? Opcode::LOAD_DEREF : Opcode::LOAD_FAST, parameters});
-    prologue.push_back({Opcode::STORE_FAST, 0});
-  }
+  if (lastIsFirst) placeLocal(0);
   auto shift = static_cast<int32_t>(prologue.size()) + 1;
   prologue.push_back({Opcode::JUMP, entry.start + shift});
 
   code.instructions = std::move(prologue);
   for (const Instruction& instruction : original.instructions) {
-    code.instructions.push_back(shifted(instruction, shift, parameters));
+    code.instructions.push_back(shifted(original, instruction, shift, parameters));
   }
   code.positions.assign(shift, original.positions[entry.start]);
   code.positions.insert(code.positions.end(), original.positions.begin(), original.positions.end());

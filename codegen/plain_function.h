@@ -18,6 +18,10 @@ struct PlainCode {
   std::vector<int32_t> freeVariables;
 };
 
+// Which slot of the plain code is a local variable of the original, in front of whose locals stand
+// `parameters` others: the one as far behind them, or the first for what super() looks for there.
+int32_t plainSlot(const Code& original, int32_t local, int32_t parameters);
+
 // `caller`: makes the calls of the code (see rewriteCalls); null: they are made as they are.
 PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller);
 

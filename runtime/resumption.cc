@@ -169,7 +169,8 @@ bool handOver(BorrowedRef<> from, BorrowedRef<> to) {
   llvm::SmallVector<PyObject*, kInlineSlots> slots;
   size_t firstLocal = stackStart - localCount;
   for (size_t i = 0; i < localCount; ++i) {
-    slots.push_back(cpython::generatorSlot(from, firstLocal + i));
+    slots.push_back(cpython::generatorSlot(
+        from, plainSlot(*ofTo, static_cast<int32_t>(i), static_cast<int32_t>(firstLocal))));
   }
   for (size_t i = stackStart; i < cpython::generatorSlotCount(from); ++i) {
     PyObject* held = cpython::generatorSlot(from, i);

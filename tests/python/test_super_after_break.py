@@ -1,5 +1,7 @@
 """super() without arguments finds its class and its first argument behind a graph break."""
 
+# ruff: noqa: F821, F841 -- super() reads the first argument unseen.
+
 import armature
 import pytest
 import torch
@@ -91,3 +93,106 @@ def test_autograd_function():
     assert result.tolist() == [3, 3]
     result.sum().backward()
     assert x.grad.tolist() == [5, 5]
+
+
+class Named:
+    def __init__(self, name):
+        self.name = name
+
+    def whose(self):
+        return self.name
+
+    @property
+    def named(self):
+        return self.name
+
+
+class Changing(Named):
+    """super() looks at what the first argument is by then."""
+
+    def bound_anew(self, other):
+        armature.graph_break()
+        self = other
+        return super().whose()
+
+    def deleted(self, other):
+        armature.graph_break()
+        del self
+        try:
+            return super().whose()
+        except RuntimeError as error:
+            return str(error)
+
+    def deleted_and_bound(self, other):
+        del self
+        armature.graph_break()
+        self = other
+        return super().whose()
+
+    def bound_by_a_closure(self, other):
+        def change():
+            nonlocal self
+            self = other
+
+        armature.graph_break()
+        change()
+        return super().whose(), self.name
+
+    def named_when_missing(self, other):
+        armature.graph_break()
+        del self
+        try:
+            return self
+        except UnboundLocalError as error:
+            return str(error), super
+
+    def beside_a_stack(self, other):
+        return [super().whose(), armature.graph_break(), super().whose(), other.name]
+
+    def handling(self, other):
+        try:
+            raise KeyError(self.name)
+        except KeyError as error:
+            armature.graph_break()
+            self = other
+            return super().whose(), str(error)
+
+    def in_a_generator(self, other):
+        def items(self):
+            armature.graph_break()
+            yield super().whose()
+            self = other
+            yield super().whose()
+
+        return list(items(self))
+
+    def generator(self, other):
+        armature.graph_break()
+        yield super().whose()
+        armature.graph_break()
+        self = other
+        yield super().whose()
+        yield self.name
+
+    def in_a_generator_of_its_own(self, other):
+        given = iter(self.generator(other))
+        first = next(given)
+        armature.graph_break()
+        return first, list(given)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, value in vars(Changing).items() if callable(value) and name[0] != "_"]
+)
+def test_the_first_argument_changes(name):
+    def entry():
+        result = getattr(Changing("first"), name)(Changing("other"))
+        return list(result) if hasattr(result, "__next__") else result
+
+    def whole(method):
+        result = method(Changing("first"), Changing("other"))
+        return list(result) if hasattr(result, "__next__") else result
+
+    expected = entry()
+    assert armature.compile(entry)() == expected
+    assert whole(armature.compile(vars(Changing)[name])) == expected
