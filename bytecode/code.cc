@@ -12,4 +12,14 @@ void Code::indexRegions() {
   }
 }
 
+int32_t Code::classCell() const {
+  for (size_t i = 0; i < locals.size(); ++i) {
+    if (locals[i].kind == LocalKind::Free &&
+        PyUnicode_CompareWithASCIIString(locals[i].name.get(), "__class__") == 0) {
+      return static_cast<int32_t>(i);
+    }
+  }
+  return -1;
+}
+
 }  // namespace armature

@@ -96,6 +96,10 @@ struct Code {
   }
   mutable LivenessOfCode liveness;
 
+  // The local that is the free variable __class__, or -1. super() without arguments reads it, and
+  // the first argument (super_init_without_args of typeobject.c).
+  int32_t classCell() const;
+
   // Fills regionOf from regions; call once after instructions and regions are complete.
   void indexRegions();
 };

@@ -2,12 +2,7 @@
 
 namespace armature {
 
-Liveness::Liveness(const Code& code) : code_(code) {
-  for (size_t i = 0; i < code.locals.size(); ++i) {
-    bool isClass = code.locals[i].kind == LocalKind::Free &&
-                   PyUnicode_CompareWithASCIIString(code.locals[i].name.get(), "__class__") == 0;
-    if (isClass) classCell_ = static_cast<int32_t>(i);
-  }
+Liveness::Liveness(const Code& code) : code_(code), classCell_(code.classCell()) {
   splitIntoBlocks();
   solve();
 }
@@ -113,7 +108,7 @@ void Liveness::transfer(const Instruction& instruction, llvm::BitVector& live) c
       }
       break;
     case Opcode::CALL:
-      // super() reads its caller's first argument and __class__.
+      // It may be super().
       if (instruction.argument == 0 && classCell_ >= 0) {
         live.set(0);
         live.set(static_cast<unsigned>(classCell_));

@@ -40,7 +40,7 @@ class Liveness {
   void materialize(const Block& block) const;
 
   const Code& code_;
-  int32_t classCell_ = -1;  // the free variable __class__, which zero-argument super() reads
+  int32_t classCell_;
   std::vector<Block> blocks_;
   std::vector<int32_t> blockOf_;  // for each instruction
 };

@@ -46,17 +46,6 @@ std::vector<int32_t> freeVariables(const EntryPoint& entry) {
   return inputs;
 }
 
-// super() without arguments takes what stands in the first slot of the frame that calls it, however
-// often that was bound anew, and looks for __class__ among the free variables
-// (super_init_without_args of typeobject.c).
-bool keepsFirstArgument(const Code& original) {
-  return original.argumentCount > 0 &&
-         llvm::any_of(original.locals, [](const LocalVariable& local) {
-           return local.kind == LocalKind::Free &&
-                  PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0;
-         });
-}
-
 Code emptyLike(const Code& original) {
   Code code;
   code.name = original.name;
@@ -82,7 +71,10 @@ void addInputs(Code& code, const EntryPoint& entry) {
 }  // namespace
 
 int32_t plainSlot(const Code& original, int32_t local, int32_t parameters) {
-  return local == 0 && keepsFirstArgument(original) ? 0 : parameters + local;
+  // super() takes what stands in the first slot of the frame that calls it, however often that was
+  // bound anew.
+  bool staysFirst = local == 0 && original.argumentCount > 0 && original.classCell() >= 0;
+  return staysFirst ? 0 : parameters + local;
 }
 
 PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {

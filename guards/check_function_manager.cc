@@ -248,7 +248,7 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
   }
   if (state.pins.empty()) return passed;
   // On success they serve the captures until the next call; else they go at once, which may run
-  // code, but nothing here is needed any more. The vectors keep their memory for the next call.
+  // code, but nothing here is needed any more.
   if (passed && pins_.empty()) {
     pins_.swap(state.pins);
   } else if (passed) {
@@ -262,9 +262,16 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
 
 void CheckFunctionManager::takePins(PyObject* const* captures, Pins& taken) {
   if (pins_.empty()) return;
-  llvm::SmallVector<Ref<>, 8> owned;
-  for (size_t i = 0; i < captureCount(); ++i) owned.push_back(Ref<>::create(captures[i]));
-  releaseCaptures();
+  llvm::ArrayRef<PyObject*> captured(captures, captureCount());
+  Pins owned;
+  auto isCapture = [&](const Ref<>& pin) { return llvm::is_contained(captured, pin.get()); };
+  if (pins_.size() <= owned.capacity() && llvm::all_of(pins_, isCapture)) {
+    // As nearly always: then no capture lives by what is not one.
+    owned.swap(pins_);
+  } else {
+    for (PyObject* capture : captured) owned.push_back(Ref<>::create(capture));
+    releaseCaptures();
+  }
   // One by one: of an object that was captured twice, the last reference stays.
   for (Ref<>& capture : owned) {
     if (Py_REFCNT(capture.get()) == 1)
@@ -275,7 +282,7 @@ void CheckFunctionManager::takePins(PyObject* const* captures, Pins& taken) {
 }
 
 void CheckFunctionManager::releaseCaptures() {
-  std::vector<Ref<>> released = std::exchange(pins_, {});
+  Pins released = std::exchange(pins_, {});
   released.clear();
 }
 

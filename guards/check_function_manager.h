@@ -82,7 +82,7 @@ class CheckFunctionManager {
   std::vector<const Source*> captures_;
   std::unique_ptr<GuardProgram> program_;
   std::unique_ptr<GuardProgramState> state_;
-  std::vector<Ref<>> pins_;  // what keeps the last captures alive
+  Pins pins_;  // what keeps the last captures alive
   bool running_ = false;
 };
 

@@ -121,7 +121,7 @@ struct GuardProgramState {
 
   std::vector<Register> registers;
   // What loads created, and what foreign code could otherwise destroy under our hands.
-  std::vector<Ref<>> pins;
+  Pins pins;
   // By section; empty, or null, until one has met a second object.
   std::vector<std::unique_ptr<SectionMemory>> memories;
 };

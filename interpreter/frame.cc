@@ -153,14 +153,8 @@ Value InstructionTranslator::runningFirstArgument() {
 }
 
 NewCellVariable* InstructionTranslator::runningClassCell() {
-  for (int32_t i = 0; i < frame_->localCount; ++i) {
-    const LocalVariable& local = frame_->code->locals[i];
-    if (local.kind == LocalKind::Free &&
-        PyUnicode_CompareWithASCIIString(local.name.get(), "__class__") == 0) {
-      return trackerOf<NewCellVariable>(frame_->locals()[i]);
-    }
-  }
-  return nullptr;
+  int32_t cell = frame_->code->classCell();
+  return cell < 0 ? nullptr : trackerOf<NewCellVariable>(frame_->locals()[cell]);
 }
 
 }  // namespace armature
