@@ -8,9 +8,26 @@ MASK = torch.tensor([[True, False, True], [False, True, False]])
 MATRIX = randn(2, 3)
 HEADS = randn(2, 3, 4, 8)
 INDICES = torch.tensor([[0, 2], [1, 1]])
+# Tensors given for the number `value`, good and bad.
+SCALED_BY_TENSORS = [
+    ((randn(3), randn(2, 3), randn(1)), {"value": value})
+    for value in (
+        torch.tensor(0.5),
+        torch.tensor(0.5, requires_grad=True),
+        torch.tensor(1e300, dtype=torch.float64),
+        torch.tensor(1j),
+        torch.tensor(2),
+        torch.tensor(True),
+        torch.tensor([0.5]),
+        torch.tensor(0.5, device="meta"),
+        torch.tensor(0.5, dtype=torch.float16),
+    )
+] + [((randn(2, 3), randn(2, 3, requires_grad=True), randn(3)), {"value": torch.tensor(0.5)})]
 
 # By the name of the operation: positional arguments and keywords of some calls, good and bad.
 CALLS = {
+    "addcmul": SCALED_BY_TENSORS,
+    "addcdiv": SCALED_BY_TENSORS,
     "matrices": [
         ((randn(3, 4),), {}),
         ((randn(2, 3, 4),), {}),

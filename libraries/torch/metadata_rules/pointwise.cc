@@ -308,11 +308,18 @@ bool interpolation(const Call& call, ResultStructure& result) {
   return addAlike(call, isNumber ? 2 : 3, operands) && giveElementwise(call, result, operands);
 }
 
+// A tensor given for a number, of which torch takes item(). Of another dtype, it may not fit in.
+bool isNumberOf(const TensorMetadata* self, const TensorMetadata* number) {
+  return self && number && number->sizes.empty() && !number->requiresGrad &&
+         number->device.type == kCpuDevice && number->dtype == self->dtype;
+}
+
 // addcmul, addcdiv
 bool scaledUpdate(const Call& call, ResultStructure& result) {
   Elementwise operands;
-  if (call.argument(3) && !isReal(call.scalar(3))) return false;
-  return addAlike(call, 3, operands) && giveElementwise(call, result, operands);
+  bool isKnown = !call.argument(3) || isReal(call.scalar(3)) ||
+                 isNumberOf(call.tensor(0), call.tensor(3));
+  return isKnown && addAlike(call, 3, operands) && giveElementwise(call, result, operands);
 }
 
 constexpr uint8_t kFunctionOrMethod = InTorch | AsMethod;
