@@ -24,8 +24,28 @@ SCALED_BY_TENSORS = [
     )
 ] + [((randn(2, 3), randn(2, 3, requires_grad=True), randn(3)), {"value": torch.tensor(0.5)})]
 
+# Factors of the second operand, good and bad.
+SCALED_BY_NUMBERS = [
+    ((first, second), {"alpha": alpha})
+    for first, second in (
+        (randn(2, 3), randn(3)),
+        (randn(3), torch.arange(3)),
+        (torch.arange(3), randn(2, 3)),
+        (torch.arange(3), torch.arange(3)),
+        (torch.arange(3), 0.5),
+        (randn(3).half(), torch.tensor(0.5)),
+        (torch.ones(3, dtype=torch.bool), torch.ones(3, dtype=torch.bool)),
+        (randn(3, dtype=torch.complex64), randn(3)),
+    )
+    for alpha in (2, -0.5, True, 1j)
+]
+
 # By the name of the operation: positional arguments and keywords of some calls, good and bad.
 CALLS = {
+    "add": SCALED_BY_NUMBERS,
+    "sub": SCALED_BY_NUMBERS,
+    "subtract": SCALED_BY_NUMBERS,
+    "rsub": SCALED_BY_NUMBERS,
     "addcmul": SCALED_BY_TENSORS,
     "addcdiv": SCALED_BY_TENSORS,
     "matrices": [

@@ -25,17 +25,18 @@ bool addOperands(const Call& call, Elementwise& operands) {
 }
 
 // A factor of the second operand; only what cannot be wrong is known. Operators have none.
-bool hasPlainAlpha(const Call& call) {
+bool hasPlainAlpha(const Call& call, const Elementwise& operands) {
   constexpr size_t kAlpha = 2;
   if (call.count() <= kAlpha || !call.argument(kAlpha)) return true;
   std::optional<Scalar> alpha = call.scalar(kAlpha);
-  return alpha && alpha->dtype == Int64;
+  if (!alpha) return false;
+  return alpha->dtype == Int64 || (alpha->dtype == Float64 && isFloating(operands.dtype()));
 }
 
 // add, mul: any dtypes.
 bool arithmetic(const Call& call, ResultStructure& result) {
   Elementwise operands;
-  if (!addOperands(call, operands) || !hasPlainAlpha(call)) return false;
+  if (!addOperands(call, operands) || !hasPlainAlpha(call, operands)) return false;
   return giveElementwise(call, result, operands);
 }
 
@@ -43,14 +44,14 @@ bool arithmetic(const Call& call, ResultStructure& result) {
 bool subtraction(const Call& call, ResultStructure& result) {
   Elementwise operands;
   if (!addOperands(call, operands) || operands.has(Bool)) return false;
-  return hasPlainAlpha(call) && giveElementwise(call, result, operands);
+  return hasPlainAlpha(call, operands) && giveElementwise(call, result, operands);
 }
 
 // rsub: as other - self.
 bool reversedSubtraction(const Call& call, ResultStructure& result) {
   Elementwise operands;
   if (!operands.add(call, 1) || !operands.add(call, 0) || operands.has(Bool)) return false;
-  return hasPlainAlpha(call) && giveElementwise(call, result, operands);
+  return hasPlainAlpha(call, operands) && giveElementwise(call, result, operands);
 }
 
 // floor_divide, remainder, …: real numbers.
