@@ -1,5 +1,7 @@
 #include "cpython/abstract_classes.h"
 
+#include <utility>
+
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 
@@ -17,17 +19,28 @@ Ref<> callAbc(const char* name, std::initializer_list<PyTypeObject*> types) {
   return Ref<>::steal(PyObject_Vectorcall(function.get(), arguments, count, nullptr));
 }
 
-// One of the sets of weak references that _abc keeps with a class, by its place in what _get_dump
-// gives; null, without an exception, if the class has none.
-Ref<> weakSet(PyTypeObject* type, Py_ssize_t place) {
+// What _get_dump gives: three sets of weak references, of the registered classes and of those with
+// a positive and a negative answer, and the token that the negative ones are good for. Null,
+// without an exception, if the class has none of it.
+Ref<> dumpOf(PyTypeObject* type) {
   Ref<> parts = callAbc("_get_dump", {type});
-  if (!parts) {
-    PyErr_Clear();
-    return parts;
+  if (!parts) PyErr_Clear();
+  bool isKnown = parts && PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) == 4;
+  for (Py_ssize_t i = 0; isKnown && i < 3; ++i) {
+    isKnown = PyAnySet_Check(PyTuple_GET_ITEM(parts.get(), i));
   }
-  bool isKnown = PyTuple_Check(parts.get()) && PyTuple_GET_SIZE(parts.get()) > place &&
-                 PyAnySet_Check(PyTuple_GET_ITEM(parts.get(), place));
-  return isKnown ? Ref<>::create(PyTuple_GET_ITEM(parts.get(), place)) : nullptr;
+  return isKnown ? std::move(parts) : nullptr;
+}
+
+enum WeakSet : Py_ssize_t { kRegistered, kPositive, kNegative, kToken };
+
+bool holds(BorrowedRef<> dump, WeakSet set, PyTypeObject* type) {
+  if (!dump) return false;
+  BorrowedRef<> references = PyTuple_GET_ITEM(dump.get(), set);
+  for (SetEntry entry; nextEntry(references, entry);) {
+    if (PyWeakref_GetObject(entry.element) == reinterpret_cast<PyObject*>(type)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -39,14 +52,22 @@ int64_t abcCacheToken() {
   return value;
 }
 
-Ref<> registeredClasses(PyTypeObject* type) { return weakSet(type, 0); }
+Ref<> registeredClasses(PyTypeObject* type) {
+  Ref<> dump = dumpOf(type);
+  return dump ? Ref<>::create(PyTuple_GET_ITEM(dump.get(), kRegistered)) : nullptr;
+}
 
 bool isKeptSubclass(PyTypeObject* derived, PyTypeObject* type) {
-  Ref<> kept = weakSet(type, 1);
-  for (SetEntry entry; kept && nextEntry(kept, entry);) {
-    if (PyWeakref_GetObject(entry.element) == reinterpret_cast<PyObject*>(derived)) return true;
-  }
-  return false;
+  return holds(dumpOf(type), kPositive, derived);
+}
+
+bool keepsAnswer(PyTypeObject* derived, PyTypeObject* type) {
+  Ref<> dump = dumpOf(type);
+  if (holds(dump, kPositive, derived)) return true;
+  if (!holds(dump, kNegative, derived)) return false;
+  int64_t token = PyLong_AsLongLong(PyTuple_GET_ITEM(dump.get(), kToken));
+  PyErr_Clear();
+  return token >= 0 && token == abcCacheToken();
 }
 
 Ref<> subclasses(PyTypeObject* type) {

@@ -17,6 +17,9 @@ int64_t abcCacheToken();
 // the __subclasshook__.
 bool isKeptSubclass(PyTypeObject* derived, PyTypeObject* type);
 
+// Is an answer kept, be it positive or negative, that _abc_subclasscheck gives at once?
+bool keepsAnswer(PyTypeObject* derived, PyTypeObject* type);
+
 // The classes registered with an abstract base class: a set of weak references; null, without an
 // exception, if the class has none of _abc's data.
 Ref<> registeredClasses(PyTypeObject* type);

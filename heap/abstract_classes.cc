@@ -9,6 +9,7 @@
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 #include "heap/heap.h"
+#include "heap/protocol_hooks.h"
 
 namespace armature {
 
@@ -27,35 +28,39 @@ PyObject* hookName() {
 }
 
 // The __subclasshook__ of a class is object's, or one of collections.abc, which look methods up in
-// the MRO and do nothing else.
-bool hasInnocentHook(PyTypeObject* type) {
+// the MRO and do nothing else, or that of a protocol.
+bool hasInnocentHook(PyTypeObject* type, PyTypeObject* derived) {
   PyObject* hook = cpython::lookup(type, hookName());
   if (hook == cpython::lookup(&PyBaseObject_Type, hookName())) return true;
+  if (isInnocentProtocolHook(type, hook, derived)) return true;
   if (!hook || Py_TYPE(hook) != &PyClassMethod_Type) return false;
   PyObject* descriptor = cpython::ownAttribute(&PyClassMethod_Type, "__func__");
   return isFunctionOf(cpython::memberValue(hook, descriptor), "_collections_abc");
 }
 
-// Does issubclass(…, type) run no code of the program, neither in the class itself nor in those
-// that it asks in turn, classes registered with it and its subclasses? `depth`: how many classes
-// asked each other already.
-bool isInnocent(PyTypeObject* type, int depth) {
+// Does issubclass(derived, type) run no code of the program, neither in the class itself nor in
+// those that it asks in turn, classes registered with it and its subclasses? `depth`: how many
+// classes asked each other already.
+bool isInnocent(PyTypeObject* derived, PyTypeObject* type, int depth) {
   constexpr int kDeepest = 200;
   static PyObject* const name = staticName("__subclasscheck__");
   PyObject* check = cpython::lookup(Py_TYPE(type), name);
   if (check == cpython::lookup(&PyType_Type, name)) return true;
-  if (depth > kDeepest || !isFunctionOf(check, "abc") || !hasInnocentHook(type)) return false;
+  if (depth > kDeepest || !isFunctionOf(check, "abc") || !hasInnocentHook(type, derived)) {
+    return false;
+  }
   Ref<> registry = cpython::registeredClasses(type);
-  Ref<> derived = cpython::subclasses(type);
-  if (!registry || !derived) return false;
-  auto isClassInnocent = [depth](PyObject* object) {
-    return !PyType_Check(object) || isInnocent(reinterpret_cast<PyTypeObject*>(object), depth + 1);
+  Ref<> subclasses = cpython::subclasses(type);
+  if (!registry || !subclasses) return false;
+  auto isClassInnocent = [&](PyObject* object) {
+    return !PyType_Check(object) ||
+           isInnocent(derived, reinterpret_cast<PyTypeObject*>(object), depth + 1);
   };
   for (cpython::SetEntry entry; cpython::nextEntry(registry, entry);) {
     if (!isClassInnocent(PyWeakref_GetObject(entry.element))) return false;
   }
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(derived.get()); ++i) {
-    if (!isClassInnocent(PyList_GET_ITEM(derived.get(), i))) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(subclasses.get()); ++i) {
+    if (!isClassInnocent(PyList_GET_ITEM(subclasses.get(), i))) return false;
   }
   return true;
 }
@@ -68,8 +73,12 @@ void Heap::dependOnRegistrations() {
 }
 
 Heap::Answer Heap::isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type) {
-  // What _abc.c keeps of the answer must not be about a class that nobody else has.
-  if (isMade(derived) || !isInnocent(type, 0)) return Answer::RunsCode;
+  // What _abc.c keeps of the answer must not be about a class that nobody else has. What it has
+  // kept it gives without asking anybody.
+  if (isMade(derived)) return Answer::RunsCode;
+  if (!cpython::keepsAnswer(derived, type) && !isInnocent(derived, type, 0)) {
+    return Answer::RunsCode;
+  }
   int answer = cpython::isAbstractSubclass(derived, type);
   // Only a negative answer is forgotten when another class is registered.
   if (answer == 0) dependOnRegistrations();

@@ -262,9 +262,10 @@ def assigns_class():
 class Hooked(abc.ABC):  # noqa: B024
     @classmethod
     def __subclasshook__(cls, other):
-        return True
+        return NotImplemented
 
 
+Hooked.register(Node)  # no answer is kept of a class that is registered itself
 example("SubclassHook", Node())(lambda node: isinstance(node, Hooked))
 example("ClassCheckAgainstObject", 1)(lambda n: isinstance(n, len))
 example("ArrayAndOther", torch.ones(2))(lambda x: x + "a")

@@ -318,8 +318,8 @@ bool isNumberOf(const TensorMetadata* self, const TensorMetadata* number) {
 // addcmul, addcdiv
 bool scaledUpdate(const Call& call, ResultStructure& result) {
   Elementwise operands;
-  bool isKnown = !call.argument(3) || isReal(call.scalar(3)) ||
-                 isNumberOf(call.tensor(0), call.tensor(3));
+  bool isKnown =
+      !call.argument(3) || isReal(call.scalar(3)) || isNumberOf(call.tensor(0), call.tensor(3));
   return isKnown && addAlike(call, 3, operands) && giveElementwise(call, result, operands);
 }
 
