@@ -1,10 +1,14 @@
 // How frames of the trace begin and end, and what is to be seen of them.
 #include "interpreter/frame.h"
 
+#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/STLExtras.h>
+
 #include "core/fault_injection.h"
 #include "core/text.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/lazy.h"
 #include "variables/objects/traceback.h"
 #include "variables/trailed.h"
 
@@ -150,6 +154,26 @@ Value InstructionTranslator::runningFirstArgument() {
     return cell->read(*this);
   }
   return first;
+}
+
+bool InstructionTranslator::isHeldByFrames(const Value& object) {
+  if (!object.isTracker()) return false;
+  PyObject* existing = object.tracker()->existing();
+  auto mayBeIt = [&](const Value& held) {
+    return held.isTracker() &&
+           (held.sameAs(object) || (existing && held.tracker()->existing() == existing));
+  };
+  // Once both are looked at, that they are one object is guarded.
+  auto holdsIt = [&](const Value& slot) {
+    auto* cell = trackerOf<NewCellVariable>(slot);
+    if (!mayBeIt(cell ? cell->contents() : slot)) return false;
+    return realized(cell ? cell->read(*this) : slot).sameAs(realized(object));
+  };
+  for (Frame* frame = frame_; frame; frame = frame->back) {
+    auto slots = llvm::ArrayRef(frame->slots).take_front(frame->localCount + frame->depth);
+    if (llvm::any_of(slots, holdsIt)) return true;
+  }
+  return false;
 }
 
 NewCellVariable* InstructionTranslator::runningClassCell() {

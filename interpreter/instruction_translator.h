@@ -141,6 +141,7 @@ class InstructionTranslator : public Translator {
   bool keepsExisting() const override {
     return Translator::keepsExisting() && entry_.inputsAreHeld();
   }
+  bool isHeldByFrames(const Value& object) override;
   bool errorsAreObserved() const override;
   bool failureCanGoOn() const override { return frame_->callersResumable; }
 

@@ -352,6 +352,9 @@ class Translator : public Observer, public Heap::Dependencies {
   virtual DictVariable* runningGlobals() = 0;
   // Is all that existed before the trace alive still: has the program had no way to let go of it?
   virtual bool keepsExisting() const { return effects.written().empty(); }
+  // Does a frame of the program have the object, in a local variable, a cell of its own or on its
+  // stack? Then it is alive, whatever the program has let go of. True is guarded.
+  virtual bool isHeldByFrames(const Value& object) = 0;
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }

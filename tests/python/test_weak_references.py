@@ -5,6 +5,7 @@ import weakref
 import armature
 import pytest
 import torch
+from changing_world import Cases, check_world
 from differential import break_reasons, check
 
 
@@ -328,3 +329,138 @@ def test_a_reference_in_a_local_that_nothing_reads_counts():
         return y, weakref.getweakrefcount(held)
 
     assert armature.compile(program)(torch.ones(1))[1] == program(torch.ones(1))[1] == 1
+
+
+# --- What a frame of the program has, lives, whatever has been let go of.
+
+CASES = Cases("weak references")
+NODES = """
+    import weakref
+    import armature
+    class Node:
+        def __init__(self, value):
+            self.value = value
+    LOG = []
+    A, B = Node(1), Node(2)
+    REFERENCES = [weakref.ref(A)]
+    def asks(reference):
+        LOG.append(1)
+        node = reference()
+        return node if node is None else node.value
+    def breaks_and_asks(reference):
+        armature.graph_break()
+        return asks(reference)
+"""
+for name, body in (
+    ("a_local", "node = table.pop()\n        return asks(weakref.ref(node))"),
+    ("a_callers_local", "node = table.pop()\n        return breaks_and_asks(weakref.ref(node))"),
+    ("a_deleted_local", "node = table.pop(); own = weakref.ref(node)\n        del node\n"
+     "        return asks(own)"),
+    ("a_local_bound_anew", "node = table.pop(); own = weakref.ref(node)\n        node = None\n"
+     "        return asks(own), node"),
+    ("an_argument_bound_anew", "own = weakref.ref(table[0])\n        table = table.clear()\n"
+     "        return asks(own)"),
+    ("a_cell", "node = table.pop(); own = weakref.ref(node)\n        inner = lambda: node.value\n"
+     "        return asks(own), inner()"),
+    ("an_emptied_cell", "node = table.pop(); own = weakref.ref(node)\n"
+     "        def drop():\n            nonlocal node\n            node = None\n"
+     "        drop()\n        return asks(own), node"),
+    ("the_stack", "own = weakref.ref(table[0])\n        return (table.pop(), asks(own))[1]"),
+    ("the_stack_no_more", "own = weakref.ref(table[0])\n        table.pop().value\n"
+     "        return asks(own)"),
+    ("a_handler", "own = weakref.ref(table[0])\n        try:\n"
+     "            raise KeyError(table.pop())\n        except KeyError as error:\n"
+     "            return asks(own), error.args[0].value"),
+    ("a_generator", "node = table.pop(); own = weakref.ref(node)\n"
+     "        found = (asks(own) for _ in range(2))\n        first = next(found)\n"
+     "        del node\n        return first, next(found)"),
+):  # fmt: skip
+    for broken in "", "armature.graph_break()\n        ":
+        CASES.add(
+            f"held_by_{name}{'_behind_a_break' if broken else ''}",
+            f"""{NODES}
+    def entry(table):
+        {broken}{body}
+""",
+            "entry([Node(1)])",
+            "entry([A])",
+            "entry([Node(3)])",
+        )
+CASES.add(
+    "the_local_is_another_object",
+    f"""{NODES}
+    def entry(node, reference):
+        armature.graph_break()
+        LOG.clear()
+        found = reference()
+        return found is node, found is None or found.value
+""",
+    "entry(A, weakref.ref(A))",
+    "entry(A, weakref.ref(B))",
+    "entry(B, weakref.ref(B))",
+    "entry(B, weakref.ref(Node(1)))",
+)
+CASES.add(
+    "the_attribute_and_its_reference_part",
+    f"""{NODES}
+    def entry():
+        armature.graph_break()
+        LOG.append(len(LOG))
+        node = A.value
+        return REFERENCES[0]() is node, REFERENCES[0]() is None
+    A.value = Node(4)
+    REFERENCES[0] = weakref.ref(A.value)
+""",
+    "entry()",
+    "A.value = Node(5)",
+    "entry()",
+    "REFERENCES[0] = weakref.ref(A.value)",
+    "entry()",
+    "A.value = B",
+    "entry()",
+)
+
+
+@pytest.mark.parametrize(("source", "steps"), CASES.parameters)
+def test_held_by_frames(source, steps):
+    check_world(source, *steps)
+
+
+def test_behind_a_change():
+    node = Node(1)
+    reference = weakref.ref(node)
+
+    def program(x, log, held):
+        log.append(1)
+        return x + 1 if reference() is held else x
+
+    x = torch.ones(2)
+    assert torch.equal(armature.compile(program, fullgraph=True)(x, [], node), x + 1)
+    compiled = armature.compile(program)
+    assert torch.equal(compiled(x, [], node), x + 1)
+    assert not break_reasons(compiled)
+    assert torch.equal(compiled(x, [], Node(1)), x)
+    assert break_reasons(compiled)
+
+
+def test_a_step_whose_calls_a_scheduler_counts():
+    def make():
+        torch.manual_seed(0)
+        module = torch.nn.Linear(2, 1)
+        optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+
+        def program(x):
+            module(x).sum().backward()
+            optimizer.step()
+            scheduler.step()
+            optimizer.zero_grad()
+            return module.weight.detach().clone()
+
+        return program
+
+    x = torch.ones(2)
+    plain, compiled = make(), armature.compile(make())
+    for _ in range(3):
+        assert torch.equal(compiled(x), plain(x))
+    assert not [r for r in break_reasons(compiled) if "weakref" in str(r)]

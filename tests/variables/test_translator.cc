@@ -134,6 +134,7 @@ Value TestTranslator::throwInto(GeneratorVariable*, llvm::ArrayRef<Value>, bool)
 bool TestTranslator::closeGenerator(GeneratorVariable*) { unsupported("generator"); }
 Value TestTranslator::runningFirstArgument() { unsupported("super()"); }
 NewCellVariable* TestTranslator::runningClassCell() { unsupported("super()"); }
+bool TestTranslator::isHeldByFrames(const Value&) { return false; }
 DictVariable* TestTranslator::runningGlobals() { unsupported("globals"); }
 
 Ref<> evaluate(const std::string& expression) {

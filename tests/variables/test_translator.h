@@ -38,6 +38,7 @@ class TestTranslator : public Translator {
   Value handledByCaller() override { return Value::none(); }
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
+  bool isHeldByFrames(const Value& object) override;
   ProgramLocation location() const override { return {}; }
   DictVariable* runningGlobals() override;
 };

@@ -34,19 +34,24 @@ bool existed(const Value& object) {
   return object.tracker()->source() || object.tracker()->existing();
 }
 
-// The referent, while what lives at the start of the trace lives on: when it ends is not traced.
+// The referent, while it is known to live: when it ends is not traced.
 Value referent(Translator& translator, const Value& self, CallArguments& arguments) {
   auto* made = trackerOf<NewWeakReferenceVariable>(self);
   VariableTracker* reference = self.tracker();
-  bool hasPath = made || reference->source();
-  if (!hasPath || !translator.keepsExisting() || !arguments.values.empty()) {
+  auto refuse = [&] {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, "call: " + describe(self));
-  }
+  };
+  if (!arguments.values.empty() || (!made && !reference->source())) refuse();
+  Value object = made ? made->referent
+                      : translator.wrap(
+                            translator.sources->path(SourceKind::WeakReferent, reference->source()),
+                            PyWeakref_GET_OBJECT(reference->existing()));
+  if (translator.isHeldByFrames(object)) return object;
+  // What lives at the start of the trace lives on, if the program lets go of nothing.
+  if (!translator.keepsExisting()) refuse();
   // A value that nothing but the trace holds might have ended before.
   if (!translator.looseValues.all().empty()) throw EndIsHeard();
-  if (made) return made->referent;
-  return translator.wrap(translator.sources->path(SourceKind::WeakReferent, reference->source()),
-                         PyWeakref_GET_OBJECT(reference->existing()));
+  return object;
 }
 
 // weakref.ref(object). One with a callback is Python's to make: it hears of the object's end.
