@@ -139,6 +139,8 @@ enum class HistoryUse : uint8_t {
   Operations,  // by which operations
 };
 
+class Library;
+
 // Told of every input whose metadata an answer depended on; the translator turns it into guards.
 class Observer {
  public:
@@ -149,6 +151,11 @@ class Observer {
     (void)placeholders;
     return false;
   }
+  // What a library remembers for as long as the observer lives; null at first.
+  std::shared_ptr<void>& memoryOf(const Library& library) { return memories_[&library]; }
+
+ private:
+  llvm::SmallDenseMap<const Library*, std::shared_ptr<void>, 2> memories_;
 };
 
 class Library {

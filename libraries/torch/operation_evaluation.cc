@@ -19,6 +19,7 @@
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/remembered_results.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/torch_library.h"
 
@@ -161,8 +162,22 @@ void markReturned(const Node& node, ResultStructure& result) {
   }
 }
 
+// What torch says of the operation.
+ResultStructure askTorch(const TorchModule& torch, const Node& node, InputStructures input,
+                         RememberedResults& remembered) {
+  std::string key = RememberedResults::keyOf(node, input);
+  const ResultStructure* known = key.empty() ? nullptr : remembered.find(key);
+  if (known) return *known;
+  ResultStructure result = evaluateOnMeta(torch, node, input);
+  if (isFailure(result)) return result;
+  result.mayFailOnData = !neverRaisesOnData(node);
+  refuseForeignAnswer(node, result);
+  if (!key.empty()) remembered.add(key, node, result);
+  return result;
+}
+
 ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node,
-                             Structures& structures) {
+                             Structures& structures, RememberedResults& remembered) {
   auto input = [&](const Node& other) -> const ResultStructure& {
     auto [entry, isNew] = structures.try_emplace(&other);
     if (isNew) entry->second = array(other);
@@ -175,13 +190,11 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
   });
   ResultStructure result;
   if (!useRules || !applyMetadataRule(node, input, result)) {
-    result = evaluateOnMeta(torch, node, input);
+    result = askTorch(torch, node, input, remembered);
     if (isFailure(result)) {  // with an exception set, which stays
       requireSameError(node, input);
       return result;
     }
-    result.mayFailOnData = !neverRaisesOnData(node);
-    refuseForeignAnswer(node, result);
   }
   node.mayMeetInMemory = mayMeetInMemory(node, input);
   if (changesViewUnderGrad(node, input)) result.mayFailOnData = true;
@@ -249,7 +262,8 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
     bool rules = useRules && !hasAutocast(unknown->mode) && !hasSetting(unknown->mode);
     ResultStructure result = isOfTransform(*unknown)
                                  ? evaluateInTransform(*unknown, observer)
-                                 : evaluateNode(torch_, rules, *unknown, structures);
+                                 : evaluateNode(torch_, rules, *unknown, structures,
+                                                RememberedResults::of(observer, *this));
     if (isFailure(result)) {
       // The exception that is set is what whoever asked looks at next.
       PyObject *type, *value, *traceback;
