@@ -1,180 +1,324 @@
-"""Operations that a trace meets again: torch is asked once, and is right for each."""
+"""Calls of functions behind a functools.lru_cache whose results can be changed: each call gets the
+object that the cache remembers."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
+import functools
+import gc
+import sys
+import weakref
 
 import armature
 import pytest
 import torch
-from differential import check
-
-ASKED: list[tuple[Any, ...]] = []
+from differential import break_reasons, translations
 
 
-@torch.library.custom_op("remembered::scaled", mutates_args=())
-def scaled(x: torch.Tensor, y: torch.Tensor, factor: float, name: str) -> torch.Tensor:
-    return (x + y * factor).contiguous()
+class Recipe:
+    def __init__(self, name):
+        self.axes = list(name)
+        self.sizes = {axis: i for i, axis in enumerate(name)}
 
 
-@scaled.register_fake
-def _(x, y, factor, name):
-    ASKED.append((x is y, tuple(x.shape), x.stride(), x.dtype, factor, name))
-    return torch.empty(torch.broadcast_shapes(x.shape, y.shape), dtype=x.dtype)
+@functools.lru_cache(256)
+def recipe(name, *, flag=False):
+    return Recipe(name)
 
 
-def described(x: torch.Tensor) -> tuple[Any, ...]:
-    return tuple(x.shape), x.stride(), x.dtype, x.requires_grad, x.is_leaf, x.is_contiguous()
+@functools.lru_cache(None)
+def cooked(made, shape, other=()):
+    return [made.sizes[axis] + size for axis, size in zip(made.axes, shape, strict=False)], made
 
 
-def asked(program: Callable[..., Any], *args: Any) -> int:
-    """How often the trace of the program asks for the operator; its results are plain Python's."""
-    compiled = armature.compile(program, fullgraph=True)
-    del ASKED[:]
-    found, expected = compiled(*args), program(*args)
-    assert repr(found) == repr(expected)
-    return len(ASKED)
+@functools.lru_cache(1)
+def last(n):
+    return [n]
 
 
-def test_equal_layers():
-    def layers(x):
-        seen = []
-        for _ in range(6):
-            x = scaled(x, x, 2.0, "a")
-            seen.append(described(x))
-        return x, seen
-
-    def once(x):
-        x = scaled(x, x, 2.0, "a")
-        return x, described(x)
-
-    # The input is none of the results: its dispatch keys are known, and it may be a view.
-    assert asked(layers, torch.ones(2, 3)) <= asked(once, torch.ones(2, 3)) + 1
+@pytest.fixture(autouse=True)
+def clear():
+    for function in (recipe, cooked, last):
+        function.cache_clear()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        lambda x: scaled(x, x.clone(), 2.0, "a"),
-        lambda x: scaled(x, x, 3.0, "a"),
-        lambda x: scaled(x, x, 2, "a"),
-        lambda x: scaled(x, x, -0.0, "a"),
-        lambda x: scaled(x, x, 2.0, "b"),
-        lambda x: scaled(x, x, factor=2.0, name="a"),
-        lambda x: scaled(x.t().clone().t(), x, 2.0, "a"),
-        lambda x: scaled(x.double(), x, 2.0, "a"),
-        lambda x: scaled(x[:1], x, 2.0, "a"),
-        lambda x: scaled(x[:1], x[:1], 2.0, "a"),
-        lambda x: scaled(x, x[0], 2.0, "a"),
-    ],
-)
-def test_other_operations_are_asked_for(other):
-    def first(x):
-        x = x + 1
-        y = scaled(x, x, 2.0, "a")
-        return described(y), y
+def apply(x, name):
+    made = recipe(name)
+    sizes, same = cooked(made, tuple(x.shape))
+    return x * sum(sizes), made, sizes, same is made
 
-    def both(x):
-        x = x + 1
-        y = scaled(x, x, 2.0, "a")
-        z = other(x)
-        return described(y), described(z), y, z
+
+def test_one_graph_once_they_are_remembered():
+    x = torch.ones(2, 3)
+    compiled = armature.compile(apply)
+    first = compiled(x, "ab")
+    second = compiled(x, "ab")
+    third = compiled(x, "ab")
+    for result in (first, second, third):
+        value, made, sizes, same = result
+        assert same and made is recipe("ab") and sizes is cooked(made, (2, 3))[0]
+        assert torch.equal(value, x * sum(sizes))
+    explanation = armature.explain(apply)(x, "ab")
+    assert (explanation.graph_count, explanation.graph_break_count) == (1, 0)
+    fresh = armature.compile(apply, fullgraph=True)
+    assert fresh(x, "ab")[1] is first[1]
+
+
+def test_what_is_remembered_changes():
+    x = torch.ones(2, 3)
+    compiled = armature.compile(apply)
+    for _ in range(3):
+        compiled(x, "ab")
+    recipe("ab").sizes["a"] = 10
+    assert compiled(x, "ab")[2] == [2, 4]  # cooked before
+    cooked.cache_clear()
+    for _ in range(2):
+        value, made, sizes, _ = compiled(x, "ab")
+        assert sizes == [12, 4] and torch.equal(value, x * 16)
+    recipe.cache_clear()
+    for _ in range(3):
+        value, made, sizes, same = compiled(x, "ab")
+        assert same and made is recipe("ab") and sizes == [2, 4] and torch.equal(value, x * 6)
+    assert compiled(x, "cd")[1] is recipe("cd") is not recipe("ab")
+    assert compiled(x[:1], "cd")[2] == [1, 4]
+
+
+def test_the_program_changes_it():
+    def change(x):
+        made = recipe("ab", flag=True)
+        made.axes.append(len(made.axes))
+        return x * len(made.axes), made
+
+    x = torch.ones(2)
+    compiled = armature.compile(change)
+    for count in range(3, 8):
+        value, made = compiled(x)
+        assert made is recipe("ab", flag=True) and len(made.axes) == count
+        assert torch.equal(value, x * count)
+    assert recipe("ab") is not made
+
+
+def test_nobody_keeps_them():
+    x = torch.ones(2, 3)
+    compiled = armature.compile(apply)
+    for _ in range(3):
+        result = compiled(x, "ab")
+    reference = weakref.ref(result[1])
+    del result
+    recipe.cache_clear()
+    cooked.cache_clear()
+    gc.collect()
+    assert reference() is None
+    assert compiled(x, "ab")[1] is recipe("ab")
+
+
+def test_two_calls_give_one_object():
+    def twice(x):
+        first, second = recipe("ab"), recipe("ab")
+        first.axes.append("c")
+        return x + len(second.axes), first is second
+
+    x = torch.ones(2)
+    compiled = armature.compile(twice)
+    for count in range(3, 6):
+        value, same = compiled(x)
+        assert same and torch.equal(value, x + count)
+
+
+def test_a_cache_that_forgets():
+    def ask(x, n):
+        return last(n), x + n
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask)
+    for n in (1, 1, 2, 2, 1, 1, 1):
+        result, value = compiled(x, n)
+        assert result is last(n) and torch.equal(value, x + n)
+
+
+def test_an_argument_that_is_equal_to_others():
+    class Equal:
+        def __init__(self, value):
+            self.value = value
+
+        def __eq__(self, other):
+            return isinstance(other, Equal) and self.value == other.value
+
+        def __hash__(self):
+            return hash(self.value)
+
+    @functools.lru_cache
+    def keyed(key):
+        return [key.value]
+
+    compiled = armature.compile(lambda x, key: (keyed(key), x + 1))
+    x = torch.ones(2)
+    for value in (1, 1, 2, 1):
+        assert compiled(x, Equal(value))[0] is keyed(Equal(value))
+
+
+def test_a_typed_cache():
+    @functools.lru_cache(typed=True)
+    def typed(a):
+        return [a]
+
+    compiled = armature.compile(lambda x, a: (typed(a), x + 1))
+    x = torch.ones(2)
+    for a in (1, True, 1.0, 1, True, 1.0):
+        result = compiled(x, a)[0]
+        assert result is typed(a) and type(result[0]) is type(a)
+
+
+def test_what_the_trace_gives_the_cache():
+    def ask(x, name):
+        made, again = recipe(name), recipe(name, flag=False)
+        made.axes.append("z")
+        return x + len(recipe(name).axes), made, again, made is again, recipe(name) is made
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask, fullgraph=True)
+    for name, count in (("ab", 3), ("ab", 4), ("cde", 4), ("ab", 5)):
+        value, made, again, same, remembered = compiled(x, name)
+        assert not same and remembered and torch.equal(value, x + count)
+        assert recipe(name) is made and recipe(name, flag=False) is again
+        assert len(made.axes) == count
+    assert recipe.cache_info().currsize == 4
+    assert translations(compiled) <= 5
+
+
+def test_given_before_a_break():
+    def ask(x):
+        made = recipe("ab")
+        size = recipe.cache_info().currsize
+        armature.graph_break()
+        return x + size, recipe("ab") is made, made
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask)
+    for _ in range(3):
+        value, same, made = compiled(x)
+        assert same and torch.equal(value, x + 1) and made is recipe("ab")
+
+
+def test_keys_that_are_equal_and_of_other_types():
+    def ask(x, function):
+        return function(1), function(True), function(1.0), x + 1
+
+    for typed in (False, True):
+
+        @functools.lru_cache(typed=typed)
+        def boxed(a):
+            return [a]
+
+        compiled = armature.compile(ask)
+        for _ in range(3):
+            first, second, third, _ = compiled(torch.ones(2), boxed)
+            assert (second is third) is (not typed) and first is not second
+            assert first is boxed(1) and second is boxed(True) and third is boxed(1.0)
+
+
+def test_a_remembered_call_in_another():
+    @functools.lru_cache
+    def outer(name):
+        made = recipe(name)
+        return {"made": made, "size": len(made.axes)}
+
+    def ask(x, name):
+        result = outer(name)
+        return x + result["size"], result
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask)
+    for _ in range(3):
+        value, result = compiled(x, "abc")
+        assert torch.equal(value, x + 3)
+        assert result is outer("abc") and result["made"] is recipe("abc")
+    assert armature.compile(ask, fullgraph=True)(x, "abc")[1] is result
+
+
+def test_a_function_that_breaks_is_called_once():
+    @functools.lru_cache
+    def breaks(name):
+        armature.graph_break()
+        return list(name)
+
+    def ask(x):
+        return x + len(breaks("abc")), breaks("abc")
+
+    x = torch.ones(2)
+    compiled = armature.compile(ask)
+    assert compiled(x)[1] is breaks("abc")
+    assert break_reasons(compiled)
+    for _ in range(5):
+        value, names = compiled(x)
+        assert torch.equal(value, x + 3) and names is breaks("abc")
+    assert translations(compiled) <= 3
+    assert armature.compile(ask, fullgraph=True)(x)[1] is names
+
+
+def test_a_small_cache_is_asked_by_python():
+    def ask(x):
+        first = last(1)
+        last(2)
+        return x + 1, first is last(1)
+
+    compiled = armature.compile(ask)
+    for _ in range(3):
+        assert compiled(torch.ones(2))[1] is False
+
+
+def test_a_remembered_number_of_a_function_that_breaks():
+    @functools.lru_cache
+    def breaks(a):
+        armature.graph_break()
+        return a + 1
+
+    compiled = armature.compile(lambda x: x + breaks(1))
+    breaks(1)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 3)
+    breaks.cache_clear()
+    assert torch.equal(compiled(torch.ones(2)), torch.ones(2) * 3)
+
+
+def test_arguments_that_the_trace_has_made():
+    def ask(x, name):
+        made = recipe(name)
+        sizes, same = cooked(made, tuple(x.shape))
+        again = cooked(made, tuple(x.shape))[0]
+        other = cooked(made, (1, 1))[0]
+        return x * sum(sizes), made, sizes, same is made, again is sizes, other
 
     x = torch.ones(2, 3)
-    assert asked(both, x) > asked(first, x)
+    compiled = armature.compile(ask, fullgraph=True)
+    for name in ("ab", "ab", "cd", "ab"):
+        value, made, sizes, same, again, other = compiled(x, name)
+        assert same and again and torch.equal(value, x * 6) and made is recipe(name)
+        assert sizes is cooked(made, (2, 3))[0] and other is cooked(made, (1, 1))[0]
+    assert cooked.cache_info().currsize == 4
+
+    def own(x):
+        made = Recipe("ab")
+        first = cooked(made, (1, 2))
+        return x + sum(first[0]), cooked(made, (1, 2)) is first, first[1] is made
+
+    compiled = armature.compile(own, fullgraph=True)
+    for count in range(5, 8):
+        value, same, made = compiled(x)
+        assert same and made and torch.equal(value, x + 4)
+        assert cooked.cache_info().currsize == count
 
 
-class Block(torch.nn.Module):
-    def __init__(self, size: int, dtype: torch.dtype | None) -> None:
-        super().__init__()
-        self.linear = torch.nn.Linear(size, size)
-        self.norm = torch.nn.LayerNorm(size)
-        self.dtype = dtype
+def test_what_is_asked_outlives_no_translation():
+    @functools.lru_cache
+    def pieces(text):
+        return [text]
 
-    def forward(self, x, seen):
-        y = self.linear(x)
-        seen.append(described(y))
-        y = torch.nn.functional.softmax(y @ y.transpose(-1, -2), -1, dtype=self.dtype) @ x
-        seen.append(described(y))
-        y = torch.cat([y, self.norm(x).to(y.dtype)], -1)[..., : x.shape[-1]]
-        seen.append(described(y))
-        values, indices = y.topk(2, -1)
-        seen.append((described(values), described(indices)))
-        return y + values.sum(-1, keepdim=True)
-
-
-def layers(dtypes: list[torch.dtype | None]) -> torch.nn.ModuleList:
-    torch.manual_seed(0)
-    return torch.nn.ModuleList(Block(4, dtype) for dtype in dtypes)
-
-
-MODES: dict[str, Callable[[], Any]] = {
-    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
-    "inference": lambda: torch.inference_mode(),
-    "no_grad": lambda: torch.no_grad(),
-    "autocast and no_grad": lambda: torch.autocast("cpu", torch.bfloat16, cache_enabled=False),
-}
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("inside", [False, True])
-def test_layers_in_modes(mode, inside):
-    blocks = layers([None, None, torch.float64, None, torch.float32])
-
-    def program(x):
-        seen: list[Any] = []
-        for block in blocks:
-            x = block(x, seen)
-        return x, seen
-
-    def partly(x):
-        seen: list[Any] = []
-        for i, block in enumerate(blocks):
-            if i % 2:
-                with MODES[mode]():
-                    x = block(x, seen).float()
-            else:
-                x = block(x.float(), seen)
-        return x, seen
-
-    if inside and mode == "inference":
-        # Backward is refused for what inference mode has made, as in plain Python.
-        partly = torch.no_grad()(partly)
-    if inside:
-        check(partly, torch.randn(3, 4), breaks=None)
-        return
-    with MODES[mode]():
-        check(program, torch.randn(3, 4), breaks=None)
-
-
-def test_results_that_are_their_arguments_are_no_others():
-    def program(x):
-        kept = []
-        for _ in range(4):
-            x = x * 2
-            y = x.relu_()
-            kept.append(y is x)
-            kept.append(x.contiguous() is x)
-            kept.append(x.to(torch.float32) is x)
-        return x, kept
-
-    with torch.autocast("cpu", torch.bfloat16):
-        check(program, torch.ones(2, 2), breaks=None)
-    with torch.inference_mode():
-        check(program, torch.ones(2, 2), breaks=None)
-
-
-def test_data_that_raises():
-    def program(x, index):
-        found = []
-        for _ in range(3):
-            try:
-                x = torch.nn.functional.embedding(index, x)[0]
-            except IndexError as error:
-                found.append(str(error))
-        return x, found
-
-    with torch.inference_mode():
-        check(program, torch.ones(3, 2), torch.tensor([[0, 7]]), breaks=None)
-        check(program, torch.ones(3, 2), torch.tensor([[0, 1]]), breaks=None)
+    key = "".join(["a", "key", str(len(sys.argv))])
+    pieces(key)
+    before = sys.getrefcount(key)
+    compiled = armature.compile(lambda x, key: (x + 1, pieces(key)))
+    for _ in range(2):
+        assert compiled(torch.ones(1), key)[1] is pieces(key)
+    assert sys.getrefcount(key) > before
+    del compiled
+    armature.reset()
+    gc.collect()
+    assert sys.getrefcount(key) == before
