@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/tuple_hash.h"
+#include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "cpython/weak_references.h"
@@ -29,11 +30,9 @@ bool hashesByIdentity(const PyTypeObject* type) {
 
 // enum.Enum.__hash__, which hashes the member's name; null before anyone has imported enum.
 PyObject* enumHash() {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "enum");
-  if (!module || !PyModule_CheckExact(module)) return nullptr;
-  PyObject* type = PyDict_GetItemString(PyModule_GetDict(module), "Enum");
-  if (!type || !PyType_Check(type)) return nullptr;
-  return cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(type), "__hash__");
+  BorrowedRef<> type = cpython::importedAttribute("enum", "Enum");
+  if (!type || !PyType_Check(type.get())) return nullptr;
+  return cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(type.get()), "__hash__");
 }
 
 bool isPlainEnum(PyTypeObject* type) {

@@ -4,7 +4,7 @@
 #include "cpython/abstract_classes.h"
 #include "core/checked.h"
 
-#include "cpython/function_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
@@ -14,13 +14,6 @@
 namespace armature {
 
 namespace {
-
-// Is the function one of the standard module `name`?
-bool isFunctionOf(PyObject* function, const char* name) {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), name);
-  return function && PyFunction_Check(function) && module && PyModule_Check(module) &&
-         cpython::read(function, cpython::FunctionField::Globals) == PyModule_GetDict(module);
-}
 
 PyObject* hookName() {
   static PyObject* const name = staticName("__subclasshook__");
@@ -35,7 +28,7 @@ bool hasInnocentHook(PyTypeObject* type, PyTypeObject* derived) {
   if (isInnocentProtocolHook(type, hook, derived)) return true;
   if (!hook || Py_TYPE(hook) != &PyClassMethod_Type) return false;
   PyObject* descriptor = cpython::ownAttribute(&PyClassMethod_Type, "__func__");
-  return isFunctionOf(cpython::memberValue(hook, descriptor), "_collections_abc");
+  return cpython::isFunctionOf(cpython::memberValue(hook, descriptor), "_collections_abc");
 }
 
 // Does issubclass(derived, type) run no code of the program, neither in the class itself nor in
@@ -46,7 +39,7 @@ bool isInnocent(PyTypeObject* derived, PyTypeObject* type, int depth) {
   static PyObject* const name = staticName("__subclasscheck__");
   PyObject* check = cpython::lookup(Py_TYPE(type), name);
   if (check == cpython::lookup(&PyType_Type, name)) return true;
-  if (depth > kDeepest || !isFunctionOf(check, "abc") || !hasInnocentHook(type, derived)) {
+  if (depth > kDeepest || !cpython::isFunctionOf(check, "abc") || !hasInnocentHook(type, derived)) {
     return false;
   }
   Ref<> registry = cpython::registeredClasses(type);
@@ -76,14 +69,13 @@ Heap::Answer Heap::isAbstractSubclass(PyTypeObject* derived, PyTypeObject* type)
   // What _abc.c keeps of the answer must not be about a class that nobody else has. What it has
   // kept it gives without asking anybody.
   if (isMade(derived)) return Answer::RunsCode;
-  if (!cpython::keepsAnswer(derived, type) && !isInnocent(derived, type, 0)) {
-    return Answer::RunsCode;
-  }
+  bool isKept = cpython::keepsAnswer(derived, type);
+  if (!isKept && !isInnocent(derived, type, 0)) return Answer::RunsCode;
   int answer = cpython::isAbstractSubclass(derived, type);
   // Only a negative answer is forgotten when another class is registered.
   if (answer == 0) dependOnRegistrations();
   // What is kept nowhere rests on the hook, which is asked first each time.
-  if (answer == 1 && !cpython::isKeptSubclass(derived, type)) lookup(type, hookName());
+  if (answer == 1 && !isKept && !cpython::isKeptSubclass(derived, type)) lookup(type, hookName());
   return static_cast<Answer>(answer);
 }
 

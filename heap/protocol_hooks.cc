@@ -3,28 +3,22 @@
 #include "core/checked.h"
 #include "cpython/dict_layout.h"
 #include "cpython/function_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
 
 namespace {
 
-// The variables of a standard module; null if nobody has imported it. Borrowed.
-PyObject* variablesOf(const char* module) {
-  PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-  return found && PyModule_Check(found) ? PyModule_GetDict(found) : nullptr;
-}
-
-PyObject* variable(const char* module, const char* name) {
-  PyObject* variables = variablesOf(module);
-  return variables ? PyDict_GetItemString(variables, name) : nullptr;
+bool isAttributeOf(PyObject* object, const char* module, const char* name) {
+  return object && cpython::importedAttribute(module, name).get() == object;
 }
 
 // Does the class leave it to type.__getattribute__ how its attributes are read?
 bool hasPlainMetaclass(PyTypeObject* type) {
   auto* metaclass = reinterpret_cast<PyObject*>(Py_TYPE(type));
-  return Py_TYPE(type) == &PyType_Type || metaclass == variable("abc", "ABCMeta") ||
-         metaclass == variable("typing", "_ProtocolMeta");
+  return Py_TYPE(type) == &PyType_Type || isAttributeOf(metaclass, "abc", "ABCMeta") ||
+         isAttributeOf(metaclass, "typing", "_ProtocolMeta");
 }
 
 template <class Holds>
@@ -38,10 +32,9 @@ bool allOfMro(PyTypeObject* type, Holds holds) {
 
 // The function that Protocol.__init_subclass__ makes for each protocol.
 bool isHookOf(PyTypeObject* protocol, PyObject* hook) {
-  if (!hook || !PyFunction_Check(hook)) return false;
+  if (!cpython::isFunctionOf(hook, "typing")) return false;
   PyObject* closure = cpython::read(hook, cpython::FunctionField::Closure);
-  return cpython::read(hook, cpython::FunctionField::Globals) == variablesOf("typing") &&
-         PyUnicode_CompareWithASCIIString(cpython::codeOf(hook)->co_name, "_proto_hook") == 0 &&
+  return PyUnicode_CompareWithASCIIString(cpython::codeOf(hook)->co_name, "_proto_hook") == 0 &&
          closure && PyTuple_GET_SIZE(closure) == 1 &&
          PyCell_GET(PyTuple_GET_ITEM(closure, 0)) == reinterpret_cast<PyObject*>(protocol);
 }
@@ -72,15 +65,15 @@ bool isInnocentProtocolHook(PyTypeObject* protocol, PyObject* hook, PyTypeObject
   // Of what a protocol's subclass is that is none, the hook says nothing.
   PyObject* own = cpython::ownAttribute(protocol, isProtocol);
   if (!own || own == Py_False) return true;
-  PyObject* noMembers = variable("typing", "EXCLUDED_ATTRIBUTES");
+  PyObject* noMembers = cpython::importedAttribute("typing", "EXCLUDED_ATTRIBUTES").get();
   if (own != Py_True || cpython::lookup(protocol, isRuntimeProtocol) != Py_True || !noMembers ||
       !PyList_CheckExact(noMembers)) {
     return false;
   }
   bool hasFunctionsOnly = allOfMro(protocol, [&](PyTypeObject* type) {
     auto* object = reinterpret_cast<PyObject*>(type);
-    return type == &PyBaseObject_Type || object == variable("typing", "Protocol") ||
-           object == variable("typing", "Generic") || addsFunctionsOnly(type, noMembers);
+    return type == &PyBaseObject_Type || isAttributeOf(object, "typing", "Protocol") ||
+           isAttributeOf(object, "typing", "Generic") || addsFunctionsOnly(type, noMembers);
   });
   // Of the other class it reads these two.
   PyObject* says = cpython::lookup(derived, isProtocol);

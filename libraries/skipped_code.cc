@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
@@ -12,11 +13,8 @@ namespace {
 
 // The folder of a module's file, with a slash at the end; "" if the module is not imported.
 std::string folderOf(const char* module) {
-  PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
-  PyObject* file = found && PyModule_Check(found)
-                       ? PyDict_GetItemString(PyModule_GetDict(found), "__file__")
-                       : nullptr;
-  if (!file || !PyUnicode_Check(file)) return "";
+  BorrowedRef<> file = cpython::importedAttribute(module, "__file__");
+  if (!file || !PyUnicode_Check(file.get())) return "";
   std::string path = printable(file);
   return path.substr(0, path.rfind('/') + 1);
 }

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/describe.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "libraries/numpy/global_state.h"
 #include "libraries/verification.h"
 
@@ -235,15 +236,14 @@ bool registerNumPy() {
   static bool decided = false;
   if (decided) return arrayLibrary(ArrayLibraryKind::NumPy);
   // Present, and its import complete.
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
-  if (!module || !PyModule_Check(module)) return false;
-  PyObject* arrayType = PyDict_GetItemString(PyModule_GetDict(module), "ndarray");
-  if (!arrayType || !PyDict_GetItemString(PyModule_GetDict(module), "linalg")) return false;
+  BorrowedRef<> arrayType = cpython::importedAttribute("numpy", "ndarray");
+  if (!arrayType || !cpython::importedAttribute("numpy", "linalg")) return false;
   bool hasKnownLayout = trusts("numpy.layout") && verify();
   if (interrupted()) return false;
   PyErr_Clear();
   decided = true;
-  Ref<> type = Ref<>::create(arrayType), numpy = Ref<>::create(module);
+  Ref<> type = Ref<>::create(arrayType);
+  Ref<> numpy = Ref<>::create(cpython::importedModule("numpy"));
   const ArrayLibrary* reader;
   if (hasKnownLayout)
     reader = new FieldReader(std::move(type), std::move(numpy));

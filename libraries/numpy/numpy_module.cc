@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "libraries/verification.h"
 
 namespace armature {
@@ -70,15 +71,11 @@ const NumPyModule* NumPyModule::get() {
   static NumPyModule* loaded = nullptr;
   static bool tried = false;
   if (tried) return loaded;
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
   // What numpy imports last.
-  if (!module || !PyModule_Check(module) ||
-      !PyDict_GetItemString(PyModule_GetDict(module), "linalg")) {
-    return nullptr;
-  }
+  if (!cpython::importedAttribute("numpy", "linalg")) return nullptr;
   tried = true;
   auto* candidate = new NumPyModule;
-  candidate->numpy = Ref<>::create(module);
+  candidate->numpy = Ref<>::create(cpython::importedModule("numpy"));
   if (candidate->load()) {
     loaded = candidate;
   } else {

@@ -3,8 +3,8 @@
 #include "core/checked.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/callable_names.h"
-#include "libraries/torch/imported_attribute.h"
 
 namespace armature {
 
@@ -14,7 +14,8 @@ namespace {
 PyObject* allowedIds() {
   static PyObject* ids = nullptr;
   if (ids) return ids;
-  BorrowedRef<> registry = importedAttribute("torch._dynamo.trace_rules", "_allowed_callable_ids");
+  BorrowedRef<> registry =
+      cpython::importedAttribute("torch._dynamo.trace_rules", "_allowed_callable_ids");
   Ref<> found =
       Ref<>::steal(registry ? PyObject_GetAttrString(registry.get(), "function_ids") : nullptr);
   PyErr_Clear();

@@ -7,8 +7,8 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/global_state.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/own_methods.h"
 #include "variables/constants/constant.h"
@@ -320,7 +320,7 @@ Library::ModeState autocastState() {
 }
 
 void registerAutocast() {
-  BorrowedRef<> found = importedAttribute("torch.amp.autocast_mode", "autocast");
+  BorrowedRef<> found = cpython::importedAttribute("torch.amp.autocast_mode", "autocast");
   if (!found || !PyType_Check(found.get())) return;
   registerObjectHandler(found.get(), makeAutocast);
   registerManagerAdopter(reinterpret_cast<PyTypeObject*>(found.get()), adoptAutocast);

@@ -5,7 +5,7 @@
 
 #include "cpython/c_functions.h"
 
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
@@ -148,7 +148,7 @@ Ref<> valuePart(size_t number) {
 Ref<> tuplePart(BorrowedRef<> parts) { return makePart(TuplePart, parts); }
 
 Ref<> makeAutogradCall(const AutogradCall& call) {
-  BorrowedRef<> base = importedAttribute("torch.autograd.function", "Function");
+  BorrowedRef<> base = cpython::importedAttribute("torch.autograd.function", "Function");
   if (!base) {
     PyErr_SetString(PyExc_SystemError, "torch.autograd.Function is not imported");
     return nullptr;

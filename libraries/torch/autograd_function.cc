@@ -4,13 +4,13 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autograd_call.h"
 #include "libraries/torch/autograd_operation.h"
 #include "libraries/torch/grad_modes.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/regions.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -30,7 +30,7 @@ namespace {
 constexpr auto refuse = refuseAutogradFunction;
 
 PyTypeObject* classNamed(const char* name) {
-  BorrowedRef<> found = importedAttribute("torch.autograd.function", name);
+  BorrowedRef<> found = cpython::importedAttribute("torch.autograd.function", name);
   if (!found || !PyType_Check(found.get())) refuse("torch has no such class");
   return reinterpret_cast<PyTypeObject*>(found.get());
 }
@@ -367,7 +367,8 @@ Value callWithoutGradients(Translator& translator, const Value& cls,
 // Modules' backward hooks find their own function again by its name in the history of its results,
 // where backends put another.
 bool isFoundByName(const Value& cls) {
-  BorrowedRef<> known = importedAttribute("torch.nn.modules._functions", "BackwardHookFunction");
+  BorrowedRef<> known =
+      cpython::importedAttribute("torch.nn.modules._functions", "BackwardHookFunction");
   return known && cls.isTracker() && cls.tracker()->existing() == known.get();
 }
 
@@ -425,7 +426,7 @@ Value callApply(Translator& translator, const Value&, CallArguments& arguments) 
 // The function that torch.autograd.Function has as its class method `apply`; null if torch is not
 // imported yet.
 PyObject* findApply() {
-  BorrowedRef<> type = importedAttribute("torch.autograd.function", "Function");
+  BorrowedRef<> type = cpython::importedAttribute("torch.autograd.function", "Function");
   if (!type || !PyType_Check(type.get())) return nullptr;
   PyObject* method = cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(type.get()), "apply");
   if (!method || Py_TYPE(method) != &PyClassMethod_Type) return nullptr;

@@ -4,9 +4,9 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/body_parameter.h"
 #include "libraries/torch/grad_modes.h"
-#include "libraries/torch/imported_attribute.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/objects/user_defined.h"
@@ -85,7 +85,7 @@ class AutogradOperation {
   void traceBackward(const Value& functionClass, Metadata metadata) {
     auto* type =
         reinterpret_cast<PyTypeObject*>(requireKind<UserClassVariable>(functionClass)->value());
-    BorrowedRef<> base = importedAttribute("torch.autograd.function", "Function");
+    BorrowedRef<> base = cpython::importedAttribute("torch.autograd.function", "Function");
     static PyObject* const backwardName = staticName("backward");
     static PyObject* const savedName = staticName("saved_tensors");
     if (translator_.heap.inherits(type, reinterpret_cast<PyTypeObject*>(base.get()),
@@ -217,7 +217,7 @@ class AutogradOperation {
         Argument(translator_.addBody(torchLibrary(), backward, backwardName))};
     given.insert(given.end(), forward.inputs.begin(), forward.inputs.end());
     BorrowedRef<> target =
-        importedAttribute("torch._functorch.autograd_function", "autograd_function_apply");
+        cpython::importedAttribute("torch._functorch.autograd_function", "autograd_function_apply");
     if (!target) refuseAutogradFunction("torch has no operation for it");
     Node* node =
         translator_.addOperation(torchLibrary(), target, std::move(given), keywords(backward));

@@ -1,6 +1,6 @@
 #include "libraries/torch/body_parameter.h"
 
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "variables/library.h"
 
 namespace armature {
@@ -8,9 +8,9 @@ namespace armature {
 Node* addBodyParameter(Translator& translator, Node* like,
                        std::shared_ptr<const TensorMetadata> metadata, BorrowedRef<> name) {
   // Never called; an operation without effects, of which nothing is asked but its metadata.
-  Node* node =
-      translator.addOperation(*findLibrary(ArrayLibraryKind::Torch),
-                              importedAttribute("torch", "empty_like"), {Argument(like)}, {});
+  Node* node = translator.addOperation(*findLibrary(ArrayLibraryKind::Torch),
+                                       cpython::importedAttribute("torch", "empty_like"),
+                                       {Argument(like)}, {});
   node->metadata = std::move(metadata);
   node->checked = true;
   node->variableName = Ref<>::create(name);

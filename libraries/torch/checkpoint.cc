@@ -2,7 +2,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "variables/functions/library_calls.h"
 #include "variables/library.h"
 #include "variables/protocol/object_protocol.h"
@@ -56,7 +56,7 @@ Value callCheckpoint(Translator& translator, const Value& callable, CallArgument
     }
     Value value = translator.realized(arguments.keywordValue(i));
     if (PyUnicode_CompareWithASCIIString(name, "context_fn") == 0) {
-      BorrowedRef<> none = importedAttribute("torch.utils.checkpoint", "noop_context_fn");
+      BorrowedRef<> none = cpython::importedAttribute("torch.utils.checkpoint", "noop_context_fn");
       PyObject* given = value.isTracker() ? value.tracker()->existing() : value.object();
       if (!none || given != none.get()) refuse("its context_fn makes contexts of its own");
       guardCallee(translator, value);
@@ -84,7 +84,7 @@ Value callCheckpoint(Translator& translator, const Value& callable, CallArgument
 }  // namespace
 
 LibraryCallHandler findCheckpointHandler(BorrowedRef<> function) {
-  BorrowedRef<> checkpoint = importedAttribute("torch.utils.checkpoint", "checkpoint");
+  BorrowedRef<> checkpoint = cpython::importedAttribute("torch.utils.checkpoint", "checkpoint");
   return checkpoint && checkpoint.get() == function.get() ? callCheckpoint : nullptr;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/translator.h"
 #include "variables/type_slots.h"
@@ -21,7 +21,7 @@ Value answerNo(Translator& translator, const Value& callable, CallArguments& arg
 }
 
 void registerAnswer(const char* module, const char* name, BuiltinHandler handler) {
-  BorrowedRef<> function = importedAttribute(module, name);
+  BorrowedRef<> function = cpython::importedAttribute(module, name);
   if (function) registerObjectHandler(function.get(), handler);
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/shared_inputs.h"
 #include "libraries/torch/tree_names.h"
 #include "variables/containers/dict.h"
@@ -23,7 +23,7 @@ const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
 // The operator that torch.cond calls, an object.
 BorrowedRef<> condOperator() {
-  return importedAttribute("torch._higher_order_ops.cond", "cond_op");
+  return cpython::importedAttribute("torch._higher_order_ops.cond", "cond_op");
 }
 
 [[noreturn]] void refuse(const char* reason) {
@@ -170,7 +170,7 @@ Value callCond(Translator& translator, const Value&, CallArguments& arguments) {
 }  // namespace
 
 LibraryCallHandler findCondHandler(BorrowedRef<> callable) {
-  BorrowedRef<> function = importedAttribute("torch._higher_order_ops.cond", "cond");
+  BorrowedRef<> function = cpython::importedAttribute("torch._higher_order_ops.cond", "cond");
   bool isCond = (function && function.get() == callable.get()) ||
                 (condOperator() && condOperator().get() == callable.get());
   return isCond ? callCond : nullptr;

@@ -4,10 +4,10 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "libraries/package_modules.h"
 #include "libraries/torch/dtypes.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/operator_names.h"
 #include "libraries/torch/torch_module.h"
@@ -40,7 +40,7 @@ Value operatorOfNamespace(Translator& translator, const Value& callable, CallArg
   PyObject* self = isPlain ? existingObject(translator.realized(arguments.values[0])) : nullptr;
   PyObject* name = isPlain ? translator.realized(arguments.values[1]).objectOrNull() : nullptr;
   bool isNamespace = self && llvm::any_of(llvm::ArrayRef{"_OpNamespace", "_Ops"}, [&](auto type) {
-                       return importedAttribute("torch._ops", type).get() ==
+                       return cpython::importedAttribute("torch._ops", type).get() ==
                               reinterpret_cast<PyObject*>(Py_TYPE(self));
                      });
   if (!isNamespace || !name || !PyUnicode_CheckExact(name)) {

@@ -12,11 +12,11 @@
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/heard_call.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/overriding.h"
@@ -66,14 +66,14 @@ void observeModes(Translator& translator) {
 }
 
 bool isTrue(const char* question) {
-  BorrowedRef<> function = importedAttribute("torch._C", question);
+  BorrowedRef<> function = cpython::importedAttribute("torch._C", question);
   Ref<> answer = function ? checked(PyObject_CallNoArgs(function.get())) : nullptr;
   return answer && answer.get() == Py_True;
 }
 
 // Of those that the thread has now. While something is traced, that is at most a default device's.
 int64_t countInForce() {
-  BorrowedRef<> function = importedAttribute("torch._C", "_len_torch_function_stack");
+  BorrowedRef<> function = cpython::importedAttribute("torch._C", "_len_torch_function_stack");
   return function ? PyLong_AsLongLong(checked(PyObject_CallNoArgs(function.get())).get()) : 0;
 }
 
@@ -84,7 +84,7 @@ void requireNoBody(Translator& translator) {
 }
 
 PyObject* callBinding(const char* name, PyObject* const* arguments, size_t count) {
-  BorrowedRef<> function = importedAttribute("torch._C", name);
+  BorrowedRef<> function = cpython::importedAttribute("torch._C", name);
   if (function) return PyObject_Vectorcall(function.get(), arguments, count, nullptr);
   PyErr_Format(PyExc_SystemError, "torch._C.%s is gone", name);
   return nullptr;
@@ -156,7 +156,7 @@ Value pop(Translator& translator, const Value&, CallArguments& arguments) {
 
 // with torch.device(…): enters a mode that is made for the device.
 Value enterDevice(Translator& translator, const Value& self, CallArguments& arguments) {
-  BorrowedRef<> found = importedAttribute("torch.utils._device", "DeviceContext");
+  BorrowedRef<> found = cpython::importedAttribute("torch.utils._device", "DeviceContext");
   if (!arguments.values.empty() || !found || !PyType_Check(found.get())) {
     return unimplemented::call(translator, self, arguments);
   }
@@ -243,7 +243,7 @@ void startModes(Translator& translator) {
   bool isKnown = !translator.usesForeignBackend() && count <= kMostModes;
   if (!isKnown) return translator.startInOperationModes(Value::none());
   auto* type = reinterpret_cast<PyTypeObject*>(
-      importedAttribute("torch.overrides", "TorchFunctionMode").get());
+      cpython::importedAttribute("torch.overrides", "TorchFunctionMode").get());
   if (!type) return translator.startInOperationModes(Value::none());
   const Source* stack = translator.heap.classSource(type);
   Value modes;
@@ -476,7 +476,7 @@ LibraryCallHandler findSlotCall(BorrowedRef<> callable) {
 
 void registerFunctionModes() {
   auto add = [](const char* name, BuiltinHandler handler) {
-    BorrowedRef<> found = importedAttribute("torch._C", name);
+    BorrowedRef<> found = cpython::importedAttribute("torch._C", name);
     if (found && PyCFunction_Check(found.get())) registerObjectHandler(found.get(), handler);
   };
   add("_push_on_torch_function_stack", push);
@@ -484,7 +484,7 @@ void registerFunctionModes() {
   add("_len_torch_function_stack", length);
   add("_get_function_stack_at", at);
   add("_is_torch_function_mode_enabled", isEnabled);
-  if (BorrowedRef<> device = importedAttribute("torch", "device")) {
+  if (BorrowedRef<> device = cpython::importedAttribute("torch", "device")) {
     auto addMethod = [&](const char* name, BuiltinHandler handler) {
       Ref<> method = Ref<>::steal(PyObject_GetAttrString(device.get(), name));
       if (method) registerObjectHandler(method.get(), handler);

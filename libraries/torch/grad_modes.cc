@@ -1,6 +1,6 @@
 #include "libraries/torch/grad_modes.h"
 
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/own_methods.h"
 #include "libraries/torch/regions.h"
 #include "variables/functions/builtin_handlers.h"
@@ -135,7 +135,7 @@ void setGradientMode(Translator& translator, bool enabled) { setMode(translator,
 void registerGradModes() {
   // From where they are defined: torch.no_grad may be what a program has put there.
   auto add = [](const char* module, const char* name, BuiltinHandler handler) {
-    BorrowedRef<> found = importedAttribute(module, name);
+    BorrowedRef<> found = cpython::importedAttribute(module, name);
     if (found && (PyType_Check(found.get()) || PyCFunction_Check(found.get()))) {
       registerObjectHandler(found.get(), handler);
     }

@@ -4,9 +4,9 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/body_parameter.h"
 #include "libraries/torch/dtypes.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/shared_inputs.h"
 #include "libraries/torch/tree_names.h"
 #include "variables/containers/dict.h"
@@ -341,7 +341,7 @@ LibraryCallHandler findLoopHandler(BorrowedRef<> higherOrderOperator) {
        {Loop{"torch._higher_order_ops.map", "map_impl", callMap},
         Loop{"torch._higher_order_ops.scan", "scan_op", callScan},
         Loop{"torch._higher_order_ops.while_loop", "while_loop_op", callWhile}}) {
-    BorrowedRef<> known = importedAttribute(loop.module, loop.name);
+    BorrowedRef<> known = cpython::importedAttribute(loop.module, loop.name);
     if (known && known.get() == higherOrderOperator.get()) return loop.handler;
   }
   return nullptr;

@@ -1,6 +1,7 @@
 #include "libraries/torch/module_calls.h"
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 
@@ -29,10 +30,9 @@ struct ModuleClass {
   static const ModuleClass* get() {
     static ModuleClass known;
     if (known.type) return &known;
-    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch.nn.modules.module");
-    if (!module || !PyModule_Check(module)) return nullptr;
     ModuleClass found;
-    found.globals = PyModule_GetDict(module);
+    found.globals = cpython::importedVariables("torch.nn.modules.module").get();
+    if (!found.globals) return nullptr;
     PyObject* type = PyDict_GetItemString(found.globals, "Module");
     if (!type || !PyType_Check(type)) return nullptr;
     found.type = reinterpret_cast<PyTypeObject*>(type);

@@ -3,11 +3,11 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/function_transforms.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -69,7 +69,7 @@ bool argumentsForbidEffects(const Node& node, std::string_view name) {
 
 // Is the only generator that it draws from that of the CPU, and does it change no array?
 bool drawsFromDefaultGenerator(const Node& node) {
-  BorrowedRef<> hasDevices = importedAttribute("torch.cuda", "_initialized");
+  BorrowedRef<> hasDevices = cpython::importedAttribute("torch.cuda", "_initialized");
   if (hasDevices && hasDevices.get() != Py_False) return false;
   for (const auto& [keyword, argument] : node.keywordArguments) {
     if (stringView(keyword) == "generator" && argument.object().get() != Py_None) return false;
@@ -209,7 +209,7 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
 
 Library::RandomState TorchLibrary::randomState() const {
   static const RandomState state = [] {
-    BorrowedRef<> generator = importedAttribute("torch._C", "default_generator");
+    BorrowedRef<> generator = cpython::importedAttribute("torch._C", "default_generator");
     RandomState functions;
     if (!generator) return functions;
     functions.get = PyObject_GetAttrString(generator.get(), "get_state");

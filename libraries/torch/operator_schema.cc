@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "libraries/package_modules.h"
-#include "libraries/torch/imported_attribute.h"
 
 namespace armature {
 
@@ -110,7 +110,7 @@ std::optional<OperatorSchema> readPacket(BorrowedRef<> packet) {
 template <class Visitor>
 void forEachSchema(std::string_view name, Visitor&& visit) {
   static const BorrowedRef<> schemasOf =
-      importedAttribute("torch._C", "_jit_get_schemas_for_operator");
+      cpython::importedAttribute("torch._C", "_jit_get_schemas_for_operator");
   std::string qualified = "aten::" + std::string(name);
   Ref<> schemas = Ref<>::steal(
       schemasOf ? PyObject_CallFunction(schemasOf.get(), "s", qualified.c_str()) : nullptr);
@@ -158,9 +158,9 @@ bool isOneTensor(std::string_view returns) {
 
 std::optional<OperatorSchema> operatorSchema(BorrowedRef<> target) {
   static PyObject* const overloadType =
-      Py_XNewRef(importedAttribute("torch._ops", "OpOverload").get());
+      Py_XNewRef(cpython::importedAttribute("torch._ops", "OpOverload").get());
   static PyObject* const packetType =
-      Py_XNewRef(importedAttribute("torch._ops", "OpOverloadPacket").get());
+      Py_XNewRef(cpython::importedAttribute("torch._ops", "OpOverloadPacket").get());
   if (isOfType(target, overloadType)) return read(target);
   return isOfType(target, packetType) ? readPacket(target) : std::nullopt;
 }

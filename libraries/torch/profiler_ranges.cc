@@ -1,7 +1,7 @@
 #include "libraries/torch/profiler_ranges.h"
 
 #include "core/text.h"
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/torch_module.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
@@ -82,10 +82,10 @@ Value makeProfile(Translator& translator, const Value& callable, CallArguments&)
 
 void registerProfilerRanges() {
   for (const char* module : {"torch.profiler.profiler", "torch.autograd.profiler"}) {
-    BorrowedRef<> profile = importedAttribute(module, "profile");
+    BorrowedRef<> profile = cpython::importedAttribute(module, "profile");
     if (profile && PyType_Check(profile.get())) registerObjectHandler(profile.get(), makeProfile);
   }
-  BorrowedRef<> found = importedAttribute("torch.autograd.profiler", "record_function");
+  BorrowedRef<> found = cpython::importedAttribute("torch.autograd.profiler", "record_function");
   if (found && PyType_Check(found.get())) registerObjectHandler(found.get(), makeRange);
 }
 

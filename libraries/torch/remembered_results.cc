@@ -2,8 +2,6 @@
 
 #include <llvm/ADT/STLExtras.h>
 
-#include <string_view>
-
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/operation_nodes.h"

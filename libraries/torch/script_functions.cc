@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "libraries/package_modules.h"
-#include "libraries/torch/imported_attribute.h"
 
 namespace armature {
 
@@ -29,7 +29,8 @@ Ref<> answer(const Ref<>& object, const char* method) {
 
 // An operator that changes no argument and draws no random numbers.
 bool onlyComputes(const Ref<>& node, std::string_view kind) {
-  static PyObject* const parse = Py_XNewRef(importedAttribute("torch._C", "parse_schema").get());
+  static PyObject* const parse =
+      Py_XNewRef(cpython::importedAttribute("torch._C", "parse_schema").get());
   if (!kind.starts_with("aten::") || !parse) return false;
   Ref<> text = answer(node, "schema");
   if (!text || !PyUnicode_Check(text.get()) || stringView(text) == "(no schema)") return false;
@@ -64,7 +65,8 @@ bool isPure(const Ref<>& block) {
 }  // namespace
 
 bool isScriptFunction(BorrowedRef<> callable) {
-  static PyObject* const type = Py_XNewRef(importedAttribute("torch._C", "ScriptFunction").get());
+  static PyObject* const type =
+      Py_XNewRef(cpython::importedAttribute("torch._C", "ScriptFunction").get());
   return type && reinterpret_cast<PyObject*>(Py_TYPE(callable.get())) == type;
 }
 

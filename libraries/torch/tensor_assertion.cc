@@ -1,6 +1,6 @@
 #include "libraries/torch/tensor_assertion.h"
 
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/regions.h"
 #include "libraries/torch/torch_module.h"
 #include "variables/protocol/object_protocol.h"
@@ -12,7 +12,7 @@ namespace armature {
 
 namespace {
 
-BorrowedRef<> assertion() { return importedAttribute("torch", "_assert_async"); }
+BorrowedRef<> assertion() { return cpython::importedAttribute("torch", "_assert_async"); }
 
 // torch._assert_async(tensor, message), as in TorchDynamo's graphs.
 Value assertTensor(Translator& translator, TensorVariable* tensor, PyObject* message) {

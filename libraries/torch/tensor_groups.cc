@@ -4,8 +4,8 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/dtypes.h"
-#include "libraries/torch/imported_attribute.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
@@ -20,7 +20,7 @@ namespace {
 // Empty arrays of the same device and dtype stand for the program's: in which order the groups
 // come, only torch's own function knows.
 Ref<> standIn(const TensorMetadata& metadata) {
-  static PyObject* const empty = Py_XNewRef(importedAttribute("torch", "empty").get());
+  static PyObject* const empty = Py_XNewRef(cpython::importedAttribute("torch", "empty").get());
   Ref<> dtype = dtypeObject(metadata.dtype), device = deviceObject(metadata.device);
   if (!empty || !dtype || !device) return nullptr;
   Ref<> arguments = Ref<>::steal(Py_BuildValue("(i)", 0));
@@ -74,7 +74,7 @@ Value callGroupTensors(Translator& translator, const Value& callable, CallArgume
     }
   }
   static const BorrowedRef<> group =
-      importedAttribute("torch._C", "_group_tensors_by_device_and_dtype");
+      cpython::importedAttribute("torch._C", "_group_tensors_by_device_and_dtype");
   Ref<> groups = checked(PyObject_CallFunction(group.get(), "[O]O", first.get(), Py_True));
   DictVariable* result = translator.make<DictVariable>();
   PyObject *key, *pair;

@@ -6,8 +6,8 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/regions.h"
 #include "libraries/torch/torch_module.h"
@@ -26,7 +26,7 @@ constexpr const char* kRegisterHook = "register_hook";
 constexpr const char* kRegisterPostAccumulate = "register_post_accumulate_grad_hook";
 
 PyTypeObject* handleType() {
-  BorrowedRef<> found = importedAttribute("torch.utils.hooks", "RemovableHandle");
+  BorrowedRef<> found = cpython::importedAttribute("torch.utils.hooks", "RemovableHandle");
   return found && PyType_Check(found.get()) ? reinterpret_cast<PyTypeObject*>(found.get())
                                             : nullptr;
 }

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/describe.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/mode_scope.h"
@@ -156,10 +157,9 @@ bool registerTorch() {
   static bool refused = false;
   if (registered || refused) return registered;
   // Present, and its import complete.
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
-  if (!module || !PyModule_Check(module)) return false;
-  PyObject* names = PyModule_GetDict(module);
-  if (!PyDict_GetItemString(names, "nn") || !PyDict_GetItemString(names, "compile")) return false;
+  for (const char* name : {"nn", "compile"}) {
+    if (!cpython::importedAttribute("torch", name)) return false;
+  }
   try {
     registered = TensorReader::create().release();
   } catch (const PendingPythonException&) {

@@ -1,8 +1,8 @@
 #include "libraries/torch/tensor_types.h"
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
-#include "libraries/torch/imported_attribute.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor.h"
@@ -12,7 +12,7 @@ namespace armature {
 namespace {
 
 PyTypeObject* tensorBase() {
-  BorrowedRef<> base = importedAttribute("torch._C", "TensorBase");
+  BorrowedRef<> base = cpython::importedAttribute("torch._C", "TensorBase");
   return base && PyType_Check(base.get()) ? reinterpret_cast<PyTypeObject*>(base.get()) : nullptr;
 }
 
@@ -47,7 +47,7 @@ Value isOfTensorType(Translator& translator, const Value& self, CallArguments& a
 }  // namespace
 
 void registerTensorTypes() {
-  BorrowedRef<> example = importedAttribute("torch", "FloatTensor");
+  BorrowedRef<> example = cpython::importedAttribute("torch", "FloatTensor");
   PyObject* check =
       example ? cpython::ownAttribute(Py_TYPE(example.get()), "__instancecheck__") : nullptr;
   if (check) registerObjectHandler(check, isOfTensorType);

@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "core/graph_break.h"
+#include "cpython/imported_modules.h"
 #include "guards/array_library.h"
 #include "libraries/mentions_node.h"
 #include "libraries/torch/autocast.h"
@@ -22,7 +23,6 @@
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/history_use.h"
-#include "libraries/torch/imported_attribute.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -261,7 +261,8 @@ bool registerTorchLibrary() {
   deviceObject({kMetaDevice, -1});
   PyErr_Clear();
   // What modes of torch's own ask for at each operation: remembered from the first call on.
-  if (BorrowedRef<> makers = importedAttribute("torch.utils._device", "_device_constructors")) {
+  if (BorrowedRef<> makers =
+          cpython::importedAttribute("torch.utils._device", "_device_constructors")) {
     Ref<> remembered = Ref<>::steal(PyObject_CallNoArgs(makers.get()));
     if (!remembered) PyErr_Clear();
   }

@@ -2,7 +2,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
-#include "libraries/torch/imported_attribute.h"
+#include "cpython/imported_modules.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -14,12 +14,14 @@ namespace {
 
 const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
-BorrowedRef<> wrapOperator() { return importedAttribute("torch._higher_order_ops.wrap", "wrap"); }
+BorrowedRef<> wrapOperator() {
+  return cpython::importedAttribute("torch._higher_order_ops.wrap", "wrap");
+}
 BorrowedRef<> hintsOperator() {
-  return importedAttribute("torch._higher_order_ops.hints_wrap", "hints_wrapper");
+  return cpython::importedAttribute("torch._higher_order_ops.hints_wrap", "hints_wrapper");
 }
 BorrowedRef<> strictOperator() {
-  return importedAttribute("torch._higher_order_ops.strict_mode", "strict_mode_op");
+  return cpython::importedAttribute("torch._higher_order_ops.strict_mode", "strict_mode_op");
 }
 
 [[noreturn]] void refuse(const Value& callable, const char* reason) {
@@ -109,7 +111,7 @@ LibraryCallHandler findWrapHandler(BorrowedRef<> callable) {
   if (is(wrapOperator())) return callWrap;
   if (is(hintsOperator())) return callHints;
   if (is(strictOperator()) ||
-      is(importedAttribute("torch._higher_order_ops.strict_mode", "strict_mode"))) {
+      is(cpython::importedAttribute("torch._higher_order_ops.strict_mode", "strict_mode"))) {
     return callStrict;
   }
   return nullptr;
