@@ -20,7 +20,6 @@ struct GraphEffects {
   const Node* first = nullptr;   // the first that changes more than a library's mode, or null
   const Node* mode = nullptr;    // the first that sets a library's mode, or null
   Library::ModeState modeState;  // how the mode is put back, if not by that node's target
-  Library::ModeState left;       // by which what the graph leaves changed is set
 };
 
 GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
@@ -39,7 +38,6 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
     if (!effects.mode) effects.mode = node.get();
     Library::ModeState state = library->modeState(*node);
     if (!effects.modeState.get || state.isWhole) effects.modeState = state;
-    if (state.getLeft) effects.left = state;
   }
   return effects;
 }
@@ -132,7 +130,7 @@ void PyCodegen::callGraph() {
   }
   assembler_.emitCall(static_cast<int32_t>(inputs.size()));
   if (handlesFailure_) assembler_.endRegion();
-  if (effects.left.getLeft) setModeBehindGraph(*effects.mode, effects.left);
+  if (effects.mode && translator_.usesForeignBackend()) setModeBehindGraph(*effects.mode);
   if (plan_.outputs().empty()) {
     assembler_.emit(Opcode::POP_TOP);
     return;
@@ -145,17 +143,40 @@ void PyCodegen::callGraph() {
   }
 }
 
-// What a graph sets for good, a backend that has compiled it does not.
-void PyCodegen::setModeBehindGraph(const Node& first, const Library::ModeState& changed) {
+void PyCodegen::closeRegions() {
   if (!translator_.usesForeignBackend()) return;
+  translator_.graph->breakAt(-1);  // What is added now is not the program's.
+  for (const Library* library : registeredLibraries()) library->closeRegions(*translator_.graph);
+}
+
+// The mode that a graph leaves set, a backend may have set while it compiled, and never again, or
+// each time: so it is set anew, from what it was before.
+void PyCodegen::setModeBehindGraph(const Node& first) {
   const Library& library = *findLibrary(first.library);
-  Ref<> state;
-  if (std::shared_ptr<void> inMode = library.enterMode(translator_.mode(library))) {
-    state = checked(PyObject_CallNoArgs(changed.getLeft));
+  uint32_t mode = translator_.mode(library);
+  if (mode == first.mode) return;
+  std::vector<Library::ModeCall> calls = library.callsInto(mode);
+  if (calls.empty()) return;
+  if (modeState_.set) putModeBack();
+  for (const Library::ModeCall& each : calls) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(each.function);
+    assembler_.emitLoadConst(each.arguments);
+    if (each.keywords) assembler_.emitLoadConst(each.keywords);
+    assembler_.emit(Opcode::CALL_FUNCTION_EX, each.keywords ? 1 : 0);
+    assembler_.emit(Opcode::POP_TOP);
   }
-  if (!state) return;
-  prepareCall(changed.setLeft);
-  assembler_.emitLoadConst(state);
+}
+
+// The mode as it was before the graph.
+void PyCodegen::putModeBack() {
+  bool isState = modeStateLocal_ >= 0;
+  prepareCall(isState ? modeState_.set : modeBefore_->target.get());
+  if (isState) {
+    assembler_.emit(Opcode::LOAD_FAST, modeStateLocal_);
+  } else {
+    loadConstant(modeBefore_->mode ? Py_True : Py_False);
+  }
   call(1);
   assembler_.emit(Opcode::POP_TOP);
 }
@@ -199,17 +220,7 @@ void PyCodegen::emitGraphHandler() {
   Assembler::Label raise = assembler_.newLabel();
   assembler_.bind(graphHandler_);
   assembler_.emit(Opcode::PUSH_EXC_INFO);
-  if (modeBefore_) {
-    bool isState = modeStateLocal_ >= 0;
-    prepareCall(isState ? modeState_.set : modeBefore_->target.get());
-    if (isState) {
-      assembler_.emit(Opcode::LOAD_FAST, modeStateLocal_);
-    } else {
-      loadConstant(modeBefore_->mode ? Py_True : Py_False);
-    }
-    call(1);
-    assembler_.emit(Opcode::POP_TOP);
-  }
+  if (modeBefore_) putModeBack();
   if (failureRecorder_ || !graphHasEffects_) {
     loadConstant(PyExc_Exception);
     assembler_.emit(Opcode::CHECK_EXC_MATCH);

@@ -106,6 +106,7 @@ GeneratedCode PyCodegen::generate() {
       throw UnsupportedReconstruction("the end of generator " + describe(code->qualifiedName) +
                                       ", suspended inside try or with");
     }
+    closeRegions();
     translator_.graph->finish(plan_.outputs().vec(), isPure);
 
     const EntryPoint& entry = translator_.entry();

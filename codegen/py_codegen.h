@@ -128,7 +128,9 @@ class PyCodegen {
 
   // --- Effects (effects.cc).
   void callGraph();
-  void setModeBehindGraph(const Node& first, const Library::ModeState& changed);
+  void closeRegions();
+  void setModeBehindGraph(const Node& first);
+  void putModeBack();
   void inlineGraph();
   void emitGraphHandler();
   void requireEffects();

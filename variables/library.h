@@ -338,9 +338,6 @@ class Library {
     PyObject* get = nullptr;
     PyObject* set = nullptr;
     bool isWhole = false;  // no node of the library changes anything else
-    // Likewise for what a graph may leave changed; null: nothing.
-    PyObject* getLeft = nullptr;
-    PyObject* setLeft = nullptr;
   };
   virtual ModeState modeState(const Node& node) const {
     (void)node;
@@ -351,6 +348,19 @@ class Library {
   virtual bool isStateOfMode(uint32_t mode, uint64_t states) const {
     (void)mode, (void)states;
     return false;
+  }
+  // Adds to a graph for a backend what leaves the regions in which it would end: compilers of
+  // graphs refuse such a graph. callsInto() enters them again.
+  virtual void closeRegions(Graph& graph) const { (void)graph; }
+  // A call of a function; `keywords` may be null.
+  struct ModeCall {
+    Ref<> function, arguments, keywords;
+  };
+  // The calls, in their order, by which a graph's nodes have brought a thread into that mode; none
+  // where a graph that ends in it is for no backend.
+  virtual std::vector<ModeCall> callsInto(uint32_t mode) const {
+    (void)mode;
+    return {};
   }
   // While the object lives, this thread is in that mode. Null where it cannot be.
   virtual std::shared_ptr<void> enterMode(uint32_t mode) const {
@@ -368,10 +378,6 @@ class Library {
   struct RandomState {
     PyObject* get = nullptr;
     PyObject* set = nullptr;
-    bool isWhole = false;  // no node of the library changes anything else
-    // Likewise for what a graph may leave changed; null: nothing.
-    PyObject* getLeft = nullptr;
-    PyObject* setLeft = nullptr;
   };
   virtual RandomState randomState() const { return {}; }
   // Why no operation can be in a graph as things stand in this thread; null if they can. Nothing

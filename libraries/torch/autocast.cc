@@ -48,6 +48,16 @@ PyObject* target(const char* name) {
       .release();
 }
 
+PyObject* enterTarget() {
+  static PyObject* const found = target("_enter_autocast");
+  return found;
+}
+
+PyObject* exitTarget() {
+  static PyObject* const found = target("_exit_autocast");
+  return found;
+}
+
 Value answerOf(Ref<> result) {
   if (!result) throw PendingPythonException();
   return Value::steal(result.release());
@@ -69,7 +79,6 @@ enum Made {
 class AutocastModel : public ContextManagerModel {
  public:
   Value enter(Translator& translator, ContextManagerVariable& manager) const override {
-    static PyObject* const enterTarget = target("_enter_autocast");
     requireNoOperationMode(translator, "torch.amp._enter_autocast");
     if (manager.previous & kEntered) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation, "autocast entered inside itself");
@@ -84,7 +93,7 @@ class AutocastModel : public ContextManagerModel {
     for (Made part : {kDevice, kGivenDType, kGivenEnabled, kGivenCache}) {
       arguments.push_back(Argument::constant(manager.arguments[part].object()));
     }
-    Node* node = translator.changeMode(torchLibrary(), enterTarget, std::move(arguments),
+    Node* node = translator.changeMode(torchLibrary(), enterTarget(), std::move(arguments),
                                        withGradients(number << 1, hasGradients(before)));
     assignTrailed(translator.trail, manager.previous, before | kEntered);
     assignTrailed(translator.trail, manager.node, node);
@@ -98,7 +107,6 @@ class AutocastModel : public ContextManagerModel {
   void exit(Translator& translator, ContextManagerVariable& manager) const override {
     requireNoOperationMode(translator, "torch.amp._exit_autocast");
     if (manager.instance) requireOwnState(translator, manager);
-    static PyObject* const exitTarget = target("_exit_autocast");
     uint32_t inside = translator.mode(torchLibrary());
     if (regionAt(regionOf(inside)).kind == RegionKind::Setting) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation,
@@ -106,7 +114,7 @@ class AutocastModel : public ContextManagerModel {
     }
     bool gradients = hasGradients(inside);
     std::vector<Argument> arguments = {Argument(manager.node)};
-    translator.changeMode(torchLibrary(), exitTarget, std::move(arguments),
+    translator.changeMode(torchLibrary(), exitTarget(), std::move(arguments),
                           withGradients(manager.previous & ~kEntered, gradients));
     assignTrailed(translator.trail, manager.previous, uint32_t{0});
     assignTrailed(translator.trail, manager.node, static_cast<Node*>(nullptr));
@@ -309,6 +317,30 @@ bool enterAutocast(ModeScope& scope, uint32_t mode, bool keepsCache) {
     }
   }
   return true;
+}
+
+void leaveAutocast(Graph& graph) {
+  llvm::SmallVector<Node*, 4> entered;
+  for (const auto& node : graph.nodes()) {
+    if (node->operation != NodeOperation::CallFunction) continue;
+    if (node->target.get() == enterTarget()) entered.push_back(node.get());
+    if (node->target.get() == exitTarget()) entered.pop_back();
+  }
+  for (Node* enter : llvm::reverse(entered)) {
+    Node* exit = graph.addCall(NodeOperation::CallFunction, exitTarget(), {Argument(enter)}, {},
+                               enter->location);
+    exit->library = enter->library;
+    exit->mode = *enter->newMode;
+    exit->newMode = enter->mode;
+  }
+}
+
+std::optional<Library::ModeCall> callIntoAutocast(const Region& region) {
+  if (region.kind != RegionKind::Autocast) return std::nullopt;
+  auto setting = [&](Setting each) { return region.settings[each].get(); };
+  Ref<> arguments = checked(PyTuple_Pack(4, setting(kRegionDevice), setting(kRegionDType),
+                                         setting(kRegionEnabled), setting(kRegionCache)));
+  return Library::ModeCall{Ref<>::create(enterTarget()), std::move(arguments), nullptr};
 }
 
 Library::ModeState autocastState() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "libraries/torch/regions.h"
 #include "variables/library.h"
@@ -17,6 +18,11 @@ uint64_t autocastSettings();
 // it casts, so that no stand-in is found in the cache later. False with a Python exception set on
 // failure.
 bool enterAutocast(ModeScope& scope, uint32_t mode, bool keepsCache);
+
+// Adds to the graph the ends of the regions that it has entered and not left.
+void leaveAutocast(Graph& graph);
+// The call that enters the region; none if it is of another kind.
+std::optional<Library::ModeCall> callIntoAutocast(const Region& region);
 
 // The thread's state as far as regions change it, and gradients.
 Library::ModeState autocastState();

@@ -1,5 +1,6 @@
 #include "libraries/torch/grad_modes.h"
 
+#include "core/checked.h"
 #include "cpython/imported_modules.h"
 #include "libraries/torch/own_methods.h"
 #include "libraries/torch/regions.h"
@@ -16,18 +17,23 @@ namespace {
 
 const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
+PyObject* setterTarget() {
+  static PyObject* const found = [] {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
+    return module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
+  }();
+  return found;
+}
+
 // As in TorchDynamo's graphs, a mode that holds is not set again; that it holds is guarded.
 void setMode(Translator& translator, uint32_t mode) {
   requireNoOperationMode(translator, "torch._C._set_grad_enabled");
   translator.observeState();
   uint32_t before = translator.mode(torchLibrary());
   if (hasGradients(before) == mode) return;
-  static PyObject* const target = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
-    return module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
-  }();
   std::vector<Argument> arguments = {Argument::constant(mode ? Py_True : Py_False)};
-  translator.changeMode(torchLibrary(), target, std::move(arguments), withGradients(before, mode));
+  translator.changeMode(torchLibrary(), setterTarget(), std::move(arguments),
+                        withGradients(before, mode));
 }
 
 void rememberMode(Translator& translator, ContextManagerVariable& manager) {
@@ -131,6 +137,11 @@ bool isGradientModeOn(Translator& translator) {
 }
 
 void setGradientMode(Translator& translator, bool enabled) { setMode(translator, enabled); }
+
+Library::ModeCall callIntoGradientMode(bool enabled) {
+  Ref<> arguments = checked(PyTuple_Pack(1, enabled ? Py_True : Py_False));
+  return {Ref<>::create(setterTarget()), std::move(arguments), nullptr};
+}
 
 void registerGradModes() {
   // From where they are defined: torch.no_grad may be what a program has put there.

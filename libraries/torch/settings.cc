@@ -240,6 +240,13 @@ bool enterSettings(ModeScope& scope, uint32_t mode) {
   return true;
 }
 
+std::optional<Library::ModeCall> callIntoSetting(const Region& region) {
+  if (!isSetting(region)) return std::nullopt;
+  const Setting& setting = settingOf(region);
+  Values values = valuesOf(region);
+  return Library::ModeCall{binding(setting.setter), positional(values), keywords(setting, values)};
+}
+
 Ref<> currentSettings() {
   Ref<> all = Ref<>::steal(PyTuple_New(kSettings.size()));
   for (size_t i = 0; all && i < kSettings.size(); ++i) {
@@ -276,22 +283,6 @@ bool setSettings(BorrowedRef<> settings) {
     if (now.empty() || (!areSame(now, wanted) && !set(kSettings[i], wanted))) return false;
   }
   return true;
-}
-
-Library::ModeState withSettingsLeft(Library::ModeState state) {
-  static PyMethodDef get = {"get_settings",
-                            [](PyObject*, PyObject*) { return currentSettings().release(); },
-                            METH_NOARGS, nullptr};
-  static PyMethodDef set = {"set_settings",
-                            [](PyObject*, PyObject* settings) -> PyObject* {
-                              return setSettings(settings) ? Py_NewRef(Py_None) : nullptr;
-                            },
-                            METH_O, nullptr};
-  static PyObject* const getter = checked(PyCFunction_New(&get, nullptr)).release();
-  static PyObject* const setter = checked(PyCFunction_New(&set, nullptr)).release();
-  state.getLeft = getter;
-  state.setLeft = setter;
-  return state;
 }
 
 }  // namespace armature

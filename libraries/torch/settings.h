@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "core/ref.h"
@@ -13,6 +14,7 @@ namespace armature {
 
 class ModeScope;
 class Node;
+struct Region;
 
 // How a call of a C function of torch's that sets one is traced; null for other functions.
 LibraryCallHandler findSettingHandler(std::string_view qualifiedName);
@@ -26,10 +28,11 @@ uint64_t settingsOfMode(uint32_t mode);
 // Sets what that mode has set, until the scope ends. False with a Python exception set on failure.
 bool enterSettings(ModeScope& scope, uint32_t mode);
 
+// The call that enters the region; none if it is of another kind.
+std::optional<Library::ModeCall> callIntoSetting(const Region& region);
+
 // All of them as they are now, for setSettings(); null with an exception set.
 Ref<> currentSettings();
 bool setSettings(BorrowedRef<> settings);
-// The state of the mode, of which a graph leaves the settings changed.
-Library::ModeState withSettingsLeft(Library::ModeState state);
 
 }  // namespace armature

@@ -226,9 +226,26 @@ const char* TorchLibrary::reasonAgainstOperations() const {
 }
 
 Library::ModeState TorchLibrary::modeState(const Node& node) const {
-  if (changesTransforms(node)) return transformState();
-  if (changesSetting(node)) return withSettingsLeft(transformState());
+  if (changesTransforms(node) || changesSetting(node)) return transformState();
   return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
+}
+
+// A graph that ends inside of a transform is given to no backend: it does all that itself.
+void TorchLibrary::closeRegions(Graph& graph) const {
+  auto nodes = llvm::reverse(graph.nodes());
+  auto last = llvm::find_if(nodes, [](const auto& node) { return node->newMode.has_value(); });
+  if (last != nodes.end() && !hasTransform(*(*last)->newMode)) leaveAutocast(graph);
+}
+
+std::vector<Library::ModeCall> TorchLibrary::callsInto(uint32_t mode) const {
+  if (hasTransform(mode)) return {};
+  std::vector<ModeCall> calls = {callIntoGradientMode(hasGradients(mode))};
+  for (uint32_t number : regionsOf(mode)) {
+    const Region& region = regionAt(number);
+    if (auto setting = callIntoSetting(region)) calls.push_back(std::move(*setting));
+    if (auto autocast = callIntoAutocast(region)) calls.push_back(std::move(*autocast));
+  }
+  return calls;
 }
 
 bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {

@@ -49,6 +49,8 @@ class TorchLibrary : public Library {
                     llvm::ArrayRef<Value> arguments) const override;
   uint32_t currentMode() const override;
   ModeState modeState(const Node& node) const override;
+  void closeRegions(Graph& graph) const override;
+  std::vector<ModeCall> callsInto(uint32_t mode) const override;
   bool isStateOfMode(uint32_t mode, uint64_t states) const override;
   std::shared_ptr<void> enterMode(uint32_t mode) const override;
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
