@@ -72,6 +72,15 @@ void armFault(Fault fault, uint64_t number) {
   fault_injection::armed = true;
 }
 
+NoInjectedBreaks::NoInjectedBreaks()
+    : wasArmed_(fault_injection::armed && fault_injection::armedFault == Fault::BreakEvery) {
+  if (wasArmed_) fault_injection::armed = false;
+}
+
+NoInjectedBreaks::~NoInjectedBreaks() {
+  if (wasArmed_) fault_injection::armed = true;
+}
+
 FaultReport disarmFault() {
   fault_injection::armed = false;
   return {fault_injection::happened, fault_injection::sitesPassed};

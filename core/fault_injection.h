@@ -34,6 +34,19 @@ struct FaultReport {
 };
 FaultReport disarmFault();
 
+// While one stands, BreakEvery breaks nowhere: what is traced a second time must become what it
+// was.
+class NoInjectedBreaks {
+ public:
+  NoInjectedBreaks();
+  ~NoInjectedBreaks();
+  NoInjectedBreaks(const NoInjectedBreaks&) = delete;
+  NoInjectedBreaks& operator=(const NoInjectedBreaks&) = delete;
+
+ private:
+  bool wasArmed_;
+};
+
 namespace fault_injection {
 extern bool armed;
 void pass(FaultSite site);

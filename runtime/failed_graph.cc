@@ -5,6 +5,7 @@
 #include "codegen/graph_failure.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
+#include "core/fault_injection.h"
 #include "cpython/tracebacks.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
@@ -192,6 +193,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   });
   if (!looksTheSame) return nullptr;
   CompilingScope scope;
+  NoInjectedBreaks noBreaks;
   std::optional<OperationModesAway> modesAway(std::in_place);
   auto trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
   InstructionTranslator& translator = *trace;

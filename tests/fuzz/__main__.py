@@ -15,6 +15,7 @@ from fuzz.differences import compare
 from fuzz.grammar import write_program
 from fuzz.isolation import prepare
 from fuzz.judge import judge
+from fuzz.library_state import BACKENDS
 from fuzz.program import ENTRY, Program, Step
 from fuzz.runner import confirm_and_shrink, run_seeds
 
@@ -37,6 +38,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--break-every", type=int, default=0, metavar="N", help="break at every N-th instruction"
     )
+    parser.add_argument("--backend", choices=BACKENDS, default="eager", help="of the captured side")
     parser.add_argument("--show", action="store_true", help="print the program of --seed")
     parser.add_argument(
         "--replay", nargs="+", type=pathlib.Path, help="judge saved programs (.json)"
@@ -51,7 +53,10 @@ def main() -> int:
 
     def write(seed: int) -> Program:
         return dataclasses.replace(
-            write_program(seed), tracebacks=options.tracebacks, break_every=options.break_every
+            write_program(seed),
+            tracebacks=options.tracebacks,
+            break_every=options.break_every,
+            backend=options.backend,
         )
 
     if options.show:

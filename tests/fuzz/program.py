@@ -40,6 +40,7 @@ class Program:
     break_every: int = (
         0  # the captured side breaks before every so many instructions; 0: it doesn't
     )
+    backend: str = "eager"  # of library_state.BACKENDS
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self))

@@ -18,10 +18,10 @@ from typing import Any
 import armature
 import armature.logging
 import numpy as np
-import torch
 from armature import _C
 
 from fuzz.canonical import describe, without_addresses
+from fuzz.library_state import BACKENDS, library_state, set_library_state
 from fuzz.program import ENTRY, FILENAME, Program, Step
 
 # The list of weak references by which a program watches its objects.
@@ -95,15 +95,13 @@ def run(program: Program, *, captured: bool) -> list[Observation]:
 def _library_as_it_was() -> Iterator[None]:
     settings = np.geterr()
     filters = warnings.filters[:]
+    state = library_state()
     limit = sys.getrecursionlimit()
     warnings.simplefilter("ignore")
     try:
         yield
     finally:
-        torch.set_grad_enabled(True)
-        torch.set_default_dtype(torch.float32)
-        torch.autograd.set_detect_anomaly(False)
-        torch.use_deterministic_algorithms(False)
+        set_library_state(state)
         np.seterr(**settings)
         warnings.filters[:] = filters
         sys.setrecursionlimit(limit)
@@ -137,7 +135,8 @@ class _World:
                 raise NoWorld from error
         self.function: Callable[..., Any] = self.namespace[ENTRY]
         if self.captured:
-            self.function = armature.compile(self.function)
+            backend = BACKENDS[self.program.backend]
+            self.function = armature.compile(self.function, backend=backend)
         self.last = "\n".join(describe({"world": self.namespace}, self.namespace))
         return [
             self.step(step, number == len(self.program.steps) - 1)
@@ -196,6 +195,7 @@ class _World:
             pure, self.last = text == self.last, text
         else:
             effects = describe(roots, world, within=True)
+        effects.append(f"torch: {library_state()}")
         return Observation(
             error=[] if error is None else describe({"error": error}, world, within=True),
             result=describe({"result": result}, world, within=True),

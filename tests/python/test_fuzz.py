@@ -12,8 +12,10 @@ from changing_world import open_differences
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("first", range(0, 400, 100))
-def test_programs_in_a_changing_world(first, tmp_path):
+@pytest.mark.parametrize(
+    "first, backend", [*((first, "eager") for first in range(0, 400, 100)), (400, "contained")]
+)
+def test_programs_in_a_changing_world(first, backend, tmp_path):
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(ROOT / "tests")]),
@@ -21,7 +23,7 @@ def test_programs_in_a_changing_world(first, tmp_path):
     }
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "fuzz", "--seed", str(first), "--programs", "100"]
-    command += ["--shrink", "0", "--report", str(report)]
+    command += ["--shrink", "0", "--report", str(report), "--backend", backend]
     finished = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert report.exists(), finished.stderr
     found = json.loads(report.read_text())

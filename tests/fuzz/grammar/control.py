@@ -119,13 +119,23 @@ def raising(w: Writer) -> None:
         )
 
 
+MODES = (
+    "torch.no_grad()",
+    "torch.enable_grad()",
+    "torch.set_grad_enabled(False)",
+    "torch.autocast('cpu')",
+    "torch.autocast('cpu', torch.float16, cache_enabled=False)",
+    "torch.autocast('cpu', enabled=False)",
+)
+
+
 @statement("contexts", weight=5)
 def managed(w: Writer) -> None:
     manager = w.pick(
         *(f"{name}({w.leaf('number')})" for name in w.names.managers),
         "contextlib.suppress(ValueError, KeyError)",
         "contextlib.nullcontext(3)",
-        *(("torch.no_grad()", "torch.enable_grad()") if w.wants("arrays") else ()),
+        *(MODES if w.wants("arrays") else ()),
     )
     name = w.fresh("n")
     with w.block(f"with {manager} as {name}:"):
