@@ -177,8 +177,6 @@ void PyCodegen::leaveLocals() {
     assembler_.emit(Opcode::STORE_FAST, assembler_.addFreshLocal("local"));
   }
   releaseLocals();
-  if (inputHolder_ >= 0) return;
-  for (int32_t i = 0; i < inputCount_; ++i) assembler_.emit(Opcode::DELETE_FAST, i);
 }
 
 // From here on objects live as long as in plain Python: what the frames need is in locals of
@@ -190,8 +188,10 @@ void PyCodegen::releaseLocals() {
   for (int32_t local : temporaries_) release(local);
   temporaries_.clear();
   for (const Source* source : captures_) release(captureLocals_.lookup(source));
-  if (inputHolder_ < 0) return;
+  // What a frame object that goes on to be shown holds, it holds for longer than the frame runs.
+  if (inputHolder_ < 0 && !translator_.entry().isShown) return;
   for (int32_t i = 0; i < inputCount_; ++i) release(i);
+  if (inputHolder_ < 0) return;
   // No call: CPython would look for signals, where the program does nothing yet.
   assembler_.emit(Opcode::LOAD_FAST, inputHolder_);
   assembler_.emit(Opcode::UNARY_INVERT);

@@ -28,7 +28,7 @@ _SINGLETONS = (Ellipsis, NotImplemented)
 _NOT_DESCRIBED = {"__dict__", "__weakref__", "__doc__", "__builtins__", "_abc_impl"}
 # Of a namespace: what exec() and the warnings module write there.
 _LEFT_BY_IMPORT = ("__builtins__", "__warningregistry__")
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}", re.IGNORECASE)
 _CALLABLES = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType)
 _TEXT_LIMIT = 2000
 

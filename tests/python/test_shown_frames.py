@@ -17,6 +17,7 @@ from typing import Any
 
 import armature
 import pytest
+from armature import _C
 
 WATCHED: list[weakref.ref[Any]] = []
 KEPT: list[BaseException] = []
@@ -151,6 +152,19 @@ def generator_in_the_frame(x: Any) -> None:
         pass
 
 
+def of_two_handlers(turns: Any) -> None:
+    try:
+        turns(Thing())
+    except TypeError as error:
+        hash(error)
+    try:
+        int("a")
+    except ValueError:
+        pass
+    thing = Thing()
+    WATCHED.append(weakref.ref(thing))
+
+
 PROGRAMS = [
     in_the_block,
     in_the_handler,
@@ -162,6 +176,7 @@ PROGRAMS = [
     of_each_turn,
     name_of_the_exception_is_gone,
     generator_in_the_frame,
+    of_two_handlers,
 ]
 
 
@@ -195,6 +210,22 @@ def test_frames_keep_their_variables(program: Callable[[Any], Any]) -> None:
     compiled = armature.compile(program)
     for _ in range(3):
         assert observe(compiled) == observe(program)
+
+
+@pytest.mark.parametrize("every", [*range(1, 16), 19, 23, 29])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_frames_that_breaks_continue_keep_their_variables(
+    program: Callable[[Any], Any], every: int
+) -> None:
+    compiled = armature.compile(program)
+    expected = observe(program)
+    for _ in range(3):
+        _C.inject_fault("break every", every)
+        try:
+            seen = observe(compiled)
+        finally:
+            _C.clear_fault()
+        assert seen == expected
 
 
 def test_frames_of_a_long_loop_are_not_kept() -> None:
