@@ -59,7 +59,17 @@ void PyCodegen::callGraph() {
   if (translator_.graph->empty() && plan_.outputs().empty()) return;
   GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers());
   Ref<> mode;
-  if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
+  if (effects.modeState.get) {
+    mode = checked(PyObject_CallNoArgs(effects.modeState.get));
+  } else if (effects.mode) {
+    mode = Ref<>::create(effects.mode->mode ? Py_True : Py_False);
+  }
+  // While it compiles, a backend may do what the graph does.
+  auto undo = [&] {
+    if (!mode || !translator_.usesForeignBackend()) return Ref<>::create(Py_None);
+    PyObject* setter = effects.modeState.get ? effects.modeState.set : effects.mode->target.get();
+    return Ref<>::steal(PyObject_CallOneArg(setter, mode.get()));
+  };
   translator_.graph->liftNumbers();
   GraphUse use;
   if (translator_.usesForeignBackend()) {
@@ -73,16 +83,11 @@ void PyCodegen::callGraph() {
     // A backend that raises may have run half of the graph.
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    Ref<> isSet =
-        Ref<>::steal(mode ? PyObject_CallOneArg(effects.modeState.set, mode.get()) : nullptr);
-    if (!isSet) PyErr_Clear();
+    if (!undo()) PyErr_Clear();
     PyErr_Restore(type, value, traceback);
     throw PendingPythonException();
   }
-  // While it compiles, a backend may do what the graph does.
-  if (mode && translator_.usesForeignBackend()) {
-    Ref<> isSet = checked(PyObject_CallOneArg(effects.modeState.set, mode.get()));
-  }
+  if (!undo()) throw PendingPythonException();
   if (effects.first && compiled.isEager) {
     failureRecorder_ =
         graphFailureRecorder(compiled.callable, translator_.graph, effects.first->ordinal);

@@ -15,6 +15,7 @@ def library_state() -> dict[str, Any]:
         "gradients": torch.is_grad_enabled(),
         "dtype": torch.get_default_dtype(),
         "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "warns only": torch.is_deterministic_algorithms_warn_only_enabled(),
         "anomaly": torch.is_anomaly_enabled(),
         "autocast": torch.is_autocast_enabled("cpu"),
         "autocast dtype": torch.get_autocast_dtype("cpu"),
@@ -26,7 +27,7 @@ def library_state() -> dict[str, Any]:
 def set_library_state(state: dict[str, Any]) -> None:
     torch._C._set_grad_enabled(state["gradients"])
     torch.set_default_dtype(state["dtype"])
-    torch.use_deterministic_algorithms(state["deterministic"])
+    torch.use_deterministic_algorithms(state["deterministic"], warn_only=state["warns only"])
     torch.autograd.set_detect_anomaly(state["anomaly"])
     torch.set_autocast_enabled("cpu", state["autocast"])
     torch.set_autocast_dtype("cpu", state["autocast dtype"])
@@ -40,8 +41,16 @@ def set_library_state(state: dict[str, Any]) -> None:
         torch.clear_autocast_cache()
 
 
+SETTERS = ("_set_grad_enabled", "_set_default_dtype", "_set_deterministic_algorithms")
+
+
 def contained(module: torch.fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
-    """As compilers of graphs do: of the modes that the graph sets, nothing is left behind it."""
+    """As compilers of graphs do: of the modes that the graph sets, nothing is left behind it; but
+    they are set once, while it compiles.
+    """
+    for node in module.graph.nodes:
+        if node.op == "call_function" and getattr(node.target, "__name__", "") in SETTERS:
+            node.target(*node.args, **node.kwargs)
 
     def compiled(*arguments: Any) -> Any:
         state = library_state()

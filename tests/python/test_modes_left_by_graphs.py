@@ -2,12 +2,13 @@
 that set it: one that compiles them runs them once, one that interprets them each time.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import armature
 import pytest
 import torch
+from fuzz.library_state import contained
 
 
 def forward_of(module: torch.fx.GraphModule, inputs: Any) -> Callable[..., Any]:
@@ -128,6 +129,40 @@ def setting_inside_autocast(x: torch.Tensor) -> Any:
     return y.dtype, z.dtype, inside
 
 
+def decorated(x: torch.Tensor) -> Any:
+    @torch.no_grad()
+    def breaks(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = x * 2
+        armature.graph_break()
+        return y, x * 3
+
+    y, z = breaks(x)
+    return y.requires_grad, z.requires_grad, (x * 1).requires_grad
+
+
+def gradients_on_inside_off(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        made = [x * 1]
+        with torch.enable_grad():
+            made.append(x * 2)
+            armature.graph_break()
+            made.append(x * 3)
+        made.append(x * 4)
+        armature.graph_break()
+        made.append(x * 5)
+    return [each.requires_grad for each in made], state()
+
+
+def generator_without_gradients(x: torch.Tensor) -> Any:
+    @torch.no_grad()
+    def generator() -> Iterator[torch.Tensor]:
+        yield x * 1
+        armature.graph_break()
+        yield x * 2
+
+    return [(each.requires_grad, (x * 1).requires_grad, state()) for each in generator()]
+
+
 PROGRAMS = (
     autocast,
     autocast_inside_autocast,
@@ -138,6 +173,9 @@ PROGRAMS = (
     gradients_off,
     settings,
     setting_inside_autocast,
+    decorated,
+    gradients_on_inside_off,
+    generator_without_gradients,
 )
 
 
@@ -146,13 +184,15 @@ def calls(function: Callable[[torch.Tensor], Any]) -> list[Any]:
     for needs_grad in (True, True, False, True):
         seen.append(function(torch.ones(3, 3, requires_grad=needs_grad)))
         seen.append(state())
-        with torch.autocast("cpu", torch.float16):
-            seen.append(function(torch.ones(3, 3, requires_grad=needs_grad)))
-            seen.append(state())
+        for outer in (torch.autocast("cpu", torch.float16), torch.no_grad()):
+            with outer:
+                seen.append(function(torch.ones(3, 3, requires_grad=needs_grad)))
+                seen.append(state())
+        torch._C._set_grad_enabled(True)
     return seen
 
 
-@pytest.mark.parametrize("backend", ["eager", "aot_eager", forward_of])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", forward_of, contained])
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_modes_left_by_graphs(function: Callable[[torch.Tensor], Any], backend: Any) -> None:
     plain = calls(function)
