@@ -59,17 +59,7 @@ void PyCodegen::callGraph() {
   if (translator_.graph->empty() && plan_.outputs().empty()) return;
   GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers());
   Ref<> mode;
-  if (effects.modeState.get) {
-    mode = checked(PyObject_CallNoArgs(effects.modeState.get));
-  } else if (effects.mode) {
-    mode = Ref<>::create(effects.mode->mode ? Py_True : Py_False);
-  }
-  // While it compiles, a backend may do what the graph does.
-  auto undo = [&] {
-    if (!mode || !translator_.usesForeignBackend()) return Ref<>::create(Py_None);
-    PyObject* setter = effects.modeState.get ? effects.modeState.set : effects.mode->target.get();
-    return Ref<>::steal(PyObject_CallOneArg(setter, mode.get()));
-  };
+  if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
   translator_.graph->liftNumbers();
   GraphUse use;
   if (translator_.usesForeignBackend()) {
@@ -78,16 +68,28 @@ void PyCodegen::callGraph() {
   }
   use.changesNothing = !effects.first && !effects.mode && !effects.random;
   if (withoutOperationModes(Py_None)) use.changesNothing = false;  // It needs a function.
+  // While it compiles, a backend may do what the graph does, and leave it done.
+  llvm::SmallVector<std::shared_ptr<void>, 2> modes;
+  if (translator_.usesForeignBackend()) {
+    for (const Library* library : registeredLibraries()) {
+      modes.push_back(library->enterMode(library->currentMode()));
+    }
+  }
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first, use);
   if (!compiled.callable && !compiled.isInlined) {
     // A backend that raises may have run half of the graph.
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    if (!undo()) PyErr_Clear();
+    Ref<> isSet =
+        Ref<>::steal(mode ? PyObject_CallOneArg(effects.modeState.set, mode.get()) : nullptr);
+    if (!isSet) PyErr_Clear();
     PyErr_Restore(type, value, traceback);
     throw PendingPythonException();
   }
-  if (!undo()) throw PendingPythonException();
+  modes.clear();
+  if (mode && translator_.usesForeignBackend()) {
+    Ref<> isSet = checked(PyObject_CallOneArg(effects.modeState.set, mode.get()));
+  }
   if (effects.first && compiled.isEager) {
     failureRecorder_ =
         graphFailureRecorder(compiled.callable, translator_.graph, effects.first->ordinal);

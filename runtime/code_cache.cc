@@ -369,8 +369,11 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     if (outcome.skipped) skipped.codes.push_back(outcome.skipped);
   } while (outcome.skipped || isAgain);
   InstructionTranslator& translator = *trace;
-  if (settings_->backend) observeEverything(translator);
-
+  std::optional<SeenState> seen;
+  if (settings_->backend) {
+    observeEverything(translator);
+    seen.emplace(translator);
+  }
   RuntimeEnvironment environment(settings_, family_, isAsPython);
   if (leavesVarying) environment.leaveVaryingToPython();
   GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
@@ -391,6 +394,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
 
   faultSite();
+  if (seen) seen->requireSame();
   modesAway.reset();
   addFinalGuards(translator);
   auto entry = std::make_unique<CacheEntry>();

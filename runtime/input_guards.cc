@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/MapVector.h>
 
+#include "guards/check_function_manager.h"
 #include "runtime/error_on_graph_break.h"
 #include "runtime/thread_state.h"
 #include "variables/library.h"
@@ -115,6 +116,22 @@ void guardMemory(InstructionTranslator& translator) {
 }
 
 }  // namespace
+
+SeenState::SeenState(const InstructionTranslator& translator) {
+  if (!translator.usedLibraries()) return;
+  for (const Library* each : registeredLibraries()) {
+    const ArrayLibrary* library = arrayLibrary(each->kind());
+    states_.emplace_back(library, library->captureGlobalState(translator.observedStates()));
+  }
+}
+
+void SeenState::requireSame() const {
+  for (const auto& [library, state] : states_) {
+    if (library->globalStateMatches(state)) continue;
+    throw FalseGuard("the backend has changed the state of a library while it compiled: " +
+                     library->explainGlobalState(state));
+  }
+}
 
 void addFinalGuards(InstructionTranslator& translator) {
   if (translator.usedLibraries()) {

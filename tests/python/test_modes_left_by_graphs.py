@@ -234,3 +234,51 @@ def test_a_graph_for_a_backend_leaves_what_it_entered() -> None:
     expected = seen.pop(0)
     torch.compile(autocast_inside_autocast, backend=record)(torch.ones(3, 3))
     assert expected in seen
+
+
+def test_a_backend_that_sets_a_mode_while_it_compiles() -> None:
+    def rude(module: torch.fx.GraphModule, inputs: Any) -> Callable[..., Any]:
+        torch._C._set_grad_enabled(False)
+        return module.forward
+
+    def program(x: torch.Tensor) -> Any:
+        return x * 2, torch.is_grad_enabled()
+
+    x = torch.ones(3, requires_grad=True)
+    compiled = armature.compile(program, backend=rude)
+    try:
+        for enabled in (True, False, True, False):
+            torch._C._set_grad_enabled(enabled)
+            y, seen = compiled(x)
+            assert seen == y.requires_grad == torch.is_grad_enabled() == enabled
+    finally:
+        torch._C._set_grad_enabled(True)
+
+
+def test_a_backend_that_sets_what_nobody_puts_back() -> None:
+    """What it has changed is there for the call that compiles, and no guard takes it for what was
+    traced.
+    """
+    compilations = []
+
+    def rude(module: torch.fx.GraphModule, inputs: Any) -> Callable[..., Any]:
+        if not compilations:
+            torch.set_default_dtype(torch.float64)
+        compilations.append(module)
+        return module.forward
+
+    def program(x: torch.Tensor) -> Any:
+        y = torch.ones(3)
+        return y + 1, y.dtype, torch.get_default_dtype()
+
+    compiled = armature.compile(program, backend=rude)
+    try:
+        for dtype in (None, torch.float32, torch.float64, torch.float32):
+            if dtype:
+                torch.set_default_dtype(dtype)
+            y, *dtypes = compiled(torch.ones(3))
+            assert [y.dtype, *dtypes] == [torch.get_default_dtype()] * 3
+            assert dtype in (None, y.dtype)
+        assert len(compilations) == 3
+    finally:
+        torch.set_default_dtype(torch.float32)
