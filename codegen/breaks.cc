@@ -188,10 +188,12 @@ void PyCodegen::releaseLocals() {
   for (int32_t local : temporaries_) release(local);
   temporaries_.clear();
   for (const Source* source : captures_) release(captureLocals_.lookup(source));
+  bool isHolder = inputHolder_ >= 0;
   // What a frame object that goes on to be shown holds, it holds for longer than the frame runs.
-  if (inputHolder_ < 0 && !translator_.entry().isShown) return;
-  for (int32_t i = 0; i < inputCount_; ++i) release(i);
-  if (inputHolder_ < 0) return;
+  if (isHolder || translator_.entry().isShown) {
+    for (int32_t i = 0; i < inputCount_; ++i) release(i);
+  }
+  if (!isHolder) return;
   // No call: CPython would look for signals, where the program does nothing yet.
   assembler_.emit(Opcode::LOAD_FAST, inputHolder_);
   assembler_.emit(Opcode::UNARY_INVERT);

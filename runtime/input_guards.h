@@ -14,6 +14,7 @@ namespace armature {
 void startGlobalState(InstructionTranslator& translator);
 // A backend that gets example inputs has seen all their metadata.
 void observeEverything(InstructionTranslator& translator);
+
 // What a trace has seen of the libraries' states. A backend may change one while it compiles; the
 // guards, which are made after that, must not expect what nobody has traced.
 class SeenState {

@@ -18,10 +18,8 @@ namespace {
 const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
 PyObject* setterTarget() {
-  static PyObject* const found = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
-    return module ? PyObject_GetAttrString(module.get(), "_set_grad_enabled") : nullptr;
-  }();
+  static PyObject* const found =
+      Py_XNewRef(cpython::importedAttribute("torch._C", "_set_grad_enabled").get());
   return found;
 }
 

@@ -95,11 +95,16 @@ Ref<> keywords(const Setting& setting, const Values& values) {
   return checked(Py_BuildValue("{s:O}", setting.keyword, values[1].get()));
 }
 
+// Its function or arguments are null, with an exception set, where this torch has no such setting.
+Library::ModeCall callOf(const Setting& setting, const Values& values) {
+  return {binding(setting.setter), positional(values), keywords(setting, values)};
+}
+
 bool set(const Setting& setting, const Values& values) {
-  Ref<> function = binding(setting.setter), arguments = positional(values);
-  if (!function || !arguments) return false;
-  return bool(Ref<>::steal(
-      PyObject_Call(function.get(), arguments.get(), keywords(setting, values).get())));
+  Library::ModeCall call = callOf(setting, values);
+  if (!call.function || !call.arguments) return false;
+  return bool(
+      Ref<>::steal(PyObject_Call(call.function.get(), call.arguments.get(), call.keywords.get())));
 }
 
 bool enter(ModeScope& scope, const Setting& setting, const Values& values) {
@@ -242,9 +247,9 @@ bool enterSettings(ModeScope& scope, uint32_t mode) {
 
 std::optional<Library::ModeCall> callIntoSetting(const Region& region) {
   if (!isSetting(region)) return std::nullopt;
-  const Setting& setting = settingOf(region);
-  Values values = valuesOf(region);
-  return Library::ModeCall{binding(setting.setter), positional(values), keywords(setting, values)};
+  Library::ModeCall call = callOf(settingOf(region), valuesOf(region));
+  if (!call.function || !call.arguments) throw PendingPythonException();
+  return call;
 }
 
 Ref<> currentSettings() {

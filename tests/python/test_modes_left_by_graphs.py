@@ -8,27 +8,15 @@ from typing import Any
 import armature
 import pytest
 import torch
-from fuzz.library_state import contained
+from fuzz.library_state import contained, library_state
 
 
 def forward_of(module: torch.fx.GraphModule, inputs: Any) -> Callable[..., Any]:
     return module.forward
 
 
-def state() -> tuple[Any, ...]:
-    nesting = torch.autocast_increment_nesting() - 1
-    torch.autocast_decrement_nesting()
-    return (
-        torch.is_grad_enabled(),
-        torch.is_autocast_enabled("cpu"),
-        torch.get_autocast_dtype("cpu"),
-        torch.is_autocast_cache_enabled(),
-        nesting,
-        torch.get_default_dtype(),
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-        torch.get_float32_matmul_precision(),
-    )
+def state() -> dict[str, Any]:
+    return {**library_state(), "products": torch.get_float32_matmul_precision()}
 
 
 def autocast(x: torch.Tensor) -> Any:
