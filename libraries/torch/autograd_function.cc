@@ -1,5 +1,6 @@
 #include "libraries/torch/autograd_function.h"
 
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
@@ -10,6 +11,7 @@
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autograd_call.h"
 #include "libraries/torch/autograd_operation.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/regions.h"
 #include "variables/containers/dict.h"
@@ -401,6 +403,55 @@ Value callWithGradients(Translator& translator, const Value& cls, llvm::ArrayRef
                    : DifferentiableCall(translator, firstNode, results).add(cls, context);
 }
 
+// Inside of transforms, apply() does what the class has for each (its vmap(), its jvp(), its
+// backward() where torch.func.grad asks); of another than torch's own rule for vmap, forward() does
+// not tell.
+void requireTransforms(Translator& translator, const Value& cls) {
+  uint32_t mode = translator.mode(torchLibrary());
+  if (!hasTransform(mode)) return requireNoTransform(translator, cls);
+  bool isMapped = llvm::all_of(regionsOf(mode), [](uint32_t number) {
+    const Region& region = regionAt(number);
+    return region.kind == RegionKind::Vmap || !isTransform(region);
+  });
+  static PyObject* const generateName = staticName("generate_vmap_rule");
+  static PyObject* const vmapName = staticName("vmap");
+  Value generates =
+      isMapped ? translator.realized(getAttribute(translator, cls, generateName)) : Value();
+  PyTypeObject* type = requireKind<UserClassVariable>(cls)->value();
+  bool hasTorchsRule = generates && generates.is(Py_True) && hasOwnSetup(translator, cls) &&
+                       translator.heap.inherits(type, classNamed("Function"), vmapName);
+  if (!hasTorchsRule) refuse("it stands inside of a transform");
+}
+
+// Inside of a level, torch hides whether what an array wraps requires gradients: what began with
+// `firstNode`, and what it is made from.
+void requireNoGradientsAround(Translator& translator, size_t firstNode) {
+  llvm::SmallVector<Node*, 8> open;
+  for (size_t i = firstNode; i < translator.graph->size(); ++i) {
+    open.push_back(translator.graph->nodes()[i].get());
+  }
+  llvm::DenseSet<const Node*> seen;
+  while (!open.empty()) {
+    Node* node = open.pop_back_val();
+    if (!seen.insert(node).second || node->operation == NodeOperation::GetAttribute) continue;
+    if (isOfTransform(*node) && !leavesLevels(*node)) {
+      forEachInput(*node, [&](Node* input) { open.push_back(input); });
+    } else if (requiresGrad(translator, node)) {
+      refuse("it stands inside of a transform, and a gradient may be asked for");
+    }
+  }
+}
+
+// Torch's rule for vmap takes a tensor, or a tuple of them.
+bool areTensors(Translator& translator, const Value& given) {
+  Value result = translator.realized(given);
+  if (trackerOf<TensorVariable>(result)) return true;
+  auto* several = trackerOf<TupleVariable>(result);
+  return several && llvm::all_of(several->items(), [&](const Value& item) {
+           return trackerOf<TensorVariable>(translator.realized(item)) != nullptr;
+         });
+}
+
 // The program has put the class into graphs as it is: its `apply` is an operation.
 Value callAllowed(Translator& translator, UserClassVariable& cls, CallArguments& arguments) {
   Ref<> apply = applyOfAllowed(cls.value());
@@ -418,9 +469,19 @@ Value callApply(Translator& translator, const Value&, CallArguments& arguments) 
   if (known->existing() && isAllowedClass(known->value())) {
     return callAllowed(translator, *known, arguments);
   }
+  requireTransforms(translator, cls);
   ValueVector given(arguments.values.begin() + 1, arguments.values.end());
-  return anyRequiresGrad(translator, given) ? callWithGradients(translator, cls, given)
-                                            : callWithoutGradients(translator, cls, given);
+  uint32_t mode = translator.mode(torchLibrary());
+  bool isInside = hasTransform(mode);
+  if (!isInside && anyRequiresGrad(translator, given)) {
+    return callWithGradients(translator, cls, given);
+  }
+  size_t firstNode = translator.graph->size();
+  Value result = callWithoutGradients(translator, cls, given);
+  if (!isInside || !result) return result;
+  if (hasGradients(mode)) requireNoGradientsAround(translator, firstNode);
+  if (!areTensors(translator, result)) refuse("it returns no tensors");
+  return result;
 }
 
 // The function that torch.autograd.Function has as its class method `apply`; null if torch is not

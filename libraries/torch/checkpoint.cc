@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/imported_modules.h"
+#include "libraries/torch/function_transforms.h"
 #include "variables/functions/library_calls.h"
 #include "variables/library.h"
 #include "variables/protocol/object_protocol.h"
@@ -41,6 +42,7 @@ HigherOrderOperation checkpointOperation(PyObject* function) {
 }
 
 Value callCheckpoint(Translator& translator, const Value& callable, CallArguments& arguments) {
+  requireNoTransform(translator, callable);
   HigherOrderOperation operation = checkpointOperation(
       callable.isTracker() ? callable.tracker()->existing() : callable.object());
   CallArguments inner;

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/imported_modules.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/shared_inputs.h"
 #include "libraries/torch/tree_names.h"
 #include "variables/containers/dict.h"
@@ -106,7 +107,7 @@ std::array<Value, 4> parameters(const CallArguments& arguments) {
   return result;
 }
 
-Value callCond(Translator& translator, const Value&, CallArguments& arguments) {
+Value callCond(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto [given, whenTrue, whenFalse, operands] = parameters(arguments);
   Value predicate = translator.realized(given);
   ValueVector passed;
@@ -121,6 +122,7 @@ Value callCond(Translator& translator, const Value&, CallArguments& arguments) {
         "torch.cond has a Python constant for its predicate: only one branch is captured.");
     return call(translator, PyObject_IsTrue(constant) ? whenTrue : whenFalse, inner);
   }
+  requireNoTransform(translator, callable);
   auto* tensor = trackerOf<TensorVariable>(predicate);
   if (!tensor) refuse("its predicate is neither a tensor nor a number");
   const TensorMetadata* metadata = torchLibrary().metadata(tensor->node, translator);

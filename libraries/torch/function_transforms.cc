@@ -92,8 +92,7 @@ Value enterLevel(Translator& translator, const Value& callable, CallArguments& a
   uint32_t before = translator.mode(torchLibrary());
   // Arrays are wrapped for levels by their numbers, which begin with those that are there already.
   if (!hasTransform(before)) translator.observeState(settingBit(TorchSetting::transform_levels));
-  Ref<> depth = checked(callFunctorch("get_dynamic_layer_stack_depth").release());
-  if (PyLong_AsLong(depth.get()) != 0) refuse(callable, "a transform is at work around the call");
+  if (transformsAreActive()) refuse(callable, "a transform is at work around the call");
   std::vector<Argument> passed = positional(settings, arguments.positionalCount());
   Region region{.outer = regionOf(before),
                 .kind = level->kind,
@@ -289,6 +288,34 @@ bool isTransformOperation(const Node& node) {
          transformOperation(callableNames().of(node.target).qualified()).kind != CallKind::NotOurs;
 }
 
+bool transformsAreActive() {
+  Ref<> depth = checked(callFunctorch("get_dynamic_layer_stack_depth").release());
+  return PyLong_AsLong(depth.get()) != 0;
+}
+
+void requireNoTransform(Translator& translator, const Value& callable) {
+  if (hasTransform(translator.mode(torchLibrary()))) {
+    refuse(callable, "it stands inside of a transform");
+  }
+  translator.observeState(settingBit(TorchSetting::transform_levels));
+  if (transformsAreActive()) refuse(callable, "a transform is at work around the call");
+}
+
+bool isUnheardTransform(BorrowedRef<> callable) {
+  constexpr std::array<std::string_view, 9> kUnheard = {
+      "torch._C._autograd._saved_tensors_hooks_disable",
+      "torch._C._autograd._saved_tensors_hooks_enable",
+      "torch._C._autograd._saved_tensors_hooks_get_disabled_error_message",
+      "torch._functorch.predispatch._add_batch_dim",
+      "torch._functorch.predispatch._remove_batch_dim",
+      "torch._functorch.predispatch._vmap_decrement_nesting",
+      "torch._functorch.predispatch._vmap_increment_nesting",
+      "torch._functorch.predispatch.lazy_load_decompositions",
+      "torch._functorch.vmap.vmap_impl",
+  };
+  return llvm::is_contained(kUnheard, callableNames().of(callable).qualified());
+}
+
 bool changesTransforms(const Node& node) {
   if (node.operation != NodeOperation::CallFunction) return false;
   // Asked of every node: most names tell at once.
@@ -302,12 +329,18 @@ bool changesTransforms(const Node& node) {
 
 bool closesTransforms(const Graph& graph) {
   int open = 0;
+  bool returnsInner = false;
   for (const auto& node : graph.nodes()) {
+    if (node->operation == NodeOperation::Output) {
+      forEachInput(*node, [&](Node* result) {
+        returnsInner |= isOfTransform(*result) && !leavesLevels(*result);
+      });
+    }
     if (node->operation != NodeOperation::CallFunction || !changesTransforms(*node)) continue;
     std::string name = callableNames().of(node->target).qualified();
     open += (entering(name) != nullptr) - (leaving(name) != nullptr);
   }
-  return open == 0;
+  return open == 0 && !returnsInner;
 }
 
 bool setsRequiresGrad(const Node& node) {

@@ -20,11 +20,19 @@ CallRule transformOperation(std::string_view qualifiedName);
 // Is the node one of these? Whether they raise depends on no array's data.
 bool isTransformOperation(const Node& node);
 
+// Is a transform at work in this thread?
+bool transformsAreActive();
+// Breaks inside of transforms, which have torch run what `callable` is given in their own way.
+void requireNoTransform(Translator& translator, const Value& callable);
+// Is it one of vmap's own functions, of which TorchFunctionModes hear nothing? (That of
+// torch.export's tracer does.)
+bool isUnheardTransform(BorrowedRef<> callable);
+
 // Does it enter or leave a level, or set what goes with it?
 bool changesTransforms(const Node& node);
 // Does it make an array of a level require gradients? That has to be allowed meanwhile.
 bool setsRequiresGrad(const Node& node);
-// Does the graph leave as many levels as it enters?
+// Does the graph leave as many levels as it enters, and return no array of theirs?
 bool closesTransforms(const Graph& graph);
 // Is what the node makes, or does, known only inside of levels that have to be entered for it?
 bool isOfTransform(const Node& node);

@@ -7,6 +7,7 @@
 #include "cpython/imported_modules.h"
 #include "libraries/torch/body_parameter.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/shared_inputs.h"
 #include "libraries/torch/tree_names.h"
 #include "variables/containers/dict.h"
@@ -32,6 +33,7 @@ class LoopCall {
   LoopCall(Translator& translator, const Value& callable, CallArguments& arguments,
            llvm::ArrayRef<const char*> names, size_t functionCount)
       : translator_(translator), callable_(callable) {
+    requireNoTransform(translator, callable);
     ValueVector given;
     for (size_t i = 0; i < names.size(); ++i) {
       const Value* value =

@@ -178,10 +178,15 @@ class Evaluation {
     if (stringView(object) != "cpu") onlyCpu_ = false;
   }
 
-  bool needsFake() {
-    if (!onlyCpu_ || hasAutocast(node_.mode) || isAllowedInGraph(node_.target)) return true;
+  static bool needsDevice(const Node& node) {
+    if (hasAutocast(node.mode) || isAllowedInGraph(node.target)) return true;
     // Its implementation is chosen by the device, and the layout of its result with it.
-    if (callableNames().of(node_.target).name == "scaled_dot_product_attention") return true;
+    return callableNames().of(node.target).name == "scaled_dot_product_attention";
+  }
+
+  bool needsFake() {
+    auto isBeforeNeeding = [](const Node* node) { return needsDevice(*node); };
+    if (!onlyCpu_ || needsDevice(node_) || llvm::any_of(before_, isBeforeNeeding)) return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
     Ref<> autocast = Ref<>::steal(
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
@@ -311,7 +316,8 @@ class Evaluation {
     if (!module) return nullptr;
     Ref<> mode = Ref<>::steal(PyObject_CallMethod(module.get(), "FakeTensorMode", nullptr));
     // A function of the program's may mix them with tensors that it holds.
-    bool takesReal = isAllowedInGraph(node_.target);
+    auto isAllowed = [](const Node* node) { return isAllowedInGraph(node->target); };
+    bool takesReal = isAllowed(&node_) || llvm::any_of(before_, isAllowed);
     if (mode && takesReal &&
         PyObject_SetAttrString(mode.get(), "allow_non_fake_inputs", Py_True) < 0) {
       return nullptr;

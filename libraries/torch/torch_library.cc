@@ -192,8 +192,7 @@ HistoryUse TorchLibrary::historyUse(const Code& code, BorrowedRef<> globals) con
 }
 
 bool TorchLibrary::isForBackends(const Graph& graph, HistoryUse use) const {
-  Ref<> depth = checked(callFunctorch("get_dynamic_layer_stack_depth").release());
-  return PyLong_AsLong(depth.get()) == 0 && closesTransforms(graph) && !losesHistory(graph, use);
+  return !transformsAreActive() && closesTransforms(graph) && !losesHistory(graph, use);
 }
 
 bool TorchLibrary::holdsFractions(DType dtype) const {

@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "core/text.h"
 #include "cpython/imported_modules.h"
+#include "libraries/torch/function_transforms.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -31,6 +32,7 @@ BorrowedRef<> strictOperator() {
 // wrap(function, *arguments, **keywords)
 Value callWrap(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const bodyName = staticName("wrap_body");
+  requireNoTransform(translator, callable);
   if (arguments.positionalCount() == 0) refuse(callable, "there is no function to wrap");
   HigherOrderOperation operation = {
       Ref<>::create(wrapOperator()), Ref<>(), Ref<>::create(bodyName), {}};
@@ -81,6 +83,7 @@ Argument constantDict(Translator& translator, const Value& callable, const Value
 Value callHints(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const bodyName = staticName("hints_wrapper_body");
   static PyObject* const hintsName = staticName("hints");
+  requireNoTransform(translator, callable);
   const Value* hints = arguments.keyword("hints");
   if (arguments.positionalCount() != 3 || !hints || arguments.keywordCount() != 1) {
     refuse(callable, "it is called in another form");
@@ -97,6 +100,7 @@ Value callHints(Translator& translator, const Value& callable, CallArguments& ar
 // strict_mode(function, arguments)
 Value callStrict(Translator& translator, const Value& callable, CallArguments& arguments) {
   static PyObject* const bodyName = staticName("strict_mode_body");
+  requireNoTransform(translator, callable);
   if (arguments.values.size() != 2 || arguments.keywordCount()) {
     refuse(callable, "it is called in another form");
   }

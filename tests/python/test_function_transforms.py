@@ -450,6 +450,23 @@ def test_backends_get_no_part_of_a_transform(f: Callable[..., Any]) -> None:
         assert same(compiled(matrix()), f(matrix()))
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_backends_return_no_array_of_a_level(backend: str) -> None:
+    def kept_rows(x: torch.Tensor) -> Any:
+        kept = []
+
+        def keep(row: torch.Tensor) -> torch.Tensor:
+            kept.append(row * 2)
+            return row + 1
+
+        result = vmap(keep)(x)
+        return result, type(kept[0]), kept[0].shape, torch._C._functorch.get_unwrapped(kept[0])
+
+    compiled = armature.compile(kept_rows, backend=backend)
+    for _ in range(2):
+        assert same(compiled(matrix()), kept_rows(matrix()))
+
+
 def test_parameters_that_a_backend_refers_to_weakly() -> None:
     def f(x):
         parameters = dict(LINEAR.named_parameters())
