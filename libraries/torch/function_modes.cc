@@ -15,11 +15,14 @@
 #include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/allowed_functions.h"
+#include "libraries/torch/callable_names.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/heard_call.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/nn_module.h"
 #include "libraries/torch/overriding.h"
+#include "libraries/torch/tree_map.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -290,9 +293,24 @@ bool holdsTensor(Translator& translator, const Value& given) {
 bool isUnheard(BorrowedRef<> target) {
   if (findSlotCall(target)) return true;
   if (PyFunction_Check(target.get())) {
-    return !TorchModule::modules().definedIn(target).empty() && findModuleHandler(target);
+    return !TorchModule::modules().definedIn(target).empty() &&
+           (findModuleHandler(target) ||
+            findTreeMapHandler(callableNames().of(target).qualified()));
   }
   return PyCFunction_Check(target.get()) && findOverrideQueryHandler(target);
+}
+
+// The mode of torch.export's tracer hears of more than torch tells others.
+void requireNoExport(Value modes) {
+  BorrowedRef<> found = cpython::importedAttribute("torch.fx.experimental.proxy_tensor",
+                                                   "PreDispatchTorchFunctionMode");
+  if (!found || !PyType_Check(found.get())) return;
+  auto* tracer = reinterpret_cast<PyTypeObject*>(found.get());
+  for (; modes; modes = outerOf(modes)) {
+    const Value& mode = entryOf(modes)[kMode];
+    if (PyType_IsSubtype(typeOf(mode), tracer))
+      refuseOverridden(describe(mode), "it is the mode of a tracer");
+  }
 }
 
 // The function that torch hands a mode, as the program knows it.
@@ -335,6 +353,10 @@ std::optional<Value> callMode(Translator& translator, const OperationCall& call)
   }
   if (call.operation == NodeOperation::CallFunction) {
     if (isUnheard(call.target)) return std::nullopt;
+    if (isUnheardTransform(call.target)) {
+      requireNoExport(translator.operationModes());
+      return std::nullopt;
+    }
     using enum TorchSetting;
     CallRule rule = call.library.classify(call.target);
     bool asksForModes =

@@ -83,6 +83,9 @@ struct CodeRule {
 constexpr std::array kCode = {
     // Of a range that was entered in a trace, it does nothing.
     CodeRule{"torch.autograd.profiler", "record_function.__exit__", CallKind::Inline},
+    // It calls the method that it wraps, unless torch.export looks on.
+    CodeRule{"torch._export.wrappers", "allow_in_pre_dispatch_graph.<locals>.wrapper",
+             CallKind::Inline},
     // A call of a GraphModule is one of its forward.
     CodeRule{"torch.fx.graph_module", "GraphModule.recompile.<locals>.call_wrapped",
              CallKind::Inline},
@@ -142,6 +145,8 @@ constexpr std::array kModules = {
     ModuleRule{"torch._higher_order_ops.while_loop", CallKind::Inline},
     ModuleRule{"torch._higher_order_ops", CallKind::Unsupported, kTransforms},
     ModuleRule{"torch.profiler", CallKind::Unsupported, kGlobalState},
+    // A mode for what vmap maps over: TorchDynamo looks into it, too.
+    ModuleRule{"torch._dynamo._trace_wrapped_higher_order_op", CallKind::Inline},
     ModuleRule{"torch._dynamo.polyfills", CallKind::Inline},
     ModuleRule{"torch._dynamo", CallKind::Unsupported, kCompiler},
     ModuleRule{"torch._inductor", CallKind::Unsupported, kCompiler},

@@ -12,6 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from differential import break_reasons
+from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch.overrides import BaseTorchFunctionMode, TorchFunctionMode
 
 HEARD: list[Any] = []
@@ -193,6 +194,37 @@ def plain(x: torch.Tensor) -> torch.Tensor:
     return (F.softmax(y, 0) + y.shape[0]).sin()
 
 
+def rows(x: torch.Tensor) -> torch.Tensor:
+    with Notes(), Replaces(3):
+        return torch.vmap(lambda row, by: torch.add(row, 1) * by.sum(), in_dims=(0, None))(x, x)
+
+
+def rows_of_rows(x: torch.Tensor) -> torch.Tensor:
+    outer = x.reshape(1, 3) + x.reshape(3, 1)
+    with Notes():
+        mapped = torch.vmap(torch.vmap(lambda a, b: a * b + a.dim()), in_dims=(-1, 0), out_dims=1)
+        return mapped(outer, outer)
+
+
+def noted_in_rows(x: torch.Tensor) -> torch.Tensor:
+    def inside(row: torch.Tensor) -> torch.Tensor:
+        with Notes():
+            return row.sin() + 1
+
+    return torch.vmap(inside)(x)
+
+
+def items_by_rows(x: torch.Tensor) -> torch.Tensor:
+    table = x.detach().reshape(3, 1) * 2
+    with TransformGetItemToIndex():
+        return torch.vmap(lambda i: table[i] + table[i, i - i])(torch.arange(3))
+
+
+def gradients_inside(x: torch.Tensor) -> torch.Tensor:
+    with Notes():
+        return torch.func.grad(lambda y: (y * y).sum())(x)
+
+
 PROGRAMS = [
     notes,
     replaces,
@@ -211,8 +243,14 @@ PROGRAMS = [
     module,
     devices,
     methods_in_python,
+    rows,
+    rows_of_rows,
+    noted_in_rows,
+    items_by_rows,
+    gradients_inside,
 ]
 NOT_WHOLE = [breaks_inside, gradients, generator, devices, methods_in_python]
+NOT_WHOLE += [gradients_inside]
 WHOLE = [program for program in PROGRAMS if program not in NOT_WHOLE]
 
 
