@@ -308,6 +308,39 @@ def test_inference_mode(fn: Any, kind: str) -> None:
     assert [outcome(captured), outcome(captured)] == [plain, plain]
 
 
+def added_in_place(x: torch.Tensor) -> Any:
+    return x.add_(1)
+
+
+def written_to(x: torch.Tensor) -> Any:
+    return torch.mul(torch.ones(2), 3, out=x)
+
+
+def normalized(x: torch.Tensor) -> Any:
+    with torch.inference_mode():
+        norm = torch.nn.BatchNorm1d(2)
+    try:
+        return norm(torch.ones(3, 2) * x)
+    finally:
+        x += norm.num_batches_tracked
+
+
+@pytest.mark.parametrize("change", [added_in_place, written_to, normalized])
+def test_what_is_changed_before_torch_raises_stays_changed(change: Any) -> None:
+    def fn(x: torch.Tensor) -> Any:
+        try:
+            change(x)
+        except RuntimeError as error:
+            return str(error)[:40]
+
+    captured = armature.compile(fn)
+    with torch.inference_mode():
+        plain, found = torch.ones(2), torch.ones(2)
+    for _ in range(3):
+        assert captured(found) == fn(plain)
+        assert torch.equal(found, plain)
+
+
 def test_hooks_on_saved_tensors_are_called_as_often() -> None:
     def fn(x: torch.Tensor, packed: list[Any]) -> Any:
         def pack(tensor: torch.Tensor) -> torch.Tensor:
