@@ -168,6 +168,10 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
   }
   const Source* source = sources->item(SourceKind::DictItem, sources->modulesDict(), name);
   addGuard(source, GuardType::MODULE_MATCH, module);
+  // import_ensure_initialized of import.c
+  static PyObject* const specName = staticName("__spec__");
+  getOptionalAttribute(*this, Value::constant(module), specName);
+  if (exceptionPending()) return false;
   if (fromList.is(Py_None)) {
     // `import a.b` binds `a`.
     Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
