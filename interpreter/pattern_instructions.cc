@@ -99,7 +99,7 @@ bool ClassPattern::take(const Value& name) {
 
 // A tuple of what the sub-patterns match, None where the subject does not; null with an exception.
 Value matchClass(Translator& translator, const Value& subject, const Value& classValue,
-                 int64_t positionalCount, PyObject* keywordNames) {
+                 int64_t positionalCount, llvm::ArrayRef<Value> keywordNames) {
   if (!asClass(classValue)) {
     return translator.raise(PyExc_TypeError, "called match pattern must be a type");
   }
@@ -107,8 +107,8 @@ Value matchClass(Translator& translator, const Value& subject, const Value& clas
   if (isOfClass <= 0) return isOfClass == 0 ? Value::none() : Value();
   ClassPattern pattern(translator, subject, classValue);
   bool matches = pattern.takePositional(positionalCount);
-  for (Py_ssize_t i = 0; matches && i < PyTuple_GET_SIZE(keywordNames); ++i) {
-    matches = pattern.take(Value::constant(PyTuple_GET_ITEM(keywordNames, i)));
+  for (size_t i = 0; matches && i < keywordNames.size(); ++i) {
+    matches = pattern.take(translator.realized(keywordNames[i]));
   }
   if (matches) return makeTuple(translator, pattern.takeValues());
   return translator.exceptionPending() ? Value() : Value::none();
@@ -172,8 +172,10 @@ bool InstructionTranslator::matchInstruction(Frame& frame, const Instruction& in
       realizeOperand(frame, 2);
       Value subject = frame.peek(3);
       realizeType(*this, subject);
-      Value values =
-          matchClass(*this, subject, frame.peek(2), instruction.argument, frame.peek(1).object());
+      // Behind a break, the names are what the frame had on its stack.
+      ValueVector names;
+      if (!iterateInto(*this, frame.peek(1), names)) return false;
+      Value values = matchClass(*this, subject, frame.peek(2), instruction.argument, names);
       if (!values) return false;
       frame.drop(2);
       frame.peek(1) = std::move(values);

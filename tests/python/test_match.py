@@ -9,6 +9,7 @@ import armature
 import numpy as np
 import pytest
 import torch
+from armature import _C
 from differential import Cases, check
 
 
@@ -404,3 +405,23 @@ def test_a_loop_over_matches():
 
     items = [{"n": 1}, [1, 2], Point(5), "other", {"m": 2}] * 300
     check(program, items, calls=2)
+
+
+@pytest.mark.parametrize("every", range(1, 8))
+def test_breaks_within_a_class_pattern(every):
+    def program(point):
+        match point:
+            case Point(x, y=[first, *rest]):
+                return "list", x, first, rest
+            case Point(x=1, y=y):
+                return "one", y
+            case Point():
+                return "other"
+
+    compiled = armature.compile(program)
+    _C.inject_fault("break every", every)
+    try:
+        for point in (Point(3, [1, 2, 3]), Point(1, 2), Point(2, 2), Point(1, []), 5):
+            assert compiled(point) == program(point)
+    finally:
+        _C.clear_fault()
