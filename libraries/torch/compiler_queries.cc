@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "cpython/function_layout.h"
 #include "cpython/imported_modules.h"
+#include "cpython/type_lookup.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/translator.h"
 #include "variables/type_slots.h"
@@ -11,8 +13,18 @@ namespace armature {
 
 namespace {
 
+// Module._call_impl asks, to leave out for compilers what it does where forward() raises.
+bool isAskedByModuleCall(Translator& translator) {
+  BorrowedRef<> module = cpython::importedAttribute("torch.nn.modules.module", "Module");
+  if (!module || !PyType_Check(module.get())) return false;
+  PyObject* call =
+      cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(module.get()), "_call_impl");
+  return call && PyFunction_Check(call) && cpython::codeOf(call) == translator.location().code;
+}
+
 Value isCompiling(Translator& translator, const Value& callable, CallArguments& arguments) {
   if (!arguments.values.empty()) return unimplemented::call(translator, callable, arguments);
+  if (isAskedByModuleCall(translator)) return Value::boolean(false);
   return translator.isCompiling();
 }
 Value answerNo(Translator& translator, const Value& callable, CallArguments& arguments) {
