@@ -4,15 +4,19 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
+#include <algorithm>
+
 #include "core/checked.h"
 #include "cpython/imported_modules.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
+#include "libraries/package_modules.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autograd_call.h"
 #include "libraries/torch/autograd_operation.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/grad_modes.h"
+#include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/regions.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -24,6 +28,7 @@
 #include "variables/tensors/item_node.h"
 #include "variables/tensors/tensor.h"
 #include "variables/tensors/tensor_attributes.h"
+#include "variables/trailed.h"
 
 namespace armature {
 
@@ -45,6 +50,9 @@ class WithoutGradients {
  public:
   explicit WithoutGradients(Translator& translator)
       : translator_(translator), before_(translator.mode(torchLibrary())) {
+    // A break takes back what forward() has set, and comes to what is set here.
+    auto leave = [to = &translator, before = before_] { to->startInMode(torchLibrary(), before); };
+    recordUndo(translator.trail, leave);
     translator_.startInMode(torchLibrary(), withGradients(before_, false));
   }
   ~WithoutGradients() { translator_.startInMode(torchLibrary(), before_); }
@@ -52,6 +60,17 @@ class WithoutGradients {
   WithoutGradients& operator=(const WithoutGradients&) = delete;
 
   bool wasOff() const { return !hasGradients(before_); }
+  // At the end of what began with `firstNode`: where that has set the mode, it is set back.
+  void setBack(size_t firstNode) {
+    if (translator_.mode(torchLibrary()) != withGradients(before_, false)) {
+      refuse("forward() leaves torch in another mode");
+    }
+    auto setsMode = [](const auto& node) { return node->newMode.has_value(); };
+    const auto& nodes = translator_.graph->nodes();
+    bool isSet =
+        std::any_of(nodes.begin() + static_cast<ptrdiff_t>(firstNode), nodes.end(), setsMode);
+    if (isSet && !wasOff()) setGradientMode(translator_, true);
+  }
 
  private:
   Translator& translator_;
@@ -65,9 +84,14 @@ bool requiresGrad(Translator& translator, Node* node) {
   return metadata->requiresGrad;
 }
 
-void forEachNode(const Argument& argument, llvm::function_ref<void(Node*)> visit) {
-  if (argument.kind() == Argument::Kind::Node) return visit(argument.node());
-  for (const Argument& element : argument.elements()) forEachNode(element, visit);
+// Is it an operation that may give a tensor that requires gradients, whatever it is given?
+bool mayMakeLeaf(const Node& node) {
+  if (nameOf(node) == "requires_grad_") return true;
+  bool hasInputs = false;
+  forEachInput(node, [&](Node*) { hasInputs = true; });
+  return !hasInputs || llvm::any_of(node.keywordArguments, [](const auto& keyword) {
+    return stringView(keyword.first) == "requires_grad";
+  });
 }
 
 // That what began with `firstNode` has nothing to do with gradients: no tensor from outside
@@ -79,18 +103,16 @@ void requireNoGradients(Translator& translator, size_t firstNode) {
       if (requiresGrad(translator, node)) refuse("a tensor that forward() uses requires gradients");
       continue;
     }
-    bool hasInputs = false;
-    auto check = [&](Node* input) {
-      hasInputs = true;
+    forEachInput(*node, [&](Node* input) {
       bool isOutside = static_cast<size_t>(input->index) < firstNode &&
                        input->operation != NodeOperation::GetAttribute;
       if (isOutside && requiresGrad(translator, input)) {
         refuse("a tensor that forward() uses requires gradients");
       }
-    };
-    for (const Argument& argument : node->arguments) forEachNode(argument, check);
-    for (const auto& [name, argument] : node->keywordArguments) forEachNode(argument, check);
-    if (!hasInputs && requiresGrad(translator, node)) {
+    });
+    bool isOperation = node->operation != NodeOperation::GetAttribute &&
+                       torchLibrary().effectOf(*node) != NodeEffect::Mode;
+    if (isOperation && mayMakeLeaf(*node) && requiresGrad(translator, node)) {
       refuse("forward() makes a tensor that requires gradients");
     }
   }
@@ -363,6 +385,7 @@ Value callWithoutGradients(Translator& translator, const Value& cls,
   Value result = traceForward(translator, cls, context, arguments);
   result = outputs(translator, result, arguments);
   if (!mode.wasOff()) requireNoGradients(translator, firstNode);
+  mode.setBack(firstNode);
   return result;
 }
 

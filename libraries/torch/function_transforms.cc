@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/global_state.h"
@@ -85,6 +86,12 @@ uint32_t withRegion(uint32_t region, bool gradients) {
   return withGradients(region << 1, gradients);
 }
 
+// Off in inference mode.
+bool hasForwardGradients() {
+  BorrowedRef<> ask = cpython::importedAttribute("torch._C", "_is_fwd_grad_enabled");
+  return ask && checked(PyObject_CallNoArgs(ask.get())).get() == Py_True;
+}
+
 Value enterLevel(Translator& translator, const Value& callable, CallArguments& arguments) {
   std::vector<Ref<>> settings = constants(translator, callable, arguments);
   BorrowedRef<> target = objectOf(callable);
@@ -93,6 +100,10 @@ Value enterLevel(Translator& translator, const Value& callable, CallArguments& a
   // Arrays are wrapped for levels by their numbers, which begin with those that are there already.
   if (!hasTransform(before)) translator.observeState(settingBit(TorchSetting::transform_levels));
   if (transformsAreActive()) refuse(callable, "a transform is at work around the call");
+  if (level->kind == RegionKind::Dual && !hasForwardGradients()) {
+    // What switches them on in the trace is not on where its operations are tried out.
+    refuse(callable, "gradients of forward mode are off around the call");
+  }
   std::vector<Argument> passed = positional(settings, arguments.positionalCount());
   Region region{.outer = regionOf(before),
                 .kind = level->kind,

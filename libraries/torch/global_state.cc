@@ -349,9 +349,10 @@ int64_t transformLevels() {
   };
   Ref<> depth = ask("torch._C._functorch", "get_dynamic_layer_stack_depth");
   Ref<> message = ask("torch._C._autograd", "_saved_tensors_hooks_get_disabled_error_message");
+  Ref<> forward = ask("torch._C", "_is_fwd_grad_enabled");
   int64_t levels = depth ? PyLong_AsLongLong(depth.get()) : -1;
   PyErr_Clear();
-  return levels << 1 | (message && message.get() != Py_None);
+  return levels << 2 | (forward.get() == Py_True) << 1 | (message && message.get() != Py_None);
 }
 
 int64_t answer(TorchSetting setting) {
