@@ -9,6 +9,7 @@
 #include "graph/eager_code.h"
 #include "variables/containers/dict.h"
 #include "variables/operation_modes.h"
+#include "variables/outside_exceptions.h"
 
 namespace armature {
 
@@ -222,7 +223,7 @@ void PyCodegen::inlineGraph() {
 }
 
 // Where the graph raised: graphFailure() is returned for an exception of the program, if the call
-// can go on; what comes from outside (KeyboardInterrupt, MemoryError) leaves as it is.
+// can go on; what comes from outside (KeyboardInterrupt, outsideExceptions()) leaves as it is.
 void PyCodegen::emitGraphHandler() {
   Assembler::Label raise = assembler_.newLabel();
   assembler_.bind(graphHandler_);
@@ -232,7 +233,7 @@ void PyCodegen::emitGraphHandler() {
     loadConstant(PyExc_Exception);
     assembler_.emit(Opcode::CHECK_EXC_MATCH);
     assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
-    loadConstant(PyExc_MemoryError);
+    loadConstant(outsideExceptions());
     assembler_.emit(Opcode::CHECK_EXC_MATCH);
     assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, raise);
     if (failureRecorder_) {

@@ -6,6 +6,7 @@
 #include "libraries/torch/function_transforms.h"
 #include "variables/functions/library_calls.h"
 #include "variables/library.h"
+#include "variables/outside_exceptions.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/translator.h"
 
@@ -83,7 +84,14 @@ Value callCheckpoint(Translator& translator, const Value& callable, CallArgument
                                    inner);
 }
 
+// By it, what a backward pass computes again ends as soon as it has all that was saved.
+BorrowedRef<> stopOfRecomputation() {
+  return cpython::importedAttribute("torch.utils.checkpoint", "_StopRecomputationError");
+}
+
 }  // namespace
+
+void registerCheckpoints() { registerOutsideException(stopOfRecomputation); }
 
 LibraryCallHandler findCheckpointHandler(BorrowedRef<> function) {
   BorrowedRef<> checkpoint = cpython::importedAttribute("torch.utils.checkpoint", "checkpoint");

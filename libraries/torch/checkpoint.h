@@ -9,4 +9,7 @@ namespace armature {
 // Null if the function is not torch.utils.checkpoint.checkpoint.
 LibraryCallHandler findCheckpointHandler(BorrowedRef<> function);
 
+// torch must be imported.
+void registerCheckpoints();
+
 }  // namespace armature

@@ -14,6 +14,7 @@
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
+#include "libraries/torch/checkpoint.h"
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
 #include "libraries/torch/dtypes.h"
@@ -289,6 +290,7 @@ bool registerTorchLibrary() {
   registerProfilerRanges();
   registerTensorTypes();
   registerCompilerQueries();
+  registerCheckpoints();
   registerEagerFunctions();
   registerTensorAssertion();
   registerFunctionModes();

@@ -387,3 +387,45 @@ def test_objects_and_exceptions_come_out_of_the_body(function: Callable[..., Any
     compiled = armature.compile(function, fullgraph=True)
     for _ in range(2):
         assert flat(run(compiled, (3, 4))) == flat(run(function, (3, 4)))
+
+
+class Block(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.nn.functional.gelu(self.first(x))
+        y = torch.nn.functional.dropout(y, 0.5)
+        return x + self.second(y) * y.sum()
+
+
+def changes_its_own(x: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y[0] = x[1] * 2
+    return (y * y.sin()).sum()
+
+
+def breaks(x: torch.Tensor) -> torch.Tensor:
+    y = x.sin() * x
+    armature.graph_break()
+    return (y * y).cos()
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("make", [Block, lambda: changes_its_own, lambda: breaks])
+def test_a_compiled_function_is_checkpointed(make: Any, backend: str, early_stop: bool) -> None:
+    torch.manual_seed(0)
+    given = make()
+    compiled = armature.compile(given, backend=backend)
+    gradients = []
+    for function in (given, compiled, compiled):
+        torch.manual_seed(1)
+        x = torch.tensor([[1.0, 2.0, 3.0], [0.5, 0.25, 1.0]], requires_grad=True)
+        with torch.utils.checkpoint.set_checkpoint_early_stop(early_stop):
+            result = torch.utils.checkpoint.checkpoint(function, x * 1, use_reentrant=False)
+        result.sum().backward()
+        gradients.append((result.detach(), x.grad, torch.rand(1)))
+    torch.testing.assert_close(gradients[1], gradients[0])
+    torch.testing.assert_close(gradients[2], gradients[0])
