@@ -5,6 +5,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 PROGRAM = """
 import os, signal, sys, time, warnings
 import numpy as np, torch
@@ -115,3 +117,35 @@ def test_an_interrupt_of_a_constant_operation_reaches_the_program():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "reached\n", done.stderr
+
+
+@pytest.mark.parametrize("name", ["_heapq", "_random", "zlib", "cmath", "_struct", "unicodedata"])
+def test_an_interrupted_import_of_the_first_trace_reaches_the_program(name: str) -> None:
+    program = textwrap.dedent(
+        f"""
+        import sys, armature
+
+        class Interrupting:
+            def find_spec(self, name, path=None, target=None):
+                if name == {name!r}:
+                    sys.meta_path.remove(self)
+                    raise KeyboardInterrupt
+
+        finder = Interrupting()
+        sys.modules.pop({name!r}, None)
+        sys.meta_path.insert(0, finder)
+        def f(numbers):
+            import heapq
+            heapq.heapify(numbers)
+            return numbers[0] + 1
+        compiled = armature.compile(f)
+        try:
+            compiled([3, 1, 2])
+        except KeyboardInterrupt:
+            print("reached", finder not in sys.meta_path)
+        import heapq
+        print(compiled([3, 1, 2]), len(armature.explain(f)([3, 1]).break_reasons))
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "reached True\n2 0\n", done.stdout + done.stderr

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "core/checked.h"
@@ -91,7 +90,7 @@ const void* identityOf(const char* moduleName, const char* name) {
     // The reference is kept: the registry needs the object to stay where it is.
     if (attribute && isOwnType(attribute, name)) identity = attribute;
   }
-  PyErr_Clear();
+  clearUnlessInterrupted();
   return identity;
 }
 
@@ -198,7 +197,8 @@ HandlerRegistration::HandlerRegistration(void (*registerAll)()) {
 }
 
 void runHandlerRegistrations() {
-  // Taken off when it is done. One whose memory ran out registers again what it had registered.
+  // Taken off when it is done. One that was interrupted, or whose memory ran out, registers again
+  // what it had registered.
   std::vector<void (*)()>& functions = registrations();
   while (!functions.empty()) {
     void (*registerAll)() = functions.front();
@@ -206,9 +206,13 @@ void runHandlerRegistrations() {
     std::erase(functions, registerAll);
   }
   // It may have been put back.
-  for (const Registry::Replaced& type : std::exchange(registry().replaced, {})) {
+  auto& replaced = registry().replaced;
+  auto count = static_cast<ptrdiff_t>(replaced.size());
+  for (ptrdiff_t i = 0; i < count; ++i) {
+    Registry::Replaced type = replaced[static_cast<size_t>(i)];
     registerFunctionHandler(type.module, type.name, type.handler);
   }
+  replaced.erase(replaced.begin(), replaced.begin() + count);
 }
 
 bool checkArgumentCount(Translator& translator, const char* function,

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/random_state.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/functions/builtin_handlers.h"
@@ -95,7 +96,10 @@ Value randomUnit(Translator& translator, const Value& self, CallArguments& argum
 }
 
 void registerAll() {
-  PyTypeObject* type = cpython::randomType();
+  // Its import may be interrupted, and is then made again.
+  Ref<> module = Ref<>::steal(PyImport_ImportModule("_random"));
+  clearUnlessInterrupted();
+  PyTypeObject* type = module ? cpython::randomType() : nullptr;
   if (!type) return;
   registerMethodHandler(type, "getrandbits", randomBits);
   registerMethodHandler(type, "random", randomUnit);
