@@ -344,7 +344,9 @@ bool closesTransforms(const Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (node->operation == NodeOperation::Output) {
       forEachInput(*node, [&](Node* result) {
-        returnsInner |= isOfTransform(*result) && !leavesLevels(*result);
+        // What vjp's function computes from a level that was left is no array of it.
+        bool isInner = hasTransform(result->mode) && isOfTransform(*result);
+        returnsInner |= isInner && !leavesLevels(*result);
       });
     }
     if (node->operation != NodeOperation::CallFunction || !changesTransforms(*node)) continue;
