@@ -8,6 +8,7 @@
 #include "bytecode/native.h"
 #include "bytecode/validate.h"
 #include "core/fault_injection.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 
 namespace armature {
@@ -156,7 +157,7 @@ class Lowerer {
 bool isLowered(BorrowedRef<PyCodeObject> code) {
   void* found = nullptr;
   if (marks.get(code, &found)) return found != nullptr;
-  PyErr_Clear();
+  clearException();
   return false;
 }
 

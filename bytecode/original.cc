@@ -1,6 +1,7 @@
 // Which code object of the program's another one was made of.
 #include "bytecode/code.h"
 #include "bytecode/native.h"
+#include "core/pending_python_exception.h"
 
 namespace armature {
 
@@ -20,7 +21,7 @@ bool setOriginal(BorrowedRef<PyCodeObject> made, BorrowedRef<PyCodeObject> origi
 BorrowedRef<PyCodeObject> originalOf(BorrowedRef<PyCodeObject> code) {
   void* extra = nullptr;
   if (originals.get(code, &extra) && extra) return static_cast<PyCodeObject*>(extra);
-  PyErr_Clear();
+  clearException();
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include "codegen/iterator_steps.h"
 #include "codegen/loops.h"
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/generator_frames.h"
 #include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
@@ -78,7 +79,7 @@ Ref<> hashFrom(Ref<> result) {
   }
   Py_ssize_t hash = PyLong_AsSsize_t(result.get());
   if (hash == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
+    clearException();
     hash = PyLong_Type.tp_hash(result.get());
   }
   return Ref<>::steal(PyLong_FromSsize_t(hash == -1 ? -2 : hash));
@@ -340,22 +341,22 @@ Ref<> continueWith(OnReturn kind, Ref<> result, llvm::ArrayRef<PyObject*> operan
   if (kind == OnReturn::NextStep) return goOnWithStep(nullptr, operands, caller);
   if (kind == OnReturn::StopAtEnd && !operands.empty() &&
       PyErr_ExceptionMatches(PyExc_StopIteration)) {
-    PyErr_Clear();
+    clearException();
     return Ref<>::create(operands[0]);
   }
   if (kind == OnReturn::EndDelegation) return endDelegation(nullptr);
   if (kind == OnReturn::EndIteration && PyErr_ExceptionMatches(PyExc_StopIteration)) {
-    PyErr_Clear();
+    clearException();
     return Ref<>::create(endOfIteration());
   }
   if (kind == OnReturn::Instead && PyErr_ExceptionMatches(operands[0])) {
-    PyErr_Clear();
+    clearException();
     return Ref<>::create(operands[1]);
   }
   if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return result;
   if (kind == OnReturn::AskGetattr) {
     // slot_tp_getattr_hook
-    PyErr_Clear();
+    clearException();
     return callFound(operands[2], operands[0], operands[1], caller);
   }
   if (kind == OnReturn::TellAttribute) tellAttribute(operands[0], operands[1]);

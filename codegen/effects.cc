@@ -83,7 +83,7 @@ void PyCodegen::callGraph() {
     PyErr_Fetch(&type, &value, &traceback);
     Ref<> isSet =
         Ref<>::steal(mode ? PyObject_CallOneArg(effects.modeState.set, mode.get()) : nullptr);
-    if (!isSet) PyErr_Clear();
+    if (!isSet) clearException();
     PyErr_Restore(type, value, traceback);
     throw PendingPythonException();
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bytecode/private_function.h"
+#include "core/pending_python_exception.h"
 
 namespace armature {
 
@@ -86,7 +87,7 @@ void GraphFailure::clearFrames() const {
     isLast = entry == last;
     Ref<> cleared = Ref<>::steal(
         PyObject_CallMethod(reinterpret_cast<PyObject*>(entry->tb_frame), "clear", nullptr));
-    if (!cleared) PyErr_Clear();
+    if (!cleared) clearException();
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "codegen/continuations.h"
 #include "codegen/loops.h"
+#include "core/pending_python_exception.h"
 #include "cpython/iterators.h"
 #include "variables/containers/composed_iterators.h"
 
@@ -120,7 +121,7 @@ Ref<> goOnWithStep(Ref<> result, llvm::ArrayRef<PyObject*> operands, BorrowedRef
   if (!result) {
     if (type != &PyCallIter_Type || phase != StepPhase::Call) return result;
     if (!PyErr_ExceptionMatches(PyExc_StopIteration)) return result;
-    PyErr_Clear();
+    clearException();
     cpython::endIterator(iterator);
     return end();
   }

@@ -34,7 +34,7 @@ Ref<> nextOf(PyObject* iterator, BorrowedRef<> caller) {
     arguments.push_back(items.back().get());
   }
   Ref<> item = callBy(caller, function.get(), arguments);
-  if (!item && PyErr_ExceptionMatches(PyExc_StopIteration)) PyErr_Clear();
+  if (!item && PyErr_ExceptionMatches(PyExc_StopIteration)) clearException();
   return item;
 }
 
@@ -112,7 +112,7 @@ Ref<> sortItems(llvm::ArrayRef<PyObject*> operands, PyObject* outcomes, Borrowed
     done = sortPositionsBy(positions, keys, reverse == Py_True);
   }
   if (raised) {
-    if (!done) PyErr_Clear();
+    if (!done) clearException();
     PyErr_Restore(type, value, traceback);
   }
   return finishSort(operands, positions);

@@ -11,6 +11,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/describe.h"
+#include "core/pending_python_exception.h"
 #include "core/same_data.h"
 #include "core/text.h"
 #include "cpython/code_objects.h"
@@ -293,7 +294,7 @@ std::string constantText(BorrowedRef<> object) {
   if (constant->text) return constant->text(object);
   Ref<> text = Ref<>::steal(PyObject_Repr(object));
   if (text) return shortened(printable(text));
-  PyErr_Clear();  // an int beyond sys.get_int_max_str_digits()
+  clearException();  // an int beyond sys.get_int_max_str_digits()
   return "<" + typeName(type) + " too long to print>";
 }
 

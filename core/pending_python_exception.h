@@ -22,4 +22,12 @@ inline void clearUnlessInterrupted() {
   PyErr_Clear();
 }
 
+// Clears the exception that is set, if there is one, where it is an answer. An interrupt (not an
+// Exception) is kept, for raiseKept(): nowhere is one lost. Throws nothing, as destructors ask.
+void clearException();
+
+// Sets the exception that this thread has kept, if there is one, and says so. Where a translation
+// ends, nothing else being set.
+bool raiseKept();
+
 }  // namespace armature

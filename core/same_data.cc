@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 namespace {
@@ -29,7 +31,7 @@ bool sameComplex(PyObject* a, PyObject* b) {
 
 bool sameString(PyObject* a, PyObject* b) {
   if (PyUnicode_READY(a) < 0 || PyUnicode_READY(b) < 0) {
-    PyErr_Clear();
+    clearException();
     return false;
   }
   Py_ssize_t length = PyUnicode_GET_LENGTH(a);

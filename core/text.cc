@@ -1,5 +1,7 @@
 #include "core/text.h"
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 std::string printable(BorrowedRef<> string) {
@@ -11,7 +13,7 @@ std::string printable(BorrowedRef<> string) {
   if (const char* data = PyUnicode_AsUTF8AndSize(string, &size)) {
     text.assign(data, static_cast<size_t>(size));
   } else {
-    PyErr_Clear();  // Surrogates have no UTF-8.
+    clearException();  // Surrogates have no UTF-8.
     Ref<> escaped = Ref<>::steal(PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace"));
     if (escaped) {
       text.assign(PyBytes_AS_STRING(escaped.get()),

@@ -1,6 +1,7 @@
 #include "engine/errors.h"
 
 #include "core/describe.h"
+#include "core/pending_python_exception.h"
 #include "core/ref.h"
 
 namespace armature::api {
@@ -17,7 +18,7 @@ Error takeError() {
   Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
   const char* message = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (message) error.message = message;
-  PyErr_Clear();
+  clearException();
   return error;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/fault_injection.h"
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "graph/namespace.h"
 
@@ -32,7 +33,7 @@ std::string nameBase(const Node& node) {
     return snakeCase(name);
   }
   Ref<> name = Ref<>::steal(PyObject_GetAttrString(node.target.get(), "__name__"));
-  if (!name) PyErr_Clear();
+  if (!name) clearException();
   return snakeCase(name && PyUnicode_Check(name.get()) ? printable(name)
                                                        : Py_TYPE(node.target.get())->tp_name);
 }

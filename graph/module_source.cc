@@ -1,5 +1,7 @@
 #include "graph/module_source.h"
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 namespace {
@@ -29,7 +31,7 @@ Ref<> dictIn(const char* module, const char* object, const char* attribute) {
   for (const char* name : {object, attribute}) {
     if (value && name) value = Ref<>::steal(PyObject_GetAttrString(value.get(), name));
   }
-  if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+  if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) clearException();
   return value && PyDict_CheckExact(value.get()) ? value : nullptr;
 }
 

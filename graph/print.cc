@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "graph/graph.h"
 #include "graph/namespace.h"
@@ -236,7 +237,7 @@ class Printer {
   static std::string repr(BorrowedRef<> object) {
     Ref<> text = Ref<>::steal(PyObject_Repr(object.get()));
     if (text) return printable(text);
-    PyErr_Clear();
+    clearException();
     return std::string("<") + Py_TYPE(object.get())->tp_name + " object>";
   }
 

@@ -1,4 +1,5 @@
 #include "graph/source_line.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 
 namespace armature {
@@ -11,7 +12,7 @@ std::string sourceLine(const ProgramLocation& location) {
                                             location.code->co_filename, location.line));
   }
   if (line) line = Ref<>::steal(PyObject_CallMethod(line.get(), "strip", nullptr));
-  if (!line) PyErr_Clear();  // A source that cannot be read has no text.
+  if (!line) clearException();  // A source that cannot be read has no text.
   std::string result = line ? printable(line) : "";
   return result;
 }

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "graph/graph.h"
 
@@ -14,14 +15,14 @@ namespace {
 Ref<> importedModule(const char* name) {
   Ref<> key = checked(PyUnicode_FromString(name));
   Ref<> module = Ref<>::steal(PyImport_GetModule(key.get()));
-  PyErr_Clear();
+  clearException();
   return module;
 }
 
 bool hasAttribute(BorrowedRef<> owner, const std::string& name, BorrowedRef<> value) {
   if (!owner || name.empty()) return false;
   Ref<> found = Ref<>::steal(PyObject_GetAttrString(owner.get(), name.c_str()));
-  if (!found) PyErr_Clear();
+  if (!found) clearException();
   return found && found.get() == value.get();
 }
 
@@ -44,7 +45,7 @@ bool isMethodOfTensor(BorrowedRef<> target, const std::string& name, const std::
   Ref<> torch = importedModule("torch");
   if (!torch) return false;
   Ref<> tensor = Ref<>::steal(PyObject_GetAttrString(torch.get(), "Tensor"));
-  if (!tensor) PyErr_Clear();
+  if (!tensor) clearException();
   return hasAttribute(tensor, name, target);
 }
 
@@ -52,7 +53,7 @@ bool isMethodOfTensor(BorrowedRef<> target, const std::string& name, const std::
 
 std::string stringAttribute(BorrowedRef<> object, const char* name) {
   Ref<> value = Ref<>::steal(PyObject_GetAttrString(object.get(), name));
-  if (!value) PyErr_Clear();
+  if (!value) clearException();
   return value && PyUnicode_Check(value.get()) ? printable(value) : "";
 }
 

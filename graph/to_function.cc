@@ -25,7 +25,7 @@ using OperatorTable = llvm::DenseMap<PyObject*, OperatorInstruction>;
 PyObject* findOperator(const char* name) {
   Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
   PyObject* function = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
-  PyErr_Clear();
+  clearException();
   return function;
 }
 

@@ -5,6 +5,7 @@
 #include "core/builtin_part.h"
 #include "core/constant.h"
 #include "core/describe.h"
+#include "core/pending_python_exception.h"
 #include "cpython/abstract_classes.h"
 #include "cpython/deque_layout.h"
 #include "cpython/dict_layout.h"
@@ -59,7 +60,7 @@ PyObject* callDescriptor(PyObject* descriptor, PyObject* object) {
   if (!PyObject_TypeCheck(object, PyDescr_TYPE(descriptor))) return nullptr;
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   PyObject* value = Py_TYPE(descriptor)->tp_descr_get(descriptor, object, type);
-  if (!value) PyErr_Clear();
+  if (!value) clearException();
   return value;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
@@ -69,7 +70,7 @@ void IdentityWatch::watch(BorrowedRef<> object) {
       references_.push_back(Ref<>::steal(reference));
       return;
     }
-    PyErr_Clear();
+    clearException();
   }
   held_.push_back(Ref<>::create(object.get()));
 }

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "core/tuple_hash.h"
 #include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
@@ -91,7 +92,7 @@ Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
   bool bothFunctions = isCFunction(storedType) && isCFunction(keyType);
   if (bothFunctions || (isConstant(stored) && isConstant(key))) {
     int equal = PyObject_RichCompareBool(stored, key, Py_EQ);  // CPython's own code only
-    if (equal < 0) PyErr_Clear();
+    if (equal < 0) clearException();
     return equal > 0 ? Presence::Present : Presence::Absent;
   }
   bool areReferences = isWeakReference(storedType) && isWeakReference(keyType);
@@ -121,14 +122,14 @@ std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
     if (!refersByIdentity(key)) return std::nullopt;
     Py_hash_t hash = PyObject_Hash(key);
     if (hash != -1) return hash;
-    PyErr_Clear();  // of one whose object has ended before anyone asked
+    clearException();  // of one whose object has ended before anyone asked
     return std::nullopt;
   }
   if (typesHashedById().contains(type)) return reinterpret_cast<Py_hash_t>(key.get());
   if (hashesByIdentity(type) || isCFunction(type) || isConstant(key)) {
     Py_hash_t hash = PyObject_Hash(key);
     if (hash != -1) return hash;
-    PyErr_Clear();
+    clearException();
     return std::nullopt;
   }
   if (isPlainEnum(type)) {

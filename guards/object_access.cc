@@ -1,6 +1,7 @@
 #include "guards/object_access.h"
 
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/deque_layout.h"
 #include "cpython/instance_attributes.h"
@@ -83,7 +84,7 @@ int64_t lengthOf(BorrowedRef<> object) {
   if (PyByteArray_Check(o)) return PyByteArray_GET_SIZE(o);
   if (PyRange_Check(o)) {
     Py_ssize_t length = PyRange_Type.tp_as_sequence->sq_length(o);
-    if (length < 0) PyErr_Clear();
+    if (length < 0) clearException();
     return length;
   }
   return cpython::isDeque(o) ? cpython::dequeLength(o) : -1;

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "bytecode/code.h"
+#include "core/pending_python_exception.h"
 #include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/weak_references.h"
@@ -29,7 +30,7 @@ bool hasCleanUp(PyObject* generator) {
   if (cpython::generatorState(generator) == cpython::GeneratorState::Finished) return false;
   CodePtr code = lift(cpython::generatorCode(generator));
   if (!code) {
-    PyErr_Clear();
+    clearException();
     return true;
   }
   return std::any_of(code->yields.begin(), code->yields.end(), [&](const Yield& yield) {

@@ -1,6 +1,7 @@
 #include "libraries/package_modules.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
 
@@ -10,14 +11,14 @@ namespace {
 
 PyObject* item(PyObject* dict, PyObject* key) {
   PyObject* value = key ? PyDict_GetItemWithError(dict, key) : nullptr;
-  if (!value) PyErr_Clear();
+  if (!value) clearException();
   return value;
 }
 
 PyObject* item(PyObject* dict, std::string_view key) {
   Ref<> name = checked(PyUnicode_FromStringAndSize(key.data(), key.size()));
   PyObject* value = item(dict, name.get());
-  PyErr_Clear();
+  clearException();
   return value;
 }
 
@@ -54,7 +55,7 @@ std::string_view stringView(BorrowedRef<> object) {
   if (!object || !PyUnicode_Check(object.get())) return {};
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(object.get(), &size);
-  if (!text) PyErr_Clear();
+  if (!text) clearException();
   return text ? std::string_view(text, size) : std::string_view();
 }
 

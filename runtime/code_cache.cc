@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
@@ -32,7 +33,7 @@ PyObject* builtinsNamedBy(BorrowedRef<> globals) {
   static PyObject* const name = staticName("__builtins__");
   PyObject* builtins =
       PyDict_CheckExact(globals.get()) ? PyDict_GetItemWithError(globals, name) : nullptr;
-  if (!builtins) PyErr_Clear();
+  if (!builtins) clearException();
   if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
   return builtins ? builtins : PyEval_GetBuiltins();
 }
@@ -268,6 +269,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
   CompilingScope scope;
   try {
     std::unique_ptr<CacheEntry> entry = makeEntryInChangingWorld(inputs);
+    if (raiseKept()) throw RaisedForUser();
     if (!entry) return false;
     entry->recompileReason = std::move(recompileReason);
     entries_.insert(entries_.begin(), std::move(entry));
@@ -277,7 +279,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
     return false;
   } catch (...) {
     std::string message;
-    if (isForUser(message)) {
+    if (isForUser(message) || raiseKept()) {
       --compilations_;
     } else {
       recordInternalError(message);
@@ -468,7 +470,7 @@ void CodeCache::warn(const CacheEntry& entry) {
     // Where warnings are errors, this one is none of the program's.
     bool isError = PyErr_WarnEx(PyExc_UserWarning, text.c_str(), 1) < 0;
     if (isError && !PyErr_ExceptionMatches(PyExc_Exception)) return;
-    PyErr_Clear();
+    clearException();
   }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "core/pending_python_exception.h"
 #include "runtime/compiled_function.h"
 #include "runtime/libraries.h"
 #include "runtime/thread_state.h"
@@ -140,7 +141,7 @@ PyObject* getAttribute(PyObject* self, PyObject* name) {
   PyObject* original = callable(self)->original;
   Ref<> value = Ref<>::steal(PyObject_GetAttr(original, name));
   if (!value && PyErr_ExceptionMatches(PyExc_AttributeError) && isSignature(name)) {
-    PyErr_Clear();
+    clearException();
     return signatureOf(original);
   }
   if (!value || !PyMethod_Check(value.get()) || PyMethod_GET_SELF(value.get()) != original) {

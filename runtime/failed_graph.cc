@@ -6,6 +6,7 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
 #include "core/fault_injection.h"
+#include "core/pending_python_exception.h"
 #include "cpython/tracebacks.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
@@ -275,7 +276,7 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
   }
   if (!function) {
     // The effects before the operation are lost, and a handler that waits for what leaves past it.
-    PyErr_Clear();
+    clearException();
     recordInternalError("a graph that failed cannot be gone on with");
     if (PyErr_Occurred()) return nullptr;
     PyObject* exception = failure.exception.get();

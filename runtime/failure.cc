@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 
+#include "core/pending_python_exception.h"
 #include "runtime/dict_builder.h"
 #include "runtime/settings.h"
 
@@ -24,7 +25,7 @@ std::string takeMessage() {
   Py_XDECREF(traceback);
   std::string message = reinterpret_cast<PyTypeObject*>(type)->tp_name;
   if (Ref<> text = Ref<>::steal(PyObject_Str(error.get()))) message += ": " + textOf(text);
-  PyErr_Clear();
+  clearException();
   return message;
 }
 
@@ -33,7 +34,7 @@ std::string takeMessage() {
 std::string textOf(BorrowedRef<> string) {
   Ref<> bytes = Ref<>::steal(PyUnicode_AsEncodedString(string, "utf-8", "backslashreplace"));
   if (bytes) return PyBytes_AS_STRING(bytes.get());
-  PyErr_Clear();
+  clearException();
   return "?";
 }
 

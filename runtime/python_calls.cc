@@ -10,6 +10,7 @@
 #include "codegen/call_rewriting.h"
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/function_layout.h"
 #include "cpython/given_arguments.h"
 #include "cpython/lru_cache.h"
@@ -478,7 +479,7 @@ Ref<PyCodeObject> rewrittenCode(BorrowedRef<PyCodeObject> code, BorrowedRef<> py
     if (rewritten && !setOriginal(rewritten, code)) rewritten = nullptr;
   }
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
-  PyErr_Clear();
+  clearException();
   state.rewritten[code] = {Ref<PyCodeObject>::create(code), rewritten};
   return rewritten;
 }

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "core/pending_python_exception.h"
 #include "cpython/integers.h"
 
 namespace armature {
@@ -168,7 +169,7 @@ const SymNode* SymNodeTable::apply(SymOperation operation, const SymNode* left,
   }
   node.hint = compute(operation, left->hint, right->hint);
   if (!node.hint) {
-    PyErr_Clear();
+    clearException();
     return nullptr;
   }
   return add(std::move(node));

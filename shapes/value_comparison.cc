@@ -1,5 +1,7 @@
 #include "shapes/value_comparison.h"
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 namespace {
@@ -18,7 +20,7 @@ bool areComparableValues(BorrowedRef<> left, BorrowedRef<> right) {
 int compareValues(BorrowedRef<> left, int relation, BorrowedRef<> right) {
   if (!areComparableValues(left, right)) return -1;
   Ref<> outcome = Ref<>::steal(PyObject_RichCompare(left, right, relation));
-  if (!outcome) PyErr_Clear();
+  if (!outcome) clearException();
   return outcome ? outcome.get() == Py_True : -1;
 }
 

@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/describe.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
@@ -82,7 +83,7 @@ Ref<> compute(BorrowedRef<> computation, BorrowedRef<> value) {
   arguments.insert(arguments.begin() + placeOf(computation), value.get());
   Ref<> result = Ref<>::steal(
       PyObject_Vectorcall(functionOf(computation), arguments.data(), arguments.size(), nullptr));
-  if (!result) PyErr_Clear();
+  if (!result) clearException();
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "variables/operation_modes.h"
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 namespace {
@@ -24,7 +26,7 @@ OperationModesAway::~OperationModesAway() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   registered()->giveBack(taken_);
-  PyErr_Clear();
+  clearException();
   PyErr_Restore(type, value, traceback);
 }
 

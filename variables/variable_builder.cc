@@ -2,6 +2,7 @@
 
 #include "bytecode/code.h"
 #include "core/builtin_part.h"
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
 #include "cpython/mapping_proxy.h"
@@ -252,7 +253,7 @@ Value VariableBuilder::buildFunction() {
   // Code that the program has put together may load anything.
   CodePtr code = isConstant(reinterpret_cast<PyObject*>(real)) ? lift(real) : nullptr;
   if (!code) {
-    PyErr_Clear();
+    clearException();
     return buildOpaque();
   }
   DictVariable* globals =

@@ -171,7 +171,7 @@ class AttributeReader : public ArrayReader {
     metadata.dtype = static_cast<DType>(typeNumber);
     metadata.sizes = numbers(attribute(array, "shape"));
     metadata.strides = numbers(attribute(array, "strides"));
-    PyErr_Clear();
+    clearException();
     if (!isKnown || size == 0) {
       *why = "its dtype is not a number of the machine's own format";
       return false;
@@ -223,7 +223,7 @@ bool verify() {
         Py_TYPE(array)->tp_basicsize < static_cast<Py_ssize_t>(sizeof(Array)) ||
         !readArray(asArray(array), found, &why) || found.dtype != typeNumber ||
         !equals(sizes, found.sizes) || !equals(strides, found.strides)) {
-      PyErr_Clear();
+      clearException();
       return false;
     }
   }
@@ -240,7 +240,7 @@ bool registerNumPy() {
   if (!arrayType || !cpython::importedAttribute("numpy", "linalg")) return false;
   bool hasKnownLayout = trusts("numpy.layout") && verify();
   if (interrupted()) return false;
-  PyErr_Clear();
+  clearException();
   decided = true;
   Ref<> type = Ref<>::create(arrayType);
   Ref<> numpy = Ref<>::create(cpython::importedModule("numpy"));

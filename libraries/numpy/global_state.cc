@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 namespace {
 
@@ -44,20 +46,20 @@ NumPyState::NumPyState(Ref<> numpy) {
   if (variable_ &&
       (!PyContextVar_CheckExact(variable_.get()) || !agreesWithPython(numpy, errorMask())))
     variable_ = nullptr;
-  PyErr_Clear();
+  clearException();
 }
 
 int NumPyState::errorMask() const {
   PyObject* value = nullptr;
   if (PyContextVar_Get(variable_.get(), nullptr, &value) < 0 || !value) {
-    PyErr_Clear();
+    clearException();
     return -1;
   }
   Ref<> owned = Ref<>::steal(value);
   if (value == read_.get()) return mask_;
   auto* handling = static_cast<ErrorHandling*>(PyCapsule_GetPointer(value, capsuleName));
   if (!handling) {
-    PyErr_Clear();
+    clearException();
     return -1;
   }
   read_ = std::move(owned);

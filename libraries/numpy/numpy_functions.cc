@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
@@ -32,7 +33,7 @@ Ref<> ownerNamed(const NumPyModule& numpy, std::string_view name) {
   constexpr std::string_view kPrefix = "numpy.";
   if (name.starts_with(kPrefix)) return numpy.attribute(name.substr(kPrefix.size()).data());
   Ref<> module = Ref<>::steal(PyImport_ImportModule(name.data()));
-  PyErr_Clear();
+  clearException();
   return module;
 }
 
@@ -67,7 +68,7 @@ void NumPyFunctions::addFamily(const FunctionFamily& family) {
     std::string name(names.substr(0, space));
     names.remove_prefix(std::min(space + 1, names.size()));
     Ref<> callable = Ref<>::steal(PyObject_GetAttrString(owner.get(), name.c_str()));
-    PyErr_Clear();
+    clearException();
     // What a program has put in the place of NumPy's own is not what the rule is about.
     if (!callable || (&rules == &functions_ && !isFromNumPy(callable))) continue;
     if (isMethods) methods_[name] = &family.rule;
@@ -81,7 +82,7 @@ void NumPyFunctions::addUniversalFunctions() {
     if (Py_TYPE(value) != numpy_.ufuncType.get()) continue;
     Ref<> count = Ref<>::steal(PyObject_GetAttrString(value, "nin"));
     size_t inputs = count ? PyLong_AsSize_t(count.get()) : kUniversalFunctions.size();
-    PyErr_Clear();
+    clearException();
     if (inputs >= kUniversalFunctions.size()) continue;
     add(functions_, Ref<>::create(value), &kUniversalFunctions[inputs]);
   }

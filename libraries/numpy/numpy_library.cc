@@ -151,7 +151,7 @@ std::shared_ptr<const TensorMetadata> NumPyLibrary::trueLayout(const Node& node)
                 metadata->dtype == node.metadata->dtype;
   if (isSame) return metadata;
   if (interrupted()) throw PendingPythonException();
-  PyErr_Clear();
+  clearException();
   throw GraphBreak(GraphBreakKind::UnsupportedNumPyResult,
                    targetName(maker.target) + " gives an array whose layout cannot be told");
 }
@@ -227,7 +227,7 @@ bool sameDtype(PyObject* a, PyObject* b) {
     Ref<> metadata = Ref<>::steal(PyObject_GetAttrString(dtype, "metadata"));
     same = same && metadata.get() == Py_None;
   }
-  PyErr_Clear();
+  clearException();
   return same;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/imported_modules.h"
 #include "libraries/verification.h"
 
@@ -29,7 +30,7 @@ Ref<> NumPyModule::attribute(const char* path) const {
     object = Ref<>::steal(PyObject_GetAttrString(object.get(), rest.substr(0, dot).c_str()));
     rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
   }
-  PyErr_Clear();
+  clearException();
   return object;
 }
 
@@ -81,7 +82,7 @@ const NumPyModule* NumPyModule::get() {
   } else {
     delete candidate;
   }
-  PyErr_Clear();
+  clearException();
   return loaded;
 }
 

@@ -74,7 +74,7 @@ class Silence {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     if (filters_) setFilters(filters_);
-    PyErr_Clear();
+    clearException();
     PyErr_Restore(type, value, traceback);
   }
   Silence(const Silence&) = delete;
@@ -93,7 +93,7 @@ class Silence {
       filters_ = std::move(filters);
       setFilters(ignore);
     }
-    if (!interrupted()) PyErr_Clear();
+    if (!interrupted()) clearException();
   }
 
   void setFilters(const Ref<>& filters) {
@@ -217,7 +217,7 @@ class TrialRun {
     Ref<> name = Ref<>::steal(function ? PyObject_GetAttrString(function, "__name__") : nullptr);
     const std::string text = name ? printable(name) : "";
     bool isKnown = !text.empty() && numpy_.attribute(text.c_str()).get() == function;
-    PyErr_Clear();
+    clearException();
     if (!isKnown) breakOnForm("The universal function was not made by NumPy.");
   }
 
@@ -401,7 +401,7 @@ Ref<> knownNumber(const NumPyModule& numpy, const Node& node) {
   }
   Ref<> result = Ref<>::steal(PyObject_CallObject(node.target.get(), arguments.get()));
   if (!result && interrupted()) throw PendingPythonException();
-  PyErr_Clear();
+  clearException();
   bool isNumber = result && PyObject_TypeCheck(result.get(), numpy.scalarBase.get());
   return isNumber ? std::move(result) : nullptr;
 }

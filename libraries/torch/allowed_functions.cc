@@ -1,6 +1,7 @@
 #include "libraries/torch/allowed_functions.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
 #include "cpython/imported_modules.h"
@@ -18,7 +19,7 @@ PyObject* allowedIds() {
       cpython::importedAttribute("torch._dynamo.trace_rules", "_allowed_callable_ids");
   Ref<> found =
       Ref<>::steal(registry ? PyObject_GetAttrString(registry.get(), "function_ids") : nullptr);
-  PyErr_Clear();
+  clearException();
   if (found && PySet_Check(found.get())) ids = found.release();
   return ids;
 }

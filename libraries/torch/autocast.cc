@@ -204,7 +204,7 @@ Value makeAutocast(Translator& translator, const Value& callable, CallArguments&
   translator.observeState(autocastSettings());
   Ref<> made = instance(translator, type, arguments);
   if (!made) {
-    PyErr_Clear();
+    clearException();
     refuse("it warns or raises");
   }
   auto part = [&](const char* name) {

@@ -1,5 +1,6 @@
 #include "libraries/torch/callable_names.h"
 
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 #include "graph/graph.h"
@@ -20,7 +21,7 @@ constexpr const char* kBindingModules[] = {
 
 PyObject* itemNamed(PyObject* dict, const char* name) {
   PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;
-  PyErr_Clear();
+  clearException();
   return value;
 }
 
@@ -38,7 +39,7 @@ std::string_view nameInClass(PyTypeObject* type, BorrowedRef<> function) {
 CallableNames::CallableNames(const TorchModule& torch) : torch_(torch) {
   for (const char* module : kOperationModules) addExports(module);
   Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
-  PyErr_Clear();
+  clearException();
   PyObject *name, *value;
   for (Py_ssize_t i = 0;
        module && PyDict_Next(PyModule_GetDict(module.get()), &i, &name, &value);) {
@@ -109,7 +110,7 @@ CallableName CallableNames::findCFunction(BorrowedRef<> function) {
   // The name in a C function's definition is no claim: nobody can change it.
   const char* name = cpython::methodDefinition(function)->ml_name;
   Ref<> operation = Ref<>::steal(PyObject_GetAttrString(torch_.variableFunctions.get(), name));
-  PyErr_Clear();
+  clearException();
   if (operation && operation.get() == function.get()) return {"torch", name};
   for (const char* module : kBindingModules) {
     PyObject* dict = TorchModule::modules().dictOf(module);

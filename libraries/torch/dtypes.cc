@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "libraries/torch/torch_module.h"
 
@@ -84,7 +85,7 @@ const llvm::DenseMap<PyObject*, DType>& dtypeNumbers() {
     for (size_t i = 0; i < std::size(kDTypeNames); ++i) {
       // dtypes live as long as torch does.
       if (Ref<> object = torchAttribute(kDTypeNames[i])) (*table)[object.get()] = i;
-      PyErr_Clear();
+      clearException();
     }
     return table;
   }();
@@ -177,7 +178,7 @@ bool readDevice(BorrowedRef<> object, Device& device) {
   if (Py_TYPE(object.get()) != deviceType()) return false;
   Ref<> name = Ref<>::steal(PyObject_GetAttrString(object.get(), "type"));
   Ref<> index = Ref<>::steal(PyObject_GetAttrString(object.get(), "index"));
-  PyErr_Clear();
+  clearException();
   std::string_view text = stringView(name);
   for (size_t i = 0; i < std::size(kDeviceNames); ++i) {
     if (text != kDeviceNames[i]) continue;

@@ -21,7 +21,7 @@ PyObject* ownAttribute(PyObject* module, PyObject* name) {
   PyObject* found = module && PyModule_Check(module)
                         ? PyDict_GetItemWithError(PyModule_GetDict(module), name)
                         : nullptr;
-  if (!found) PyErr_Clear();
+  if (!found) clearException();
   return found;
 }
 

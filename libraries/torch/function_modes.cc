@@ -443,7 +443,7 @@ class FunctionModes : public OperationModes {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(modes.get()); ++i) {
       PyObject* mode = PyList_GET_ITEM(modes.get(), i);
       Ref<> pushed = Ref<>::steal(callBinding("_push_on_torch_function_stack", &mode, 1));
-      if (!pushed) PyErr_Clear();
+      if (!pushed) clearException();
     }
   }
 };
@@ -510,7 +510,7 @@ void registerFunctionModes() {
     auto addMethod = [&](const char* name, BuiltinHandler handler) {
       Ref<> method = Ref<>::steal(PyObject_GetAttrString(device.get(), name));
       if (method) registerObjectHandler(method.get(), handler);
-      PyErr_Clear();
+      clearException();
     };
     addMethod("__enter__", enterDevice);
     addMethod("__exit__", leaveDevice);

@@ -167,7 +167,7 @@ CallRule FunctionTable::findType(BorrowedRef<PyTypeObject> type) {
   if (type == torch_.parameterType.get()) return {.kind = CallKind::GraphOperation};
   auto is = [&](const char* name) {
     Ref<> known = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), name));
-    PyErr_Clear();
+    clearException();
     return known && known.get() == reinterpret_cast<PyObject*>(type.get());
   };
   if (is("Size")) return {.kind = CallKind::Handled, .handler = makeSize};
@@ -186,7 +186,7 @@ CallRule FunctionTable::findOperator(BorrowedRef<> overloadOrPacket) {
       overloadOrPacket.get(), Py_TYPE(overloadOrPacket.get()) == torch_.opOverload.get()
                                   ? "_opname"
                                   : "_qualified_op_name"));
-  PyErr_Clear();
+  clearException();
   std::string_view text = stringView(name);
   if (size_t colon = text.rfind(':'); colon != std::string_view::npos)
     text.remove_prefix(colon + 1);
@@ -258,14 +258,15 @@ bool FunctionTable::returnsOneTensor(std::string_view name) {
   bool all = schemas && PyList_Check(schemas.get());
   for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(schemas.get()); ++i) {
     Ref<> text = Ref<>::steal(PyObject_Str(PyList_GET_ITEM(schemas.get(), i)));
-    std::string_view signature = stringView(text);
+    clearUnlessInterrupted();
+    std::string_view signature = text ? stringView(text) : std::string_view();
     // Some names also have schemas for numbers, strings and lists, which scripts use.
     if (signature.find("Tensor") == std::string_view::npos) continue;
     size_t arrow = signature.rfind(" -> ");
     all = arrow != std::string_view::npos && isOneTensor(signature.substr(arrow + 4));
     any = true;
   }
-  PyErr_Clear();
+  clearException();
   return any && all;
 }
 

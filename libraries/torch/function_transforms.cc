@@ -242,7 +242,7 @@ Value setRequiresGrad(Translator& translator, const Value& callable, CallArgumen
   tensor->node->metadata = nullptr;
   // Backends are told what each value is like.
   if (translator.usesForeignBackend() && !torchLibrary().metadata(tensor->node, translator)) {
-    PyErr_Clear();
+    clearException();
   }
   return translator.make<TensorVariable>(torchLibrary().arrayType(), node, &torchLibrary());
 }
@@ -448,7 +448,7 @@ void leaveForwardMode() {
   if (programs && PyLong_Check(programs.get()) && PyLong_AsLong(programs.get()) < 0) {
     Ref<> left = leaveDualLevel();
   }
-  PyErr_Clear();
+  clearException();
 }
 
 PyObject* setState(PyObject*, PyObject* state) {

@@ -75,7 +75,7 @@ Ref<> callBinding(const char* name, const char* argument = nullptr) {
 int64_t askPython(const char* name, const char* argument = nullptr) {
   Ref<> result = callBinding(name, argument);
   int64_t value = result ? numberOf(result) : -1;
-  PyErr_Clear();
+  clearException();
   return value;
 }
 
@@ -245,7 +245,7 @@ class Readers {
     Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
     Ref<> dtype = Ref<>::steal(
         torch ? PyObject_CallMethod(torch.get(), "get_default_dtype", nullptr) : nullptr);
-    PyErr_Clear();
+    clearException();
     return dtype ? dtypeNumber(dtype) : -1;
   }
 
@@ -301,7 +301,7 @@ class Readers {
 PyObject* moduleAttribute(const char* module, const char* name) {
   PyObject* dict = TorchModule::modules().dictOf(module);
   PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;
-  PyErr_Clear();
+  clearException();
   return value;
 }
 
@@ -309,7 +309,7 @@ PyObject* moduleAttribute(const char* module, const char* name) {
 PyObject* ownAttribute(PyObject* object, const char* name) {
   PyObject* dict = object ? cpython::materializedInstanceDict(object) : nullptr;
   PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;
-  PyErr_Clear();
+  clearException();
   return value;
 }
 
@@ -332,7 +332,7 @@ int64_t processGroup() {
   auto number = [&](const char* method) {
     Ref<> result = Ref<>::steal(PyObject_CallMethod(kept.get(), method, nullptr));
     int64_t value = result ? PyLong_AsLongLong(result.get()) : -1;
-    PyErr_Clear();
+    clearException();
     return value;
   };
   return number("rank") << 32 | number("size");
@@ -344,14 +344,14 @@ int64_t transformLevels() {
     Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
     Ref<> result =
         Ref<>::steal(found ? PyObject_CallMethod(found.get(), function, nullptr) : nullptr);
-    PyErr_Clear();
+    clearException();
     return result;
   };
   Ref<> depth = ask("torch._C._functorch", "get_dynamic_layer_stack_depth");
   Ref<> message = ask("torch._C._autograd", "_saved_tensors_hooks_get_disabled_error_message");
   Ref<> forward = ask("torch._C", "_is_fwd_grad_enabled");
   int64_t levels = depth ? PyLong_AsLongLong(depth.get()) : -1;
-  PyErr_Clear();
+  clearException();
   return levels << 2 | (forward.get() == Py_True) << 1 | (message && message.get() != Py_None);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/pending_python_exception.h"
 #include "libraries/package_modules.h"
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/operation_nodes.h"
@@ -60,7 +61,7 @@ HistoryUse useIn(const Code& code) {
     CodePtr inner =
         lift(BorrowedRef<PyCodeObject>(reinterpret_cast<PyCodeObject*>(constant.get())));
     if (inner) use = std::max(use, useIn(*inner));
-    if (!inner) PyErr_Clear();
+    if (!inner) clearException();
   }
   return use;
 }

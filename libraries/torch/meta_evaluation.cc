@@ -61,13 +61,13 @@ class Evaluation {
     if (interrupted()) throw PendingPythonException();
     if (result) return *result;
     if (PyErr_ExceptionMatches(PyExc_NotImplementedError)) {
-      PyErr_Clear();
+      clearException();
       breakOnData(node_);
     }
     if (standIns_.kind == Stand::Fake) return breakOnFakeFailure();
     if (std::optional<ResultStructure> known = resultOfChange()) return *known;
     if (isAboutMeta()) {
-      PyErr_Clear();
+      clearException();
       breakOnData(node_);
     }
     return hearRealException();
@@ -95,7 +95,7 @@ class Evaluation {
       succeeded = static_cast<bool>(call(state));
     }
     if (!succeeded && interrupted()) throw PendingPythonException();
-    PyErr_Clear();
+    clearException();
     // Small arrays may fit together where the program's do not.
     if (standIns_.isSmall && !succeeded) return std::nullopt;
     return succeeded;
@@ -125,7 +125,7 @@ class Evaluation {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
-    PyErr_Clear();
+    clearException();
     std::string_view message = stringView(text);
     bool result = message.find(" meta ") != std::string_view::npos || message.ends_with(" meta");
     PyErr_Restore(type, value, traceback);
@@ -192,7 +192,7 @@ class Evaluation {
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
                  : nullptr);
     if (autocast && autocast.get() == Py_True) return true;
-    PyErr_Clear();
+    clearException();
     keepFunctionModes_ = !namesDevice_ && (!hasArrays_ || isDeviceConstructor()) &&
                          askFunctionModes() && !programModesAreActive();
     return keepFunctionModes_;
@@ -372,7 +372,7 @@ class Evaluation {
     Ref<> ownedType = Ref<>::steal(type), ownedValue = Ref<>::steal(value);
     Ref<> ownedTraceback = Ref<>::steal(traceback);
     Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
-    PyErr_Clear();
+    clearException();
     throw GraphBreak(GraphBreakKind::FakeTensorFailure, targetName(node_.target),
                      std::string(stringView(text)));
   }
@@ -414,7 +414,7 @@ class Evaluation {
     standIns_.kind = stand;
     bool isChanged = result && takeInputs(*result);
     if (!isChanged && !interrupted()) {
-      PyErr_Clear();
+      clearException();
       PyErr_Restore(type, value, traceback);
       return std::nullopt;
     }
@@ -440,7 +440,7 @@ class Evaluation {
     standIns_.kind = Stand::Real;
     std::optional<ResultStructure> result = tryOut();
     if (interrupted()) throw PendingPythonException();
-    PyErr_Clear();
+    clearException();
     if (!result) breakOnData(node_);
     return *result;
   }

@@ -36,7 +36,7 @@ Ref<> callBinding(const char* name, Arguments... arguments) {
 template <class... Arguments>
 Ref<> ask(const char* name, Arguments... arguments) {
   Ref<> result = callBinding(name, arguments...);
-  PyErr_Clear();
+  clearException();
   return result;
 }
 
@@ -45,7 +45,7 @@ Ref<> text(const char* value) { return Ref<>::steal(PyUnicode_InternFromString(v
 Py_ssize_t lengthOf(const char* stackLength) {
   Ref<> length = ask(stackLength);
   Py_ssize_t count = length ? PyLong_AsSsize_t(length.get()) : 0;
-  PyErr_Clear();
+  clearException();
   return count;
 }
 
@@ -92,7 +92,7 @@ PyObject* deviceNames() { return TorchModule::modules().dictOf("torch.utils._dev
 PyObject* currentDevice() {
   PyObject* names = deviceNames();
   PyObject* device = names ? PyDict_GetItemString(names, "CURRENT_DEVICE") : nullptr;
-  PyErr_Clear();
+  clearException();
   return device;
 }
 
@@ -142,10 +142,10 @@ ModeScope::~ModeScope() {
         PyObject_CallMethod(context.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
     bool isFirst = !left && !type && interrupted();
     if (isFirst) PyErr_Fetch(&type, &value, &traceback);
-    PyErr_Clear();
+    clearException();
   }
   putBack();
-  PyErr_Clear();
+  clearException();
   PyErr_Restore(type, value, traceback);
 }
 
@@ -154,7 +154,7 @@ void ModeScope::putBack() {
     if (Ref<> generator = defaultGenerator()) {
       Ref<>::steal(PyObject_CallMethod(generator.get(), "set_state", "O", randomState_.get()));
     }
-    PyErr_Clear();
+    clearException();
   }
   if (filter_) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters_.get()); ++i) {
@@ -166,7 +166,7 @@ void ModeScope::putBack() {
   for (; !calls_.empty(); calls_.pop_back()) {
     const Call& call = calls_.back();
     Ref<>::steal(PyObject_Call(call.function.get(), call.arguments.get(), call.keywords.get()));
-    PyErr_Clear();
+    clearException();
   }
   if (hooksWereTracing_) setHooksTracing(hooksWereTracing_.get());
   if (warnsAlways_) ask("_set_warnAlways", warnsAlways_.get());

@@ -1,6 +1,7 @@
 #include "libraries/torch/module_calls.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
@@ -56,7 +57,7 @@ struct ModuleClass {
 bool isEmpty(PyObject* dict, PyObject* name) {
   PyObject* hooks = PyDict_GetItemWithError(dict, name);
   if (hooks && PyDict_Check(hooks)) return PyDict_GET_SIZE(hooks) == 0;
-  PyErr_Clear();
+  clearException();
   return false;
 }
 
@@ -95,7 +96,7 @@ BorrowedRef<> forwardOf(BorrowedRef<> object) {
   if (!attributes || !isWithoutHooks(*module, attributes)) return nullptr;
   for (PyObject* name : {forward, callImplementation, compiledCall}) {
     PyObject* own = PyDict_GetItemWithError(attributes, name);
-    if (!own) PyErr_Clear();
+    if (!own) clearException();
     if (own && !(name == compiledCall && own == Py_None)) return nullptr;
   }
   PyObject* function = cpython::lookup(type, forward);

@@ -1,6 +1,7 @@
 #include "libraries/torch/nn_module.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/function_layout.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
@@ -23,7 +24,7 @@ struct ModuleClass {
 
 PyObject* itemNamed(PyObject* dict, const char* name) {
   PyObject* value = dict ? PyDict_GetItemString(dict, name) : nullptr;
-  PyErr_Clear();
+  clearException();
   Py_XINCREF(value);  // for the life of the process, as torch itself
   return value;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/imported_modules.h"
 #include "libraries/torch/allowed_functions.h"
@@ -214,7 +215,7 @@ Library::RandomState TorchLibrary::randomState() const {
     if (!generator) return functions;
     functions.get = PyObject_GetAttrString(generator.get(), "get_state");
     functions.set = PyObject_GetAttrString(generator.get(), "set_state");
-    PyErr_Clear();
+    clearException();
     return functions;
   }();
   return state;

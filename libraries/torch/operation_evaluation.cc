@@ -6,6 +6,7 @@
 
 #include "core/checked.h"
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "guards/array_library.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/callable_names.h"
@@ -81,7 +82,7 @@ PyObject* binding(const char* name) {
 
 bool callsTrue(BorrowedRef<> function) {
   Ref<> result = Ref<>::steal(PyObject_CallNoArgs(function.get()));
-  PyErr_Clear();
+  clearException();
   return result && result.get() == Py_True;
 }
 
@@ -146,10 +147,10 @@ void requireSameError(const Node& node, InputStructures inputs) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   bool mayDiffer = changesArgument(node) || mayMeetInMemory(node, inputs);
-  PyErr_Clear();
+  clearException();
   PyErr_Restore(type, value, traceback);
   if (!mayDiffer) return;
-  PyErr_Clear();
+  clearException();
   throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
 }
 
@@ -271,7 +272,7 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       PyErr_Fetch(&type, &value, &traceback);
       observeOffsets(*unknown, observer);
       if (changesArgument(*unknown)) observeLeaves(*unknown, observer);
-      PyErr_Clear();
+      clearException();
       PyErr_Restore(type, value, traceback);
       return result;
     }
@@ -296,7 +297,7 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
     auto [entry, isNew] = structures.try_emplace(&other);
     if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
     if (!isFailure(entry->second)) return entry->second;
-    PyErr_Clear();
+    clearException();
     throw unknown(other);
   };
   while (isCall(*node) && !node->mixesLibraries) {
@@ -325,13 +326,13 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
     }
     ResultStructure result = evaluateOnMeta(torch_, *maker, input, before);
     if (isFailure(result)) {
-      PyErr_Clear();
+      clearException();
       throw unknown(*maker);
     }
     const ResultStructure* own = &result;
     if (position) {
       size_t index = position->object() ? PyLong_AsSize_t(position->object().get()) : SIZE_MAX;
-      PyErr_Clear();
+      clearException();
       if (index >= result.elements.size()) throw unknown(*maker);
       own = &result.elements[index];
     }

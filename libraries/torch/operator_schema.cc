@@ -64,7 +64,7 @@ bool returnsChangedArray(std::string_view signature) {
 std::optional<OperatorSchema> read(BorrowedRef<> overload) {
   Ref<> text = Ref<>::steal(PyObject_GetAttrString(overload.get(), "_schema"));
   if (text) text = Ref<>::steal(PyObject_Str(text.get()));
-  PyErr_Clear();
+  clearException();
   std::string_view signature = stringView(text);
   if (returnsOf(signature).empty()) return {};
   OperatorSchema schema{.changed = {},
@@ -102,7 +102,7 @@ std::optional<OperatorSchema> readPacket(BorrowedRef<> packet) {
     common->returnsOneTensor &= schema->returnsOneTensor;
     common->returnsChanged &= schema->returnsChanged;
   }
-  PyErr_Clear();
+  clearException();
   return common;
 }
 
@@ -118,9 +118,9 @@ void forEachSchema(std::string_view name, Visitor&& visit) {
   bool isList = schemas && PyList_Check(schemas.get());
   for (Py_ssize_t i = 0; isList && i < PyList_GET_SIZE(schemas.get()); ++i) {
     Ref<> text = Ref<>::steal(PyObject_Str(PyList_GET_ITEM(schemas.get(), i)));
-    visit(stringView(text));
+    clearUnlessInterrupted();
+    if (text) visit(stringView(text));
   }
-  clearUnlessInterrupted();
 }
 
 }  // namespace

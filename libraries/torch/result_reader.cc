@@ -2,6 +2,7 @@
 
 #include "core/constant.h"
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "guards/array_library.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
@@ -118,13 +119,13 @@ std::shared_ptr<const TensorMetadata> ResultReader::metadata(BorrowedRef<> tenso
   bool read =
       isWrapped ? readFake(tensor, *result, &why) : library && library->read(tensor, *result, &why);
   if (!read) {
-    PyErr_Clear();
+    clearException();
     throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node_.target),
                      "The operation returns a tensor that a graph cannot describe: " + why + ".");
   }
   Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
   result->mayBeView = isMixture_ || !isView || isView.get() != Py_False || sharesMemory(tensor);
-  PyErr_Clear();
+  clearException();
   result->isParameter = Py_TYPE(tensor.get()) == torch_.parameterType.get();
   // An operation in place returns what stood for its argument.
   for (const auto& [node, standIn] : standIns_.all()) {

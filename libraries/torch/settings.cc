@@ -256,7 +256,7 @@ Ref<> currentSettings() {
   Ref<> all = Ref<>::steal(PyTuple_New(kSettings.size()));
   for (size_t i = 0; all && i < kSettings.size(); ++i) {
     Values values = valuesNow(kSettings[i]);
-    if (values.empty()) PyErr_Clear();  // This torch has no such setting.
+    if (values.empty()) clearException();  // This torch has no such setting.
     Ref<> row = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
     if (!row) return nullptr;
     for (size_t k = 0; k < values.size(); ++k) {

@@ -1,5 +1,6 @@
 #include "libraries/torch/stand_ins.h"
 
+#include "core/pending_python_exception.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/mode_scope.h"
 
@@ -83,7 +84,7 @@ Ref<> StandIns::tensor(const TensorMetadata& metadata) {
 bool StandIns::isInferenceMode() const {
   Ref<> enabled =
       Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "is_inference_mode_enabled", nullptr));
-  PyErr_Clear();
+  clearException();
   return enabled.get() == Py_True;
 }
 
@@ -110,7 +111,7 @@ Ref<> StandIns::tensorInMode(const TensorMetadata& metadata) {
   if (tensor && kind == Stand::Real) tensor = method(tensor, "zero_");
   bool isLeaf = metadata.isLeaf;
   if (tensor && metadata.requiresGrad && !isLeaf && !giveHistory(tensor, dtype, where)) {
-    PyErr_Clear();
+    clearException();
     isLeaf = true;
   }
   if (tensor && metadata.isConjugate) tensor = method(tensor, "conj");

@@ -1,5 +1,6 @@
 // The way through Python attributes: slow, and independent of torch's C++ structures.
 
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/tensor_access.h"
@@ -49,7 +50,7 @@ class Attributes : public TensorAccess {
       disabled = callMethod(torch_, "DisableTorchFunction");
       callMethod(disabled, "__enter__");
     } catch (const AttributeError&) {
-      PyErr_Clear();
+      clearException();
       *why = "torch function modes cannot be switched off";
       return false;
     }
@@ -57,12 +58,12 @@ class Attributes : public TensorAccess {
     try {
       done = readAll(tensor, metadata, why);
     } catch (const AttributeError&) {
-      PyErr_Clear();
+      clearException();
       *why = "an attribute raises";
     }
     Ref<> result = Ref<>::steal(
         PyObject_CallMethod(disabled.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    if (!result) PyErr_Clear();
+    if (!result) clearException();
     return done;
   }
 
@@ -130,7 +131,7 @@ std::unique_ptr<TensorAccess> attributeAccess() {
   try {
     return std::make_unique<Attributes>();
   } catch (const AttributeError&) {
-    PyErr_Clear();
+    clearException();
     return nullptr;
   }
 }

@@ -41,7 +41,7 @@ with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch._C
 
 Ref<> torchAttribute(BorrowedRef<> torch, const char* name) {
   Ref<> value = Ref<>::steal(PyObject_GetAttrString(torch, name));
-  if (!value) PyErr_Clear();
+  if (!value) clearException();
   return value;
 }
 
@@ -73,7 +73,7 @@ std::unique_ptr<TensorReader> TensorReader::create() {
   Ref<> nn = torch ? torchAttribute(torch, "nn") : Ref<>();
   std::unique_ptr<TensorReader> reader(new TensorReader);
   if (!torch || !nn) {
-    PyErr_Clear();
+    clearException();
     return nullptr;
   }
   reader->tensorType_ = torchAttribute(torch, "Tensor");

@@ -72,7 +72,7 @@ PyObject* deviceContextType() {
   static PyObject* const type = [] {
     Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
     PyObject* found = module ? PyObject_GetAttrString(module.get(), "DeviceContext") : nullptr;
-    PyErr_Clear();
+    clearException();
     return found;
   }();
   return type;
@@ -132,7 +132,7 @@ bool isOn(const char* query, const char* argument = nullptr) {
   static PyObject* const torchC = checked(PyImport_ImportModule("torch._C")).release();
   Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC, query, "s", argument)
                                        : PyObject_CallMethod(torchC, query, nullptr));
-  PyErr_Clear();
+  clearException();
   return result.get() == Py_True;
 }
 
@@ -209,7 +209,7 @@ uint64_t askFunctionModes() {
     Ref<> mode = Ref<>::steal(PyObject_CallMethod(torchC, "_get_function_stack_at", "n", i));
     if (mode) fingerprint = mixMode(fingerprint, mode);
   }
-  PyErr_Clear();
+  clearException();
   return fingerprint;
 }
 

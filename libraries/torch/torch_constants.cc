@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "guards/key.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
@@ -17,7 +18,7 @@ namespace {
 // By the C code of the type, which knows no subclasses.
 bool areEqual(PyObject* a, PyObject* b) {
   int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) clearException();
   return equal > 0;
 }
 
@@ -26,7 +27,7 @@ size_t hashByType(PyObject* object) { return reinterpret_cast<size_t>(Py_TYPE(ob
 // The type, kept alive; null if torch has none of that name.
 PyTypeObject* findType(BorrowedRef<> torch, const char* name) {
   PyObject* type = PyObject_GetAttrString(torch, name);
-  if (!type) PyErr_Clear();
+  if (!type) clearException();
   return type && PyType_Check(type) ? reinterpret_cast<PyTypeObject*>(type) : nullptr;
 }
 
@@ -92,7 +93,7 @@ void registerTorchConstants(const TorchModule& torch) {
   if (PyTypeObject* parameter = nn ? findType(nn, "Parameter") : nullptr) {
     registerHashById(parameter);
   }
-  PyErr_Clear();
+  clearException();
 }
 
 }  // namespace armature

@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "cpython/imported_modules.h"
 #include "guards/array_library.h"
 #include "libraries/mentions_node.h"
@@ -122,7 +123,7 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
           (changed.size() > 1 || !llvm::is_contained(changed, input)) && hasGradients(input);
     });
     bool hadGradients = llvm::all_of(changed, hasGradients);
-    if (failed) PyErr_Clear();
+    if (failed) clearException();
     if (failed || (givesGradients && !hadGradients)) return true;
   }
   return false;
@@ -178,7 +179,7 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   // Autograd refuses it for views, which backends say while they compile.
   if (operation == "detach_" && node.arguments[0].kind() == Argument::Kind::Node) {
     const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
-    PyErr_Clear();
+    clearException();
     if (!given || given->mayBeView) return "it may detach a view";
   }
   for (const auto& [name, argument] : node.keywordArguments) {
@@ -276,12 +277,12 @@ bool registerTorchLibrary() {
   // What every evaluation needs, made while no mode of a traced program looks on.
   deviceObject({});
   deviceObject({kMetaDevice, -1});
-  PyErr_Clear();
+  clearException();
   // What modes of torch's own ask for at each operation: remembered from the first call on.
   if (BorrowedRef<> makers =
           cpython::importedAttribute("torch.utils._device", "_device_constructors")) {
     Ref<> remembered = Ref<>::steal(PyObject_CallNoArgs(makers.get()));
-    if (!remembered) PyErr_Clear();
+    if (!remembered) clearException();
   }
   registerTorchConstants(*torch);
   registerLibrary(new TorchLibrary(*torch));

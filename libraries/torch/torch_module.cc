@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 
 namespace armature {
 
@@ -15,7 +16,7 @@ Ref<> attribute(BorrowedRef<> root, std::initializer_list<const char*> path) {
     if (!object) break;
     object = Ref<>::steal(PyObject_GetAttrString(object.get(), name));
   }
-  PyErr_Clear();
+  clearException();
   return object;
 }
 
@@ -29,7 +30,7 @@ Ref<PyTypeObject> type(BorrowedRef<> root, std::initializer_list<const char*> pa
 const TorchModule* find() {
   Ref<> name = checked(PyUnicode_FromString("torch"));
   Ref<> torch = Ref<>::steal(PyImport_GetModule(name.get()));
-  PyErr_Clear();
+  clearException();
   if (!torch) return nullptr;
   auto found = TorchModule{
       .torch = torch,

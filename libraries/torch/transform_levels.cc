@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 namespace {
@@ -35,7 +37,7 @@ TransformLevels::~TransformLevels() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   while (!entered_.empty()) {
-    if (!leaveInnermost()) PyErr_Clear();
+    if (!leaveInnermost()) clearException();
   }
   PyErr_Restore(type, value, traceback);
 }

@@ -33,7 +33,7 @@ Exclusion findExclusion(BorrowedRef<PyCodeObject> code) {
   if (!canonical) {
     bool isMalformed = PyErr_ExceptionMatches(PyExc_ValueError);
     if (!isMalformed) throw PendingPythonException();
-    PyErr_Clear();
+    clearException();
     return Exclusion::PutTogether;
   }
   return canonical->readsOwnFrame ? Exclusion::ReadsFrame : Exclusion::None;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/pending_python_exception.h"
 #include "cpython/frame_evaluation.h"
 #include "cpython/function_layout.h"
 #include "runtime/failure.h"
@@ -57,7 +58,7 @@ bool isOfModule(PyObject* globals) {
   PyObject* module = name && PyUnicode_CheckExact(name)
                          ? PyDict_GetItemWithError(PyImport_GetModuleDict(), name)
                          : nullptr;
-  PyErr_Clear();
+  clearException();
   return module && PyModule_Check(module) && PyModule_GetDict(module) == globals;
 }
 

@@ -71,6 +71,14 @@ RULES = [
         "requireKind()",
     ),
     Rule(
+        "lost interrupts",
+        # What is set may be what a signal's handler has raised.
+        r"\bPyErr_Clear\b",
+        {"cpython"},
+        "clearException(), which keeps an interrupt, or clearUnlessInterrupted()",
+        {"core/pending_python_exception.h", "core/pending_python_exception.cc"},
+    ),
+    Rule(
         "libraries",
         # In names and in texts.
         r"(?i)\w*(torch|numpy)\w*",

@@ -149,3 +149,28 @@ def test_an_interrupted_import_of_the_first_trace_reaches_the_program(name: str)
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout == "reached True\n2 0\n", done.stdout + done.stderr
+
+
+def test_an_interrupt_where_an_error_is_no_news_reaches_the_program():
+    program = textwrap.dedent(
+        """
+        import sys, armature, numpy as np
+
+        class Interrupting:
+            def find_spec(self, name, path=None, target=None):
+                if name == "numpy.fft":
+                    sys.meta_path.remove(self)
+                    raise SystemExit(3)
+
+        assert "numpy.fft" not in sys.modules
+        sys.meta_path.insert(0, Interrupting())
+        compiled = armature.compile(lambda a: np.sin(a) + 1)
+        try:
+            compiled(np.zeros(2))
+        except SystemExit as error:
+            print("reached", error.code)
+        print(compiled(np.zeros(2)))
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "reached 3\n[1. 1.]\n", done.stdout + done.stderr

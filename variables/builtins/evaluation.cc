@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
@@ -22,13 +23,13 @@ Ref<> compileQuietly(const char* text) {
   Ref<> module = checked(PyImport_ImportModule("warnings"));
   Ref<> filters = Ref<>::steal(PyObject_GetAttrString(module.get(), "filters"));
   if (!filters || !PyList_CheckExact(filters.get())) {
-    PyErr_Clear();
+    clearException();
     return nullptr;
   }
   Ref<> raises = checked(Py_BuildValue("sOOOi", "error", Py_None, PyExc_Warning, Py_None, 0));
   if (PyList_Insert(filters.get(), 0, raises.get()) < 0) throw PendingPythonException();
   Ref<> code = Ref<>::steal(Py_CompileString(text, "<string>", Py_eval_input));
-  if (!code) PyErr_Clear();
+  if (!code) clearException();
   if (PyList_SetSlice(filters.get(), 0, 1, nullptr) < 0) throw PendingPythonException();
   return code;
 }
@@ -60,14 +61,14 @@ Value eval(Translator& translator, const Value&, CallArguments& arguments) {
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(object, &size);
   if (!text || std::strlen(text) != static_cast<size_t>(size)) {
-    PyErr_Clear();
+    clearException();
     refuse("The text is no expression.");
   }
   while (*text == ' ' || *text == '\t') ++text;
   Ref<> code = compileQuietly(text);
   CodePtr lifted = code ? lift(reinterpret_cast<PyCodeObject*>(code.get())) : nullptr;
   if (!lifted) {
-    PyErr_Clear();
+    clearException();
     refuse("CPython has an error or a warning for the text.");
   }
   auto* function = translator.make<UserFunctionVariable>(std::move(lifted), globals);

@@ -1,5 +1,6 @@
 // The functions of the module operator: the object protocol by name.
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
@@ -230,7 +231,7 @@ Value lengthHint(Translator& translator, const Value&, CallArguments& arguments)
   bool hasLength = object.isConstant()
                        ? isConstant(object.object()) && PyObject_Size(object.object()) >= 0
                        : isBuiltinContainer(object.tracker());
-  PyErr_Clear();
+  clearException();
   Value fallback = arguments.values.size() > 1 ? translator.realized(arguments.values[1]) : Value();
   bool isPlain = !fallback || (fallback.isConstant() && PyLong_Check(fallback.object()));
   if (!hasLength || !isPlain) {

@@ -5,6 +5,7 @@
 
 #include "core/builtin_part.h"
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/integers.h"
@@ -77,7 +78,7 @@ double sizeOf(PyObject* object) {
 // The value of an int, or something larger than any bound.
 double magnitude(PyObject* integer) {
   double value = PyLong_AsDouble(integer);
-  if (value == -1 && PyErr_Occurred()) PyErr_Clear();  // beyond a double
+  if (value == -1 && PyErr_Occurred()) clearException();  // beyond a double
   return bitsOf(integer) > 60 ? 1e300 : value;
 }
 
@@ -301,7 +302,7 @@ Value rangeContains(Translator& translator, const Value& range, const Value& ite
   constexpr Py_ssize_t kLongest = 10000;
   Py_ssize_t length = PyObject_Size(range.object());
   if (length < 0 || length > kLongest) {
-    PyErr_Clear();
+    clearException();
     throw GraphBreak(GraphBreakKind::LongRangeSearched, describe(item));
   }
   for (Py_ssize_t i = 0; i < length; ++i) {
@@ -373,7 +374,7 @@ Value constantIterator(Translator& translator, const Value& self) {
       PyRange_Check(object)) {
     Ref<> real = checked(PyObject_GetIter(object));
     if (PyObject_Size(object) < 0) {
-      PyErr_Clear();  // OverflowError
+      clearException();  // OverflowError
       throw GraphBreak(GraphBreakKind::HugeRange, describe(self));
     }
     return translator.make<SequenceIteratorVariable>(Py_TYPE(real.get()), self);
@@ -414,7 +415,7 @@ Value moduleAttribute(Translator& translator, const Value& module, PyObject* nam
     throw GraphBreak(GraphBreakKind::ModuleWithGetattr, describe(module) + "." + printable(name));
   }
   const char* moduleName = PyModule_GetName(module.object());
-  if (!moduleName) PyErr_Clear();
+  if (!moduleName) clearException();
   return translator.raise(PyExc_AttributeError, "module '%s' has no attribute '%U'",
                           moduleName ? moduleName : "?", name);
 }

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/graph_break.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/integers.h"
 
@@ -69,7 +70,7 @@ bool isLimitExceeded() {
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   Ref<> text = Ref<>::steal(PyObject_Str(value));
-  if (!text) PyErr_Clear();
+  if (!text) clearException();
   bool isExceeded = text && printable(text).starts_with("Exceeds the limit (");
   PyErr_Restore(type, value, traceback);
   return isExceeded;
@@ -83,7 +84,7 @@ PyObject* withinDigitLimit(llvm::ArrayRef<PyObject*> operands,
   LowestDigitLimit limit;
   PyObject* result = operation();
   if (result || !isLimitExceeded()) return result;
-  PyErr_Clear();
+  clearException();
   throw GraphBreak(GraphBreakKind::UnsupportedOperation, "conversion between an int and its digits",
                    "How many digits may be converted is for the program to set.");
 }

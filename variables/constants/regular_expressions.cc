@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
@@ -26,7 +27,7 @@ PyObject* attributeOfModule(const char* name) {
   // The module, which a program may replace in sys.modules, is kept with it.
   static PyObject* const module = PyImport_ImportModule("re");
   PyObject* found = module ? PyObject_GetAttrString(module, name) : nullptr;
-  if (!found) PyErr_Clear();
+  if (!found) clearException();
   return found;
 }
 
@@ -149,7 +150,7 @@ Value substitute(Translator& translator, const Value& self, CallArguments& argum
   ofText.values.push_back(translator.realized(arguments.values[1]));
   PyObject* text = ofText.values[0].objectOrNull();
   if (most < 0 || !text || !PyUnicode_CheckExact(text)) {
-    PyErr_Clear();
+    clearException();
     throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
   }
   Ref<> matches = allMatches(translator, self, ofText);
@@ -213,7 +214,7 @@ bool compilesSilently(PyObject* pattern, PyObject* flags) {
   static PyObject* const compiler = attributeOfModule("_compiler");
   Ref<> compiled = Ref<>::steal(
       compiler ? PyObject_CallMethod(compiler, "compile", "OO", pattern, flags) : nullptr);
-  PyErr_Clear();
+  clearException();
   checked(PyObject_CallMethod(scope.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
   return static_cast<bool>(compiled);
 }
@@ -239,7 +240,7 @@ Value compile(Translator& translator, const Value&, CallArguments& arguments) {
   Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(function, given, number, nullptr));
   if (compiled) return Value::constant(compiled);
   // An error of re is an object of its own in each call.
-  PyErr_Clear();
+  clearException();
   throw refuse();
 }
 
@@ -250,14 +251,14 @@ bool samePattern(PyObject* a, PyObject* b) {
   Ref<> text = textOf(a), other = textOf(b);
   bool isPlain = text && other && isText(text.get()) && isText(other.get());
   int equal = isPlain ? PyObject_RichCompareBool(a, b, Py_EQ) : a == b;
-  PyErr_Clear();
+  clearException();
   return equal == 1;
 }
 
 size_t hashPattern(PyObject* pattern) {
   Ref<> text = Ref<>::steal(PyObject_GetAttrString(pattern, "pattern"));
   size_t hash = text && isText(text.get()) ? static_cast<size_t>(PyObject_Hash(text.get())) : 0;
-  PyErr_Clear();
+  clearException();
   return hash;
 }
 

@@ -13,6 +13,7 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/dict_layout.h"
 #include "cpython/ordered_dict.h"
 #include "guards/key.h"
@@ -160,7 +161,7 @@ bool DictVariable::mayHoldAddresses(Translator& translator) const {
     if (!key || !PyNumber_Check(key)) continue;
     // The addresses of objects that the trace knows are those of no data.
     void* address = PyLong_CheckExact(key) ? PyLong_AsVoidPtr(key) : nullptr;
-    PyErr_Clear();
+    clearException();
     bool mayBeAddress = reinterpret_cast<intptr_t>(address) > 0;
     if (!mayBeAddress || !translator.known(static_cast<PyObject*>(address))) return true;
   }

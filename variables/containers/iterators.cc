@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/existing_iterators.h"
 #include "variables/containers/set.h"
@@ -29,7 +30,7 @@ SequenceIteratorVariable::SequenceIteratorVariable(PyTypeObject* type, Value seq
   PyObject* object = this->sequence.objectOrNull();
   if (!object) return;
   length = PyObject_Size(object);
-  if (length < 0) PyErr_Clear();
+  if (length < 0) clearException();
   if (!PyRange_Check(object) || length <= 0) return;
   Ref<> first = checked(PySequence_GetItem(object, 0));
   Ref<> last = checked(PySequence_GetItem(object, length - 1));

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/tuple_hash.h"
 #include "cpython/special_slots.h"
 #include "cpython/type_lookup.h"
@@ -66,7 +67,7 @@ bool isNumber(const AddressVariable* address, PyObject* constant) {
   PyObject* object = address->existingObject();
   if (!object) return false;
   int equal = PyObject_RichCompareBool(checked(PyLong_FromVoidPtr(object)).get(), constant, Py_EQ);
-  if (equal < 0) PyErr_Clear();
+  if (equal < 0) clearException();
   return equal > 0;
 }
 
@@ -107,7 +108,7 @@ KeyHash hashKey(const Value& key) {
     // Of the C functions, types and descriptors that a trace holds, no hash is the program's.
     Py_hash_t hash = PyObject_Hash(object);
     if (hash == -1) {
-      PyErr_Clear();
+      clearException();
       return {KeyHash::Status::Unhashable, 0};
     }
     return {KeyHash::Status::Ok, hash};
@@ -152,7 +153,7 @@ bool equalKeys(const Value& left, const Value& right) {
   if (left.sameAs(right)) return true;
   if (left.isConstant() && right.isConstant()) {
     int equal = PyObject_RichCompareBool(left.object(), right.object(), Py_EQ);
-    if (equal < 0) PyErr_Clear();
+    if (equal < 0) clearException();
     return equal > 0;
   }
   const auto* leftAddress = trackerOf<AddressVariable>(left);

@@ -5,6 +5,7 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/set_entries.h"
 #include "guards/key.h"
 #include "variables/constants/computed_values.h"
@@ -391,7 +392,7 @@ Ref<> SetVariable::real(Translator& translator) {
       result = Ref<>::steal(PySet_New(self));
     }
     if (!result) {
-      PyErr_Clear();
+      clearException();
       return nullptr;
     }
     if (operation.self) set = std::move(result);

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "variables/containers/position_sort.h"
 #include "variables/continuation.h"
 #include "variables/protocol/object_protocol.h"
@@ -74,7 +75,7 @@ SortResult sortValues(Translator& translator, ValueVector& items, ValueVector ke
   if (!done) {
     // Of what is traced, the exception that stopped the sort only did that.
     if (comparison.interruption || comparison.framePushed || translator.exceptionPending()) {
-      PyErr_Clear();
+      clearException();
     } else {
       translator.raiseFromPython();
     }

@@ -3,6 +3,7 @@
 #include <structmember.h>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/tuple_hash.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
@@ -129,7 +130,7 @@ int64_t tupleFieldIndex(PyTypeObject* type, PyObject* descriptor) {
     // It has no attribute for its index, but says it when it is pickled.
     Ref<> reduced = Ref<>::steal(PyObject_CallMethod(descriptor, "__reduce__", nullptr));
     if (!reduced) {
-      PyErr_Clear();
+      clearException();
       return -1;
     }
     PyObject* arguments = PyTuple_GET_ITEM(reduced.get(), 1);

@@ -1,6 +1,7 @@
 #include "variables/functions/key_wrapper.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
@@ -81,7 +82,7 @@ PyObject* comparisonToKey() {
   static PyObject* const function = [] {
     Ref<> module = checked(PyImport_ImportModule("_functools"));
     Ref<> found = Ref<>::steal(PyObject_GetAttrString(module.get(), "cmp_to_key"));
-    PyErr_Clear();
+    clearException();
     return found && PyCFunction_CheckExact(found.get()) ? found.release() : nullptr;
   }();
   return function;

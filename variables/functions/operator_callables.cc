@@ -3,6 +3,7 @@
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -17,7 +18,7 @@ namespace {
 // methodcaller with keywords.
 Ref<> partsOf(PyObject* object) {
   Ref<> reduced = Ref<>::steal(PyObject_CallMethod(object, "__reduce__", nullptr));
-  if (!reduced) PyErr_Clear();
+  if (!reduced) clearException();
   bool isPlain = reduced && PyTuple_GET_SIZE(reduced.get()) == 2 &&
                  PyType_Check(PyTuple_GET_ITEM(reduced.get(), 0));
   return isPlain ? Ref<>::create(PyTuple_GET_ITEM(reduced.get(), 1)) : nullptr;
@@ -125,7 +126,7 @@ void registerOperatorCallables() {
   for (const auto& [name, handler] : kinds) {
     // Kept: the registries know it by its identity.
     PyObject* type = PyObject_GetAttrString(module.get(), name);
-    if (!type) PyErr_Clear();
+    if (!type) clearException();
     if (!type || !PyType_Check(type)) continue;
     auto* kind = reinterpret_cast<PyTypeObject*>(type);
     registerConstantType(

@@ -1,6 +1,7 @@
 #include "variables/functions/partial.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -191,7 +192,7 @@ PyTypeObject* partialType() {
   static PyObject* const type = [] {
     Ref<> module = checked(PyImport_ImportModule("_functools"));
     Ref<> found = Ref<>::steal(PyObject_GetAttrString(module.get(), "partial"));
-    PyErr_Clear();
+    clearException();
     bool isOwn = found && PyType_Check(found.get()) &&
                  cpython::isImmutable(reinterpret_cast<PyTypeObject*>(found.get()));
     return isOwn ? found.release() : nullptr;

@@ -1,5 +1,6 @@
 // functools.cached_property.__get__, without the lock that it holds meanwhile before 3.12: which
 // thread computes a value first is not seen by a trace anyway.
+#include "core/pending_python_exception.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
@@ -43,7 +44,7 @@ void registerCachedProperty() {
       Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "cached_property") : nullptr);
   // Kept: the registry knows it by its identity.
   PyObject* method = type ? PyObject_GetAttrString(type.get(), "__get__") : nullptr;
-  PyErr_Clear();
+  clearException();
   if (method && PyFunction_Check(method)) registerObjectHandler(method, get);
 }
 ARMATURE_REGISTER_HANDLERS(registerCachedProperty);

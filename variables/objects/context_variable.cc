@@ -1,6 +1,7 @@
 #include "variables/objects/context_variable.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
@@ -80,7 +81,7 @@ Value get(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!isSet && !arguments.values.empty()) return arguments.values[0];
   Ref<> value = read(valueField(), variable);
   if (value) return translator.wrap(sourceOf(translator, variable, valueField()), value);
-  PyErr_Clear();
+  clearException();
   return translator.raiseWithArguments(PyExc_LookupError, {self});
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/deque.h"
@@ -81,7 +82,7 @@ bool isLasting(PyTypeObject* type) {
   for (const char* module : {"typing", "collections.abc"}) {
     PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
     Ref<> known = Ref<>::steal(found ? PyObject_GetAttrString(found, name) : nullptr);
-    PyErr_Clear();
+    clearException();
     if (known.get() == reinterpret_cast<PyObject*>(type)) return true;
   }
   return false;

@@ -1,5 +1,6 @@
 #include "variables/objects/instance_dict.h"
 
+#include "core/pending_python_exception.h"
 #include "cpython/instance_attributes.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
@@ -12,7 +13,7 @@ DictVariable* existingInstanceDict(Translator& translator, VariableTracker* obje
   if (!place) return nullptr;
   Ref<> real = Ref<>::steal(PyObject_GenericGetDict(object->existing(), nullptr));
   if (!real) {
-    PyErr_Clear();
+    clearException();
     return nullptr;
   }
   const Source* source = object->source()

@@ -1,6 +1,7 @@
 #include "variables/objects/made_class.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/made_classes.h"
 #include "cpython/type_lookup.h"
@@ -405,7 +406,7 @@ Value makeClass(Translator& translator, const Value& metaclassValue,
   }
   Ref<> prototype = cpython::makeClass(metaclass, className, bases, read.placeholders, tellsBases);
   if (!prototype && tellsBases && PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Clear();
+    clearException();
     refuse("__init_subclass__");  // Bases that come later are asked for more.
   }
   if (!prototype) return translator.raiseFromPython();
@@ -559,7 +560,7 @@ bool setMadeClassAttribute(Translator& translator, MadeClass& made, PyObject* at
     Ref<> before = Ref<>::create(cpython::ownAttribute(type, attribute));
     recordUndo(translator.trail, [type, name = Ref<>::create(attribute), before] {
       cpython::setClassAttribute(reinterpret_cast<PyObject*>(type), name, before.get());
-      PyErr_Clear();
+      clearException();
     });
     bool ok = cpython::setClassAttribute(reinterpret_cast<PyObject*>(type), attribute,
                                          now ? placeholder(now) : nullptr);

@@ -1,6 +1,7 @@
 // How objects say what they are made of: object.__reduce_ex__ and object.__getstate__, which copy()
 // and deepcopy() ask.
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
@@ -207,7 +208,7 @@ Value objectReduceEx(Translator& translator, const Value& self, CallArguments& a
   PyObject* number = protocol.objectOrNull();
   if (!number || !PyLong_CheckExact(number)) refuse(object);
   long value = PyLong_AsLong(number);
-  PyErr_Clear();
+  clearException();
   if (value < 2) refuse(object);
   PyTypeObject* type = typeOf(object);
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return reduceSet(translator, object);

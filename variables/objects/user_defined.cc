@@ -2,6 +2,7 @@
 
 #include "core/builtin_part.h"
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
@@ -429,7 +430,7 @@ Value checkHash(Translator& translator, Value result) {
   // slot_tp_hash: what does not fit is hashed itself, and -1 stands for an error.
   Py_hash_t hash = PyLong_AsSsize_t(result.object());
   if (hash == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
+    clearException();
     hash = PyObject_Hash(result.object());
   }
   return Value::integer(hash == -1 ? -2 : hash);

@@ -1,6 +1,7 @@
 #include "variables/protocol/indexing.h"
 
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "cpython/special_slots.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -44,7 +45,7 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
   result = PyNumber_AsSsize_t(index.object(), overflow);
   if (result != -1 || !PyErr_Occurred()) return true;
   // The message names the type of the value, not of what its __index__ gave.
-  PyErr_Clear();
+  clearException();
   translator.raise(overflow, "cannot fit '%.200s' into an index-sized integer",
                    nameOf(translator, typeOf(value)));
   return false;

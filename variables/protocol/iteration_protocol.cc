@@ -1,5 +1,6 @@
 // The part of the object protocol that iterates.
 #include "core/checked.h"
+#include "core/pending_python_exception.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
@@ -107,7 +108,7 @@ bool appendItems(Translator& translator, Value iterable, llvm::SmallVectorImpl<V
   }
   if (PyObject* object = iterable.objectOrNull(); object && PyRange_Check(object)) {
     Py_ssize_t length = PyObject_Size(object);
-    PyErr_Clear();  // too long for a number of C
+    clearException();  // too long for a number of C
     refuseHuge(iterable, length < 0 ? kMostItems + 1 : length);
   }
   Value iterator = getIterator(translator, iterable);

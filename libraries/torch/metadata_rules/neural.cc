@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/pending_python_exception.h"
 #include "libraries/torch/metadata_rules/elementwise.h"
 #include "libraries/torch/metadata_rules/layout.h"
 #include "libraries/torch/metadata_rules/result.h"
@@ -157,7 +158,7 @@ bool isFlashAttentionEnabled() {
   Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(TorchModule::get()->torch.get(), "_C"));
   Ref<> enabled = Ref<>::steal(
       bindings ? PyObject_CallMethod(bindings.get(), "_get_flash_sdp_enabled", nullptr) : nullptr);
-  PyErr_Clear();
+  clearException();
   return enabled && enabled.get() == Py_True;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/pending_python_exception.h"
+
 namespace armature {
 
 namespace {
@@ -72,7 +74,7 @@ DType promoteTypes(DType a, DType b) {
 DType defaultDType() {
   Ref<> dtype = Ref<>::steal(
       PyObject_CallMethod(TorchModule::get()->torch.get(), "get_default_dtype", nullptr));
-  PyErr_Clear();
+  clearException();
   return dtype ? dtypeNumber(dtype) : DType{Float32};
 }
 

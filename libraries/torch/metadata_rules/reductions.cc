@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/pending_python_exception.h"
 #include "libraries/torch/metadata_rules/elementwise.h"
 #include "libraries/torch/metadata_rules/result.h"
 #include "libraries/torch/metadata_rules/table.h"
@@ -118,7 +119,7 @@ bool extreme(const Call& call, ResultStructure& result) {
 Ref<> returnType(const char* name) {
   Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.return_types"));
   Ref<> type = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
-  PyErr_Clear();
+  clearException();
   return type;
 }
 
