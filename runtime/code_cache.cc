@@ -276,6 +276,7 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
     ++changes_;
   } catch (const FirstUseIsPythons&) {
     isFirstUse_ = true;
+    raiseKept();
     return false;
   } catch (...) {
     std::string message;

@@ -4,8 +4,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
-#include <algorithm>
-
 #include "core/checked.h"
 #include "cpython/imported_modules.h"
 #include "cpython/member_descriptors.h"
@@ -66,9 +64,7 @@ class WithoutGradients {
       refuse("forward() leaves torch in another mode");
     }
     auto setsMode = [](const auto& node) { return node->newMode.has_value(); };
-    const auto& nodes = translator_.graph->nodes();
-    bool isSet =
-        std::any_of(nodes.begin() + static_cast<ptrdiff_t>(firstNode), nodes.end(), setsMode);
+    bool isSet = llvm::any_of(llvm::drop_begin(translator_.graph->nodes(), firstNode), setsMode);
     if (isSet && !wasOff()) setGradientMode(translator_, true);
   }
 

@@ -9,7 +9,6 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
-#include "cpython/imported_modules.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/global_state.h"
@@ -86,10 +85,19 @@ uint32_t withRegion(uint32_t region, bool gradients) {
   return withGradients(region << 1, gradients);
 }
 
+Ref<> ask(const char* module, const char* name) {
+  Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
+  return Ref<>::steal(found ? PyObject_CallMethod(found.get(), name, nullptr) : nullptr);
+}
+
 // Off in inference mode.
 bool hasForwardGradients() {
-  BorrowedRef<> ask = cpython::importedAttribute("torch._C", "_is_fwd_grad_enabled");
-  return ask && checked(PyObject_CallNoArgs(ask.get())).get() == Py_True;
+  return checked(ask("torch._C", "_is_fwd_grad_enabled").release()).get() == Py_True;
+}
+
+void requireNoneAround(Translator& translator, const Value& callable) {
+  translator.observeState(settingBit(TorchSetting::transform_levels));
+  if (transformsAreActive()) refuse(callable, "a transform is at work around the call");
 }
 
 Value enterLevel(Translator& translator, const Value& callable, CallArguments& arguments) {
@@ -98,8 +106,7 @@ Value enterLevel(Translator& translator, const Value& callable, CallArguments& a
   const LevelFunctions* level = entering(callableNames().of(target).qualified());
   uint32_t before = translator.mode(torchLibrary());
   // Arrays are wrapped for levels by their numbers, which begin with those that are there already.
-  if (!hasTransform(before)) translator.observeState(settingBit(TorchSetting::transform_levels));
-  if (transformsAreActive()) refuse(callable, "a transform is at work around the call");
+  if (!hasTransform(before)) requireNoneAround(translator, callable);
   if (level->kind == RegionKind::Dual && !hasForwardGradients()) {
     // What switches them on in the trace is not on where its operations are tried out.
     refuse(callable, "gradients of forward mode are off around the call");
@@ -308,8 +315,7 @@ void requireNoTransform(Translator& translator, const Value& callable) {
   if (hasTransform(translator.mode(torchLibrary()))) {
     refuse(callable, "it stands inside of a transform");
   }
-  translator.observeState(settingBit(TorchSetting::transform_levels));
-  if (transformsAreActive()) refuse(callable, "a transform is at work around the call");
+  requireNoneAround(translator, callable);
 }
 
 bool isUnheardTransform(BorrowedRef<> callable) {
@@ -413,11 +419,6 @@ std::vector<const Node*> transformNodesBefore(const Node& node) {
 }
 
 namespace {
-
-Ref<> ask(const char* module, const char* name) {
-  Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
-  return Ref<>::steal(found ? PyObject_CallMethod(found.get(), name, nullptr) : nullptr);
-}
 
 // The rest of what can be set; the depth of levels; whether forward gradients are on; and why hooks
 // on saved tensors are refused; and the settings that a graph can change.

@@ -184,9 +184,15 @@ class Evaluation {
     return callableNames().of(node.target).name == "scaled_dot_product_attention";
   }
 
+  // Is it so of one of the nodes that are tried out?
+  template <class Predicate>
+  bool isTried(Predicate predicate) const {
+    return predicate(node_) ||
+           llvm::any_of(before_, [&](const Node* node) { return predicate(*node); });
+  }
+
   bool needsFake() {
-    auto isBeforeNeeding = [](const Node* node) { return needsDevice(*node); };
-    if (!onlyCpu_ || needsDevice(node_) || llvm::any_of(before_, isBeforeNeeding)) return true;
+    if (!onlyCpu_ || isTried(needsDevice)) return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
     Ref<> autocast = Ref<>::steal(
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
@@ -316,8 +322,7 @@ class Evaluation {
     if (!module) return nullptr;
     Ref<> mode = Ref<>::steal(PyObject_CallMethod(module.get(), "FakeTensorMode", nullptr));
     // A function of the program's may mix them with tensors that it holds.
-    auto isAllowed = [](const Node* node) { return isAllowedInGraph(node->target); };
-    bool takesReal = isAllowed(&node_) || llvm::any_of(before_, isAllowed);
+    bool takesReal = isTried([](const Node& node) { return isAllowedInGraph(node.target); });
     if (mode && takesReal &&
         PyObject_SetAttrString(mode.get(), "allow_non_fake_inputs", Py_True) < 0) {
       return nullptr;
