@@ -5,6 +5,7 @@
 
 #include "cpython/c_functions.h"
 #include "cpython/code_objects.h"
+#include "cpython/deferred_signals.h"
 #include "cpython/deque_layout.h"
 #include "cpython/dict_layout.h"
 #include "cpython/frame_evaluation.h"
@@ -395,6 +396,8 @@ bool stringsAreWritten(const Specimens&) {
   return result && PyUnicode_Compare(result.get(), text("aä").get()) == 0;
 }
 
+bool signalsAreHeldBack(const Specimens&) { return holdsSignalsBack(); }
+
 bool tracingIsSeen(const Specimens&) {
   bool isSet = false;
   for (const char* getter : {"gettrace", "getprofile"}) {
@@ -455,6 +458,8 @@ constexpr Check kChecks[] = {
      [](const Specimens&) { return classesAreHidden(); }},
     {{"string writer", "a string can be written in pieces"}, stringsAreWritten},
     {{"tracing", "the thread's state says whether it is traced"}, tracingIsSeen},
+    {{"signals", "handlers of signals run only on the thread that the runtime calls the main one"},
+     signalsAreHeldBack},
 };
 
 void refuse(const Assumption& assumption) {

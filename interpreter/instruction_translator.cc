@@ -6,6 +6,7 @@
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/deferred_signals.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
@@ -298,7 +299,7 @@ Value InstructionTranslator::run(Frame* entry) {
     faultSite();
     if (instructionCount_ >= nextSignalCheck_) {
       nextSignalCheck_ = instructionCount_ + kSignalInterval;
-      if (PyErr_CheckSignals() < 0) throw SignalRaised();
+      if (!cpython::handleSignals()) throw SignalRaised();
       if (instructionCount_ >= nextOperationCheck_) checkOperations();
     }
     bool ok = true;

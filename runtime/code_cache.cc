@@ -10,6 +10,7 @@
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/deferred_signals.h"
 #include "cpython/function_layout.h"
 #include "runtime/argument_binding.h"
 #include "runtime/codegen_environment.h"
@@ -268,8 +269,12 @@ bool CodeCache::compile(const FrameLocalsMapping& inputs) {
   ++compilations_;
   CompilingScope scope;
   try {
-    std::unique_ptr<CacheEntry> entry = makeEntryInChangingWorld(inputs);
-    if (raiseKept()) throw RaisedForUser();
+    std::unique_ptr<CacheEntry> entry;
+    {
+      cpython::DeferredSignals deferred;
+      entry = makeEntryInChangingWorld(inputs);
+    }
+    if (raiseKept() || !cpython::handleSignals()) throw RaisedForUser();
     if (!entry) return false;
     entry->recompileReason = std::move(recompileReason);
     entries_.insert(entries_.begin(), std::move(entry));

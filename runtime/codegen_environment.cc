@@ -6,6 +6,7 @@
 
 #include "core/checked.h"
 #include "core/fault_injection.h"
+#include "cpython/deferred_signals.h"
 #include "runtime/break_statistics.h"
 #include "runtime/python_calls.h"
 #include "runtime/resumption.h"
@@ -111,6 +112,7 @@ Ref<> RuntimeEnvironment::callBackend(const Graph& graph) {
   if (!module) return module;
   Ref<> examples = examplesOf(graph);
   if (!examples) return nullptr;
+  cpython::PromptSignals prompt;
   Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(settings_->backend.get(), module.get(),
                                                              examples.get(), nullptr));
   if (compiled && !PyCallable_Check(compiled.get())) {
@@ -129,6 +131,7 @@ Ref<> RuntimeEnvironment::callMixedBackend(const Graph& graph, const Ref<>& eage
   Ref<> fxGraph = toTorchGraph(graph);
   Ref<> examples = examplesOf(graph);
   if (!fxGraph || !examples) return nullptr;
+  cpython::PromptSignals prompt;
   Ref<> compiled = Ref<>::steal(PyObject_CallFunctionObjArgs(
       settings_->mixedBackend.get(), fxGraph.get(), examples.get(), eager.get(), nullptr));
   backendRaised_ = !compiled;

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
+#include "cpython/deferred_signals.h"
 #include "cpython/tracebacks.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
@@ -194,6 +195,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   });
   if (!looksTheSame) return nullptr;
   CompilingScope scope;
+  cpython::DeferredSignals deferred;
   NoInjectedBreaks noBreaks;
   std::optional<OperationModesAway> modesAway(std::in_place);
   auto trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
