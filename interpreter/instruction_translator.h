@@ -231,6 +231,7 @@ class InstructionTranslator : public Translator {
   bool cellOperation(Frame& frame, const Instruction& instruction);
   // Those that may push the frame of a special method. They advance pc.
   bool protocolInstruction(Frame& frame, const Instruction& instruction);
+  Value assertBranch(Frame& frame);
   bool loadMethodInstruction(Frame& frame, PyObject* name);
   Value formatted(Frame& frame, const Instruction& instruction);
   bool raisedBecauseNotIterable(const Value& value);
@@ -327,6 +328,8 @@ class InstructionTranslator : public Translator {
   std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;
   uint64_t nextSignalCheck_ = 0;
+  // How often a branch was taken to be one that does not raise.
+  llvm::DenseMap<const Instruction*, int32_t> assertedBranches_;
   uint64_t nextOperationCheck_ = 1 << 20;
 };
 

@@ -1,10 +1,13 @@
 // Instructions of CPython's abstract protocols, which special methods of the program answer: the
 // method's frame is pushed, and the instruction ends where that returns.
+#include <algorithm>
+
 #include "core/checked.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/constants/computed_values.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/lazy.h"
 #include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
@@ -23,6 +26,7 @@ PyObject* messageOfAssertion(const Frame& frame) {
   static PyObject* const standard =
       checked(PyUnicode_InternFromString("assertion error")).release();
   const std::vector<Instruction>& instructions = frame.code->instructions;
+  if (instructions[frame.pc].opcode != Opcode::POP_JUMP_IF_TRUE) return nullptr;
   const Instruction* next = &instructions[frame.pc] + 1;
   const Instruction* end = instructions.data() + instructions.size();
   if (end - next < 2 || next[0].opcode != Opcode::LOAD_ASSERTION_ERROR) return nullptr;
@@ -35,16 +39,45 @@ PyObject* messageOfAssertion(const Frame& frame) {
   return PyUnicode_CheckExact(message) ? message : nullptr;
 }
 
-// An operation of the graph that raises if the array is false; where it is none, null without an
-// exception.
-Value assertedArray(Translator& translator, const Value& condition, PyObject* message) {
-  auto* array = trackerOf<TensorVariable>(translator.realized(condition));
-  ArrayAssertion assertion = array ? findArrayAssertion(array) : nullptr;
-  if (!assertion || !assertion(translator, array, message)) return Value();
-  return Value::boolean(true);
+// Does the code that begins there do nothing but raise, once it has made what it raises?
+bool raises(const Code& code, int32_t pc) {
+  constexpr int32_t kMost = 200;
+  auto end = std::min(static_cast<int32_t>(code.instructions.size()), pc + kMost);
+  for (; pc < end; ++pc) {
+    Opcode opcode = code.instructions[pc].opcode;
+    if (opcode == Opcode::RAISE_VARARGS) return true;
+    bool stops = opcode == Opcode::YIELD_VALUE || opcode == Opcode::BEFORE_WITH;
+    if (stops || isJump(opcode) || isTerminator(opcode)) return false;
+  }
+  return false;
 }
 
 }  // namespace
+
+// Of the jump that stands there: that an array is as true as it has to be for the program not to
+// raise, as an operation of the graph. Null without an exception where it decides other things; so
+// it does where a handler waits for what is raised, and in a loop that may end in no other way.
+Value InstructionTranslator::assertBranch(Frame& frame) {
+  constexpr int32_t kMostTurns = 100;
+  PyObject* message = messageOfAssertion(frame);
+  // A number that varies stays one: only what nobody has looked at yet is looked at.
+  Value condition = frame.peek(1);
+  if (auto* lazy = trackerOf<LazyVariable>(condition)) {
+    if (!lazy->realized && !message) return Value();
+    condition = lazy->realized ? lazy->realized : realized(condition);
+  }
+  auto* array = trackerOf<TensorVariable>(condition);
+  ArrayAssertion assertion = array ? findArrayAssertion(array) : nullptr;
+  if (!assertion) return Value();
+  const Instruction& jump = frame.instruction();
+  bool staysRaises = raises(*frame.code, frame.pc + 1);
+  if (staysRaises == raises(*frame.code, jump.argument)) return Value();
+  if (!message && (errorsAreObserved() || ++assertedBranches_[&jump] > kMostTurns)) return Value();
+  bool jumpsIfTrue = jump.opcode == Opcode::POP_JUMP_IF_TRUE;
+  bool expected = jumpsIfTrue == staysRaises;
+  if (!assertion(*this, array, expected, message)) return Value();
+  return Value::boolean(expected);
+}
 
 bool InstructionTranslator::complete(Value result) {
   if (result.isFramePushed()) return true;
@@ -186,10 +219,9 @@ bool InstructionTranslator::protocolInstruction(Frame& frame, const Instruction&
     case Opcode::WITH_EXCEPT_START:
       return complete(exitContext(frame));
     case Opcode::POP_JUMP_IF_TRUE:
-      if (PyObject* message = messageOfAssertion(frame)) {
-        Value asserted = assertedArray(*this, frame.peek(1), message);
-        if (asserted || exceptionPending()) return complete(std::move(asserted));
-      }
+    case Opcode::POP_JUMP_IF_FALSE:
+      if (Value asserted = assertBranch(frame)) return complete(std::move(asserted));
+      if (exceptionPending()) return false;
       return complete(truth(*this, frame.peek(1), true));
     default:  // the other conditional jumps
       return complete(truth(*this, frame.peek(1), true));

@@ -1,5 +1,5 @@
-// `assert array`: an operation of the graph, if the array's library has one that raises where the
-// array is false.
+// `assert array`, and `if array: raise …`: an operation of the graph, if the array's library has
+// one that raises where the array is not what the program goes on with.
 #pragma once
 
 #include "variables/translator.h"
@@ -8,10 +8,12 @@ namespace armature {
 
 class TensorVariable;
 
-// Adds the operation, which calls `target` (see below). `message` is a str, for those who read the
-// graph: Python raises its own. Null if it raises now, with the exception pending; null without an
-// exception, if the array is not one to be asserted so.
-using ArrayAssertion = Value (*)(Translator& translator, TensorVariable* array, PyObject* message);
+// Adds the operation, which calls `target` (see below) and raises unless the array is as true as
+// `expected`. `message` is a str, for those who read the graph: Python raises its own; null of a
+// branch, which may well be taken. Null if it raises now, with the exception pending; null without
+// an exception, if the array is not one to be asserted so.
+using ArrayAssertion = Value (*)(Translator& translator, TensorVariable* array, bool expected,
+                                 PyObject* message);
 void registerArrayAssertion(ArrayLibraryKind library, ArrayAssertion assertion,
                             BorrowedRef<> target);
 
