@@ -38,7 +38,9 @@ GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
     if (effect != NodeEffect::Mode) continue;
     if (!effects.mode) effects.mode = node.get();
     Library::ModeState state = library->modeState(*node);
-    if (!effects.modeState.get || state.isWhole) effects.modeState = state;
+    if (!effects.modeState.get || state.extent > effects.modeState.extent) {
+      effects.modeState = state;
+    }
   }
   return effects;
 }
@@ -141,7 +143,7 @@ void PyCodegen::callGraph() {
   if (effects.mode && translator_.usesForeignBackend()) setModeBehindGraph(*effects.mode);
   if (plan_.outputs().empty()) {
     assembler_.emit(Opcode::POP_TOP);
-    return;
+    return enterContexts();
   }
   assembler_.emit(Opcode::UNPACK_SEQUENCE, static_cast<int32_t>(plan_.outputs().size()));
   for (Node* node : plan_.outputs()) {
@@ -149,11 +151,15 @@ void PyCodegen::callGraph() {
     outputs_[node] = local;
     assembler_.emit(Opcode::STORE_FAST, local);
   }
+  enterContexts();
 }
 
 void PyCodegen::closeRegions() {
-  if (!translator_.usesForeignBackend()) return;
   translator_.graph->breakAt(-1);  // What is added now is not the program's.
+  for (const Library* library : registeredLibraries()) {
+    for (Node* enter : library->leaveContexts(*translator_.graph)) contexts_.push_back({enter});
+  }
+  if (!translator_.usesForeignBackend()) return;
   for (const Library* library : registeredLibraries()) library->closeRegions(*translator_.graph);
 }
 
@@ -166,14 +172,46 @@ void PyCodegen::setModeBehindGraph(const Node& first) {
   std::vector<Library::ModeCall> calls = library.callsInto(mode);
   if (calls.empty()) return;
   if (modeState_.set) putModeBack();
-  for (const Library::ModeCall& each : calls) {
-    assembler_.emit(Opcode::PUSH_NULL);
-    assembler_.emitLoadConst(each.function);
-    assembler_.emitLoadConst(each.arguments);
-    if (each.keywords) assembler_.emitLoadConst(each.keywords);
-    assembler_.emit(Opcode::CALL_FUNCTION_EX, each.keywords ? 1 : 0);
-    assembler_.emit(Opcode::POP_TOP);
+  for (const Library::ModeCall& each : calls) callModeFunction(each);
+}
+
+void PyCodegen::callModeFunction(const Library::ModeCall& modeCall) {
+  assembler_.emit(Opcode::PUSH_NULL);
+  assembler_.emitLoadConst(modeCall.function);
+  assembler_.emitLoadConst(modeCall.arguments);
+  if (modeCall.keywords) assembler_.emitLoadConst(modeCall.keywords);
+  assembler_.emit(Opcode::CALL_FUNCTION_EX, modeCall.keywords ? 1 : 0);
+  assembler_.emit(Opcode::POP_TOP);
+}
+
+// The modes as the program has them behind the graph, which has left the contexts.
+void PyCodegen::enterContexts() {
+  if (contexts_.empty()) return;
+  const Library& library = *findLibrary(contexts_.front().enter->library);
+  uint32_t mode = contexts_.front().enter->mode;
+  auto change = [&](uint32_t to) {
+    Library::ModeCall between = library.callBetween(mode, to);
+    if (between.function) callModeFunction(between);
+    mode = to;
+  };
+  for (Context& context : contexts_) {
+    change(context.enter->mode);
+    prepareCall(context.enter->target);
+    for (const Argument& argument : context.enter->arguments) {
+      assembler_.emitLoadConst(argument.object());
+    }
+    call(static_cast<int32_t>(context.enter->arguments.size()));
+    context.local = freshLocal("context");
+    assembler_.emit(Opcode::STORE_FAST, context.local);
+    mode = *context.enter->newMode;
   }
+  change(translator_.mode(library));
+}
+
+void PyCodegen::loadContext(const Node* enter) {
+  auto context = llvm::find_if(contexts_, [&](const Context& each) { return each.enter == enter; });
+  context->isLoaded = true;
+  assembler_.emit(Opcode::LOAD_FAST, context->local);
 }
 
 // The mode as it was before the graph.
@@ -183,7 +221,8 @@ void PyCodegen::putModeBack() {
   if (isState) {
     assembler_.emit(Opcode::LOAD_FAST, modeStateLocal_);
   } else {
-    loadConstant(modeBefore_->mode ? Py_True : Py_False);
+    // What the program calls may begin in a mode that no node has set, as it makes no difference.
+    loadConstant(findLibrary(modeBefore_->library)->currentMode() ? Py_True : Py_False);
   }
   call(1);
   assembler_.emit(Opcode::POP_TOP);

@@ -153,6 +153,10 @@ GeneratedCode PyCodegen::generate() {
       });
       assembler_.addNames(outcome_.frames.front().code->locals);
     }
+    // Nothing of the program's keeps it entered, so that it is left where it was let go of.
+    if (llvm::any_of(contexts_, [](const Context& context) { return !context.isLoaded; })) {
+      throw UnsupportedReconstruction("what has entered a context and was let go of");
+    }
     emitInterruptHandlers();
     generated.canonical = assembler_.finish();
     generated.code = lower(*generated.canonical);

@@ -108,6 +108,8 @@ class PyCodegen {
   // The beginning of a call of `callable`: its arguments are loaded next, then call(count).
   void prepareCall(BorrowedRef<> callable);
   void call(int32_t argumentCount) { assembler_.emitCall(argumentCount); }
+  // The object that a call of the graph has entered, which was left in it, and entered again.
+  void loadContext(const Node* enter);
   // Makes the object of a two-step part whose turn has not come yet? See ConstructionPlan.
   bool isMadeInTwoSteps(VariableTracker* tracker) const;
   // A local that holds something until a break, if there is one: see releaseLocals.
@@ -130,6 +132,8 @@ class PyCodegen {
   void callGraph();
   void closeRegions();
   void setModeBehindGraph(const Node& first);
+  void callModeFunction(const Library::ModeCall& modeCall);
+  void enterContexts();
   void putModeBack();
   void inlineGraph();
   void emitGraphHandler();
@@ -166,6 +170,13 @@ class PyCodegen {
   bool graphHasEffects_ = false;
   bool handlesFailure_ = false;
   Assembler::Label graphHandler_;
+  // Calls that are made again behind the graph, with what they give (Library::leaveContexts).
+  struct Context {
+    Node* enter;
+    int32_t local = -1;
+    bool isLoaded = false;
+  };
+  std::vector<Context> contexts_;
   const Node* modeBefore_ = nullptr;  // the graph's first change of a library's mode
   Library::RandomState randomState_;
   Library::ModeState modeState_;

@@ -5,6 +5,7 @@
 
 #include "bytecode/assembler.h"
 #include "graph/graph.h"
+#include "graph/mode_state.h"
 
 namespace armature {
 
@@ -21,5 +22,10 @@ void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& 
 // calls `eager`. It takes the target's arguments and does what the target does, whatever the
 // program has changed meanwhile. Both are kept for good.
 void registerEagerTarget(Ref<> target, Ref<> eager);
+
+// A target that sets a mode. Where the body of an operation raises (or is stopped, as torch's
+// checkpoints do), the operations behind it that would have set the mode back are not run: the
+// eager backend puts back what it was when the body began. The target is kept for good.
+void registerModeTarget(Ref<> target, const ModeState& state);
 
 }  // namespace armature

@@ -96,6 +96,25 @@ BorrowedRef<> eagerTargetOf(const Node& node) {
   return found ? BorrowedRef<>(found) : BorrowedRef<>(node.target);
 }
 
+llvm::DenseMap<PyObject*, ModeState>& modeTargets() {
+  static auto& instance = *new llvm::DenseMap<PyObject*, ModeState>;
+  return instance;
+}
+
+// The widest of the states that the calls of a body set, its own bodies aside; none where they set
+// none.
+ModeState modeStateOf(const Graph& body) {
+  ModeState widest;
+  for (const auto& node : body.nodes()) {
+    if (node->operation != NodeOperation::CallFunction) continue;
+    ModeState state = modeTargets().lookup(node->target.get());
+    if (state.get && (!widest.get || state.extent > widest.extent)) widest = state;
+  }
+  return widest;
+}
+
+Ref<> makeFunction(const Graph& graph, int32_t keepFrom, const ModeState& mode);
+
 class FunctionWriter {
  public:
   FunctionWriter(const Graph& graph, int32_t keepFrom, int32_t firstLine, Assembler& assembler)
@@ -106,8 +125,8 @@ class FunctionWriter {
         locals_(graph.size(), -1),
         uses_(graph.size()) {}
 
-  // A function. False for a graph without output.
-  bool write() {
+  // A function, which puts back that mode if it raises. False for a graph without output.
+  bool write(const ModeState& mode) {
     const auto& nodes = graph_.nodes();
     for (const auto& node : nodes) {
       uses_[node->index] = node->users + graph_.keepsValue(*node);
@@ -116,6 +135,7 @@ class FunctionWriter {
       if (graph_.keepsValue(*node)) kept_.push_back(node.get());
     }
     assembler_.emit(Opcode::RESUME, 0);
+    if (mode.get) readMode(mode);
     for (size_t i = 0; i < nodes.size(); ++i) {
       const Node& node = *nodes[i];
       if (node.operation == NodeOperation::Placeholder) continue;
@@ -123,7 +143,9 @@ class FunctionWriter {
       assembler_.setPosition({line_, line_, node.ordinal, node.ordinal});
       if (node.operation == NodeOperation::Output) {
         push(node.arguments[0]);
+        if (mode.get) assembler_.endRegion();
         assembler_.emit(Opcode::RETURN_VALUE);
+        if (mode.get) writeModeHandler(mode);
         return true;
       }
       keeps_ = node.index >= keepFrom_;
@@ -152,6 +174,37 @@ class FunctionWriter {
   }
 
  private:
+  void callWith(PyObject* function, int32_t argument) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    assembler_.emitLoadConst(function);
+    if (argument >= 0) assembler_.emit(Opcode::LOAD_FAST, argument);
+    assembler_.emitCall(argument >= 0 ? 1 : 0);
+  }
+
+  void readMode(const ModeState& mode) {
+    callWith(mode.get, -1);
+    modeLocal_ = assembler_.addFreshLocal("mode");
+    assembler_.emit(Opcode::STORE_FAST, modeLocal_);
+    modeHandler_ = assembler_.newLabel();
+    assembler_.beginRegion(modeHandler_, 0, false);
+  }
+
+  // As CPython compiles `finally` where it raises.
+  void writeModeHandler(const ModeState& mode) {
+    Assembler::Label end = assembler_.newLabel();
+    assembler_.bind(modeHandler_);
+    assembler_.emit(Opcode::PUSH_EXC_INFO);
+    assembler_.beginRegion(end, 1, true);
+    callWith(mode.set, modeLocal_);
+    assembler_.emit(Opcode::POP_TOP);
+    assembler_.emit(Opcode::RERAISE, 0);
+    assembler_.endRegion();
+    assembler_.bind(end);
+    assembler_.emit(Opcode::COPY, 3);
+    assembler_.emit(Opcode::POP_EXCEPT);
+    assembler_.emit(Opcode::RERAISE, 1);
+  }
+
   void writeNode(const Node& node, const Node& next) {
     writeCall(node);
     dropOperands();
@@ -250,7 +303,7 @@ class FunctionWriter {
 
   void writeCall(const Node& node) {
     if (node.operation == NodeOperation::GetAttribute) {
-      Ref<> body = toFunction(*node.body);
+      Ref<> body = makeFunction(*node.body, kKeepNone, modeStateOf(*node.body));
       if (!body) throw PendingPythonException();
       return assembler_.emitLoadConst(body);
     }
@@ -317,7 +370,35 @@ class FunctionWriter {
   // Locals of other code whose values have been dropped, for the next ones.
   std::vector<int32_t> freeLocals_;
   size_t inlinedLocals_ = 0;
+  Assembler::Label modeHandler_;
+  int32_t modeLocal_ = -1;  // what the mode was
 };
+
+Ref<> makeFunction(const Graph& graph, int32_t keepFrom, const ModeState& mode) {
+  Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));
+  Ref<> filename = Ref<>::steal(PyUnicode_InternFromString("<armature graph>"));
+  if (!name || !filename) return nullptr;
+  int32_t firstLine = 1;
+  for (const auto& node : graph.nodes()) {
+    if (node->location.line < 0) continue;
+    firstLine = node->location.line;
+    break;
+  }
+  Assembler assembler(name, filename, firstLine);
+  assembler.setPosition({firstLine, firstLine, -1, -1});
+  if (!FunctionWriter(graph, keepFrom, firstLine, assembler).write(mode)) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the graph is not finished");
+    return nullptr;
+  }
+  CodePtr canonical = assembler.finish();
+  Ref<PyCodeObject> code = lower(*canonical);
+  if (!code) return nullptr;
+  Ref<> globals = Ref<>::steal(PyDict_New());
+  if (!globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) {
+    return nullptr;
+  }
+  return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
+}
 
 }  // namespace
 
@@ -333,37 +414,17 @@ BorrowedRef<> valueName(int32_t index) {
   return (*names)[static_cast<size_t>(index)];
 }
 
-Ref<> toFunction(const Graph& graph, int32_t keepFrom) {
-  Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));
-  Ref<> filename = Ref<>::steal(PyUnicode_InternFromString("<armature graph>"));
-  if (!name || !filename) return nullptr;
-  int32_t firstLine = 1;
-  for (const auto& node : graph.nodes()) {
-    if (node->location.line < 0) continue;
-    firstLine = node->location.line;
-    break;
-  }
-  Assembler assembler(name, filename, firstLine);
-  assembler.setPosition({firstLine, firstLine, -1, -1});
-  if (!FunctionWriter(graph, keepFrom, firstLine, assembler).write()) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the graph is not finished");
-    return nullptr;
-  }
-  CodePtr canonical = assembler.finish();
-  Ref<PyCodeObject> code = lower(*canonical);
-  if (!code) return nullptr;
-  Ref<> globals = Ref<>::steal(PyDict_New());
-  if (!globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) {
-    return nullptr;
-  }
-  return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
-}
+Ref<> toFunction(const Graph& graph, int32_t keepFrom) { return makeFunction(graph, keepFrom, {}); }
 
 void registerEagerTarget(Ref<> target, Ref<> eager) {
   auto [place, isNew] = eagerTargets().try_emplace(target.get(), eager.get());
   if (!isNew) return;
   target.release();
   eager.release();
+}
+
+void registerModeTarget(Ref<> target, const ModeState& state) {
+  if (modeTargets().try_emplace(target.get(), state).second) target.release();
 }
 
 void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& locals,

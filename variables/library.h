@@ -19,6 +19,7 @@
 
 #include "core/ref.h"
 #include "graph/graph.h"
+#include "graph/mode_state.h"
 #include "shapes/tensor_metadata.h"
 
 namespace armature {
@@ -332,13 +333,9 @@ class Library {
   // The mode that the library's operations run in now, by a number of its own
   // (Translator::changeMode).
   virtual uint32_t currentMode() const { return 0; }
-  // Of a node that sets the mode: a function that gives what it changes of the thread's state, and
-  // one that takes it. Borrowed, and there for ever.
-  struct ModeState {
-    PyObject* get = nullptr;
-    PyObject* set = nullptr;
-    bool isWhole = false;  // no node of the library changes anything else
-  };
+  // Of a node that sets the mode: how what it changes of the thread's state is read and put back.
+  // None where its own target puts back the mode that the node had (Node::mode).
+  using ModeState = armature::ModeState;
   virtual ModeState modeState(const Node& node) const {
     (void)node;
     return {};
@@ -352,6 +349,13 @@ class Library {
   // Adds to a graph for a backend what leaves the regions in which it would end: compilers of
   // graphs refuse such a graph. callsInto() enters them again.
   virtual void closeRegions(Graph& graph) const { (void)graph; }
+  // Adds to a graph what leaves the contexts that it would leave entered, and that only objects
+  // which cannot come out of it can leave. Gives the calls that have entered them, the outermost
+  // first: made again behind the graph, each in its mode (Node::mode), they give such objects.
+  virtual std::vector<Node*> leaveContexts(Graph& graph) const {
+    (void)graph;
+    return {};
+  }
   // A call of a function; `keywords` may be null.
   struct ModeCall {
     Ref<> function, arguments, keywords;
@@ -360,6 +364,12 @@ class Library {
   // where a graph that ends in it is for no backend.
   virtual std::vector<ModeCall> callsInto(uint32_t mode) const {
     (void)mode;
+    return {};
+  }
+  // The call from one mode to another that is inside of the same regions; its function is null
+  // where they are the same.
+  virtual ModeCall callBetween(uint32_t from, uint32_t to) const {
+    (void)from, (void)to;
     return {};
   }
   // While the object lives, this thread is in that mode. Null where it cannot be.

@@ -8,7 +8,9 @@
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/imported_modules.h"
+#include "graph/eager_code.h"
 #include "libraries/torch/global_state.h"
+#include "libraries/torch/inference_mode.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/own_methods.h"
 #include "variables/constants/constant.h"
@@ -108,9 +110,9 @@ class AutocastModel : public ContextManagerModel {
     requireNoOperationMode(translator, "torch.amp._exit_autocast");
     if (manager.instance) requireOwnState(translator, manager);
     uint32_t inside = translator.mode(torchLibrary());
-    if (regionAt(regionOf(inside)).kind == RegionKind::Setting) {
+    if (regionAt(regionOf(inside)).kind != RegionKind::Autocast) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation,
-                       "autocast is left with other settings than it was entered with");
+                       "autocast is left amid what was entered or set in it");
     }
     bool gradients = hasGradients(inside);
     std::vector<Argument> arguments = {Argument(manager.node)};
@@ -253,7 +255,10 @@ Value adoptAutocast(Translator& translator, const Value& instance) {
   return manager;
 }
 
-// --- The state of the thread: gradients, cache, nesting, and what each device does.
+// --- The state of the thread: inference mode, gradients, cache, nesting, and what each device
+// does.
+
+constexpr size_t kStateCount = 4 + 2 * kDevices.size();
 
 Ref<> nesting() {
   Ref<> inside = askTorch("autocast_increment_nesting");
@@ -264,7 +269,8 @@ Ref<> nesting() {
 PyObject* getState(PyObject*, PyObject*) {
   Ref<> state = Ref<>::steal(PyList_New(0));
   auto add = [&](Ref<> value) { return value && PyList_Append(state.get(), value.get()) == 0; };
-  bool read = state && add(askTorch("is_grad_enabled")) &&
+  Ref<> entered = Ref<>::steal(PyLong_FromSsize_t(enteredInferenceModes()));
+  bool read = state && entered && add(std::move(entered)) && add(askTorch("is_grad_enabled")) &&
               add(askTorch("is_autocast_cache_enabled")) && add(nesting());
   for (const char* name : kDevices) {
     Ref<> device = Ref<>::steal(PyUnicode_FromString(name));
@@ -275,22 +281,24 @@ PyObject* getState(PyObject*, PyObject*) {
 }
 
 PyObject* setState(PyObject*, PyObject* state) {
-  if (!PyList_CheckExact(state) || PyList_GET_SIZE(state) != 3 + 2 * kDevices.size()) {
+  if (!PyList_CheckExact(state) || PyList_GET_SIZE(state) != kStateCount) {
     PyErr_SetString(PyExc_TypeError, "the state that was read is wanted");
     return nullptr;
   }
   auto item = [&](size_t i) { return PyList_GET_ITEM(state, i); };
+  // That changes gradients.
+  if (!leaveInferenceModes(PyLong_AsSsize_t(item(0)))) return nullptr;
   Ref<> now = nesting();
-  bool isSet = now && askTorch("set_grad_enabled", item(0)) &&
-               askTorch("set_autocast_cache_enabled", item(1));
-  long wanted = PyLong_AsLong(item(2));
+  bool isSet = now && askTorch("set_grad_enabled", item(1)) &&
+               askTorch("set_autocast_cache_enabled", item(2));
+  long wanted = PyLong_AsLong(item(3));
   long level = now ? PyLong_AsLong(now.get()) : wanted;
   for (; isSet && level > wanted; --level) isSet = bool(askTorch("autocast_decrement_nesting"));
   if (isSet && wanted == 0) isSet = bool(askTorch("clear_autocast_cache"));
   for (size_t i = 0; isSet && i < kDevices.size(); ++i) {
     Ref<> device = Ref<>::steal(PyUnicode_FromString(kDevices[i]));
-    isSet = device && askTorch("set_autocast_enabled", device.get(), item(3 + 2 * i)) &&
-            askTorch("set_autocast_dtype", device.get(), item(4 + 2 * i));
+    isSet = device && askTorch("set_autocast_enabled", device.get(), item(4 + 2 * i)) &&
+            askTorch("set_autocast_dtype", device.get(), item(5 + 2 * i));
   }
   if (!isSet) return nullptr;
   Py_RETURN_NONE;
@@ -346,14 +354,16 @@ std::optional<Library::ModeCall> callIntoAutocast(const Region& region) {
 Library::ModeState autocastState() {
   static PyMethodDef get = {"get_state", getState, METH_NOARGS, nullptr};
   static PyMethodDef set = {"set_state", setState, METH_O, nullptr};
-  static const Library::ModeState state = {checked(PyCFunction_New(&get, nullptr)).release(),
-                                           checked(PyCFunction_New(&set, nullptr)).release()};
+  static const Library::ModeState state = {.get = checked(PyCFunction_New(&get, nullptr)).release(),
+                                           .set = checked(PyCFunction_New(&set, nullptr)).release(),
+                                           .extent = kAutocastExtent};
   return state;
 }
 
 void registerAutocast() {
   BorrowedRef<> found = cpython::importedAttribute("torch.amp.autocast_mode", "autocast");
   if (!found || !PyType_Check(found.get())) return;
+  registerModeTarget(Ref<>::create(enterTarget()), autocastState());
   registerObjectHandler(found.get(), makeAutocast);
   registerManagerAdopter(reinterpret_cast<PyTypeObject*>(found.get()), adoptAutocast);
 }

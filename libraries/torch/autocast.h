@@ -24,7 +24,7 @@ void leaveAutocast(Graph& graph);
 // The call that enters the region; none if it is of another kind.
 std::optional<Library::ModeCall> callIntoAutocast(const Region& region);
 
-// The thread's state as far as regions change it, and gradients.
+// The thread's state as far as regions of these and of inference mode change it, and gradients.
 Library::ModeState autocastState();
 
 // Registers how calls of the class are traced. torch must be imported.

@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "graph/eager_code.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/global_state.h"
@@ -107,6 +108,7 @@ Value enterLevel(Translator& translator, const Value& callable, CallArguments& a
   uint32_t before = translator.mode(torchLibrary());
   // Arrays are wrapped for levels by their numbers, which begin with those that are there already.
   if (!hasTransform(before)) requireNoneAround(translator, callable);
+  if (hasInferenceMode(before)) refuse(callable, "it stands inside of torch.inference_mode");
   if (level->kind == RegionKind::Dual && !hasForwardGradients()) {
     // What switches them on in the trace is not on where its operations are tried out.
     refuse(callable, "gradients of forward mode are off around the call");
@@ -128,6 +130,7 @@ Value enterLevel(Translator& translator, const Value& callable, CallArguments& a
     refuse(callable, "the level cannot be entered here");
   }
   Value number = translator.fromPython(Py_NewRef(levels.number()));
+  registerModeTarget(Ref<>::create(target), transformState());
   translator.changeMode(torchLibrary(), target, std::move(passed), mode);
   return number;
 }
@@ -166,6 +169,7 @@ constexpr std::array<std::string_view, 6> kSettings = {
 Value changeSetting(Translator& translator, const Value& callable, CallArguments& arguments) {
   std::vector<Ref<>> settings = constants(translator, callable, arguments);
   if (arguments.keywordCount()) refuse(callable, "it is called by keywords");
+  registerModeTarget(Ref<>::create(objectOf(callable)), transformState());
   translator.addOperation(torchLibrary(), objectOf(callable), positional(settings, settings.size()),
                           {});
   return Value::none();
@@ -194,6 +198,9 @@ Value askSetting(Translator& translator, const Value& callable, CallArguments& a
     given = lastGiven(translator, {kSettings[3]});
   }
   if (given) return translator.fromPython(Py_NewRef(given));
+  if (hasInferenceMode(translator.mode(torchLibrary()))) {
+    refuse(callable, "it stands inside of torch.inference_mode");
+  }
   translator.observeState(settingBit(TorchSetting::transform_levels));
   return translator.fromPython(checked(PyObject_CallNoArgs(objectOf(callable))).release());
 }
@@ -478,8 +485,9 @@ PyObject* setState(PyObject*, PyObject* state) {
 Library::ModeState transformState() {
   static PyMethodDef get = {"get_state", getState, METH_NOARGS, nullptr};
   static PyMethodDef set = {"set_state", setState, METH_O, nullptr};
-  static const Library::ModeState state = {checked(PyCFunction_New(&get, nullptr)).release(),
-                                           checked(PyCFunction_New(&set, nullptr)).release(), true};
+  static const Library::ModeState state = {.get = checked(PyCFunction_New(&get, nullptr)).release(),
+                                           .set = checked(PyCFunction_New(&set, nullptr)).release(),
+                                           .extent = kTransformExtent};
   return state;
 }
 

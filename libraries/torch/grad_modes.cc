@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "cpython/imported_modules.h"
+#include "graph/eager_code.h"
 #include "libraries/torch/own_methods.h"
 #include "libraries/torch/regions.h"
 #include "variables/functions/builtin_handlers.h"
@@ -153,6 +154,12 @@ void registerGradModes() {
   add(kModes, "no_grad", makeMode<false>);
   add(kModes, "enable_grad", makeMode<true>);
   add(kModes, "set_grad_enabled", makeSetGradEnabled);
+  static PyObject* const getter =
+      Py_XNewRef(cpython::importedAttribute("torch._C", "is_grad_enabled").get());
+  if (getter && setterTarget()) {
+    ModeState state = {.get = getter, .set = setterTarget(), .extent = kGradientExtent};
+    registerModeTarget(Ref<>::create(setterTarget()), state);
+  }
   add("torch._C", "is_grad_enabled", isGradEnabled);
   add("torch._C", "_set_grad_enabled", setGradEnabled);
 }

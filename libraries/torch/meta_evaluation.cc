@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
+#include "cpython/deferred_signals.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
@@ -16,6 +17,7 @@
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
+#include "libraries/torch/inference_mode.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/result_reader.h"
 #include "libraries/torch/settings.h"
@@ -272,7 +274,10 @@ class Evaluation {
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
     }
     ModeScope mode;
+    std::optional<cpython::PromptSignals> prompt;
+    if (isAllowedInGraph(node.target)) prompt.emplace();  // It is the program's own.
     if (!state.levels.set(node.mode)) return nullptr;
+    if (!enterInferenceMode(mode, node.mode)) return nullptr;
     if (!mode.setGradEnabled(hasGradients(node.mode))) return nullptr;
     if (!enterAutocast(mode, node.mode, false) || !enterSettings(mode, node.mode)) return nullptr;
     if (node.operation == NodeOperation::CallMethod) return callMethod(node, arguments, keywords);

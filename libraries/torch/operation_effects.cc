@@ -9,6 +9,7 @@
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/function_transforms.h"
+#include "libraries/torch/inference_mode.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -185,7 +186,7 @@ NodeEffect TorchLibrary::effectOf(const Node& node) const {
     return none ? NodeEffect::None : NodeEffect::Other;
   }
   if (setsGradMode(name) || changesAutocast(name) || changesTransforms(node) ||
-      changesSetting(node)) {
+      changesSetting(node) || changesInferenceMode(node)) {
     return NodeEffect::Mode;
   }
   if (callsBodies(node)) {

@@ -261,7 +261,8 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(unknown->target),
                        "its level was entered before");
     }
-    bool rules = useRules && !hasAutocast(unknown->mode) && !hasSetting(unknown->mode);
+    bool rules = useRules && !hasAutocast(unknown->mode) && !hasSetting(unknown->mode) &&
+                 !hasInferenceMode(unknown->mode);
     ResultStructure result = isOfTransform(*unknown)
                                  ? evaluateInTransform(*unknown, observer)
                                  : evaluateNode(torch_, rules, *unknown, structures,

@@ -49,7 +49,8 @@ std::vector<uint32_t> regionsOf(uint32_t mode) {
 }
 
 bool isTransform(const Region& region) {
-  return region.kind != RegionKind::Autocast && region.kind != RegionKind::Setting;
+  return region.kind != RegionKind::Autocast && region.kind != RegionKind::Setting &&
+         region.kind != RegionKind::Inference;
 }
 
 bool hasAutocast(uint32_t mode) {
@@ -58,6 +59,10 @@ bool hasAutocast(uint32_t mode) {
 
 bool hasSetting(uint32_t mode) {
   return isInside(mode, [](const Region& region) { return region.kind == RegionKind::Setting; });
+}
+
+bool hasInferenceMode(uint32_t mode) {
+  return isInside(mode, [](const Region& region) { return region.kind == RegionKind::Inference; });
 }
 
 bool hasTransform(uint32_t mode) { return isInside(mode, isTransform); }

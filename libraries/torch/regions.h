@@ -1,5 +1,6 @@
-// The regions of a program that a graph enters and leaves: torch.autocast, the levels of
-// torch.func's transforms, and what comes behind a call that sets something (settings.h).
+// The regions of a program that a graph enters and leaves: torch.autocast, torch.inference_mode,
+// the levels of torch.func's transforms, and what comes behind a call that sets something
+// (settings.h).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,11 @@ enum class RegionKind : uint8_t {
   Jvp,
   Dual,  // a level of forward-mode differentiation, inside Jvp
   Setting,
+  Inference,  // settings: whether it is enabled
 };
+
+// Of the states that regions change (ModeState::extent).
+enum StateExtent : int32_t { kGradientExtent, kInferenceExtent, kAutocastExtent, kTransformExtent };
 
 struct Region {
   uint32_t outer = 0;  // the number of the region around it; 0 for none
@@ -45,6 +50,7 @@ std::vector<uint32_t> regionsOf(uint32_t mode);
 
 bool hasAutocast(uint32_t mode);
 bool hasSetting(uint32_t mode);
+bool hasInferenceMode(uint32_t mode);
 // Is it inside of a transform of torch.func?
 bool hasTransform(uint32_t mode);
 bool isTransform(const Region& region);

@@ -8,9 +8,11 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "graph/eager_code.h"
 #include "libraries/package_modules.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/dtypes.h"
+#include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/regions.h"
@@ -207,6 +209,7 @@ Value callSetter(Translator& translator, const Value& callable, CallArguments& a
     }
   }
   uint32_t region = withSetting(regionOf(before), *setting, values);
+  registerModeTarget(Ref<>::create(target), transformState());
   Node* node = translator.changeMode(library, target, {Argument::constant(values[0])},
                                      withGradients(region << 1, hasGradients(before)));
   if (keyword) {

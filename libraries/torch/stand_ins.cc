@@ -48,8 +48,9 @@ Ref<> StandIns::of(const Node& node) {
   object = structureObject(structure);
   const TensorMetadata* metadata = structure.metadata.get();
   bool isInput = node.operation == NodeOperation::Placeholder;
-  bool isLeafView =
-      metadata && metadata->requiresGrad && metadata->isLeaf && metadata->mayBeView && !isInput;
+  // Of those of inference mode, nobody knows that they are views.
+  bool isLeafView = metadata && metadata->requiresGrad && metadata->isLeaf && metadata->mayBeView &&
+                    !metadata->isInference && !isInput;
   // Only without gradients do operations make a view that is a leaf.
   ModeScope gradMode;
   if (!object || !isLeafView || !gradMode.setGradEnabled(false)) return object;

@@ -25,6 +25,7 @@
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/history_use.h"
+#include "libraries/torch/inference_mode.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -228,6 +229,7 @@ const char* TorchLibrary::reasonAgainstOperations() const {
 
 Library::ModeState TorchLibrary::modeState(const Node& node) const {
   if (changesTransforms(node) || changesSetting(node)) return transformState();
+  if (changesInferenceMode(node)) return inferenceModeState();
   return changesAutocast(nameOf(node)) ? autocastState() : ModeState();
 }
 
@@ -236,6 +238,15 @@ void TorchLibrary::closeRegions(Graph& graph) const {
   auto nodes = llvm::reverse(graph.nodes());
   auto last = llvm::find_if(nodes, [](const auto& node) { return node->newMode.has_value(); });
   if (last != nodes.end() && !hasTransform(*(*last)->newMode)) leaveAutocast(graph);
+}
+
+std::vector<Node*> TorchLibrary::leaveContexts(Graph& graph) const {
+  return leaveInferenceMode(graph);
+}
+
+Library::ModeCall TorchLibrary::callBetween(uint32_t from, uint32_t to) const {
+  bool isSame = hasGradients(from) == hasGradients(to);
+  return isSame ? ModeCall() : callIntoGradientMode(hasGradients(to));
 }
 
 std::vector<Library::ModeCall> TorchLibrary::callsInto(uint32_t mode) const {
@@ -251,14 +262,16 @@ std::vector<Library::ModeCall> TorchLibrary::callsInto(uint32_t mode) const {
 
 bool TorchLibrary::isStateOfMode(uint32_t mode, uint64_t states) const {
   return (hasAutocast(mode) && (states & autocastSettings())) ||
+         (hasInferenceMode(mode) && (states & settingBit(TorchSetting::inference_mode))) ||
          (hasTransform(mode) && (states & settingBit(TorchSetting::transform_levels))) ||
          (states & settingsOfMode(mode));
 }
 
 std::shared_ptr<void> TorchLibrary::enterMode(uint32_t mode) const {
   auto scope = std::make_shared<ModeScope>();
-  if (!hasTransform(mode) && scope->setGradEnabled(hasGradients(mode)) &&
-      enterAutocast(*scope, mode, true) && enterSettings(*scope, mode)) {
+  if (!hasTransform(mode) && enterInferenceMode(*scope, mode) &&
+      scope->setGradEnabled(hasGradients(mode)) && enterAutocast(*scope, mode, true) &&
+      enterSettings(*scope, mode)) {
     return scope;
   }
   clearUnlessInterrupted();
@@ -288,6 +301,7 @@ bool registerTorchLibrary() {
   registerLibrary(new TorchLibrary(*torch));
   registerGradModes();
   registerAutocast();
+  registerInferenceMode();
   registerProfilerRanges();
   registerTensorTypes();
   registerCompilerQueries();

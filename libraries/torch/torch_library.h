@@ -50,6 +50,8 @@ class TorchLibrary : public Library {
   uint32_t currentMode() const override;
   ModeState modeState(const Node& node) const override;
   void closeRegions(Graph& graph) const override;
+  std::vector<Node*> leaveContexts(Graph& graph) const override;
+  ModeCall callBetween(uint32_t from, uint32_t to) const override;
   std::vector<ModeCall> callsInto(uint32_t mode) const override;
   bool isStateOfMode(uint32_t mode, uint64_t states) const override;
   std::shared_ptr<void> enterMode(uint32_t mode) const override;

@@ -61,6 +61,7 @@ bool TransformLevels::enter(uint32_t number) {
   switch (region.kind) {
     case RegionKind::Autocast:
     case RegionKind::Setting:
+    case RegionKind::Inference:
       return true;
     case RegionKind::Grad:
       // The level remembers whether gradients were on around it.
@@ -91,6 +92,7 @@ bool TransformLevels::leaveInnermost() {
   switch (region.kind) {
     case RegionKind::Autocast:
     case RegionKind::Setting:
+    case RegionKind::Inference:
       return true;
     case RegionKind::Grad:
       return static_cast<bool>(callFunctorch("_grad_decrement_nesting"));

@@ -26,6 +26,9 @@ class ContextManagerModel {
       const ContextManagerVariable& manager) const = 0;
   // Are those what the program would see of the instance?
   virtual bool showsAttributes() const { return false; }
+  // Is it built by a call of its class with what it was made with (arguments)? While it is entered,
+  // it is what its call in the graph gives (Library::leaveContexts).
+  virtual bool isMadeByCall() const { return false; }
   // Is it left out, so that its end does nothing? An instance that the program would still see is
   // never made: the call runs as plain Python then.
   virtual bool isLeftOut() const { return false; }

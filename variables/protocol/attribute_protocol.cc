@@ -208,6 +208,14 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
   if (kind == &PyMemberDescr_Type) return memberOf(translator, found, instance, name);
   if (kind == &PyGetSetDescr_Type) return getsetValue(translator, instance, name);
 
+  if (kind == &PyInstanceMethod_Type && instance) {
+    PyObject* function = PyInstanceMethod_GET_FUNCTION(object);
+    if (PyCFunction_Check(function)) {
+      return translator.make<BoundMethodVariable>(&PyMethod_Type, Value::constant(function),
+                                                  instance);
+    }
+  }
+
   // A field of a class over a namedtuple.
   if (auto* tuple = partOf<TupleVariable>(instance)) {
     int64_t index = tupleFieldIndex(type, object);
