@@ -352,11 +352,7 @@ std::optional<Library::ModeCall> callIntoAutocast(const Region& region) {
 }
 
 Library::ModeState autocastState() {
-  static PyMethodDef get = {"get_state", getState, METH_NOARGS, nullptr};
-  static PyMethodDef set = {"set_state", setState, METH_O, nullptr};
-  static const Library::ModeState state = {.get = checked(PyCFunction_New(&get, nullptr)).release(),
-                                           .set = checked(PyCFunction_New(&set, nullptr)).release(),
-                                           .extent = kAutocastExtent};
+  static const Library::ModeState state = makeModeState(getState, setState, kAutocastExtent);
   return state;
 }
 

@@ -483,11 +483,7 @@ PyObject* setState(PyObject*, PyObject* state) {
 }  // namespace
 
 Library::ModeState transformState() {
-  static PyMethodDef get = {"get_state", getState, METH_NOARGS, nullptr};
-  static PyMethodDef set = {"set_state", setState, METH_O, nullptr};
-  static const Library::ModeState state = {.get = checked(PyCFunction_New(&get, nullptr)).release(),
-                                           .set = checked(PyCFunction_New(&set, nullptr)).release(),
-                                           .extent = kTransformExtent};
+  static const Library::ModeState state = makeModeState(getState, setState, kTransformExtent);
   return state;
 }
 

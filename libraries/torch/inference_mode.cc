@@ -233,11 +233,7 @@ bool leaveInferenceModes(Py_ssize_t wanted) {
 }
 
 Library::ModeState inferenceModeState() {
-  static PyMethodDef get = {"get_state", getState, METH_NOARGS, nullptr};
-  static PyMethodDef set = {"set_state", setState, METH_O, nullptr};
-  static const Library::ModeState state = {.get = checked(PyCFunction_New(&get, nullptr)).release(),
-                                           .set = checked(PyCFunction_New(&set, nullptr)).release(),
-                                           .extent = kInferenceExtent};
+  static const Library::ModeState state = makeModeState(getState, setState, kInferenceExtent);
   return state;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
+
 namespace armature {
 
 namespace {
@@ -20,6 +22,14 @@ bool isInside(uint32_t mode, Predicate predicate) {
 }
 
 }  // namespace
+
+ModeState makeModeState(PyCFunction get, PyCFunction set, StateExtent extent) {
+  auto* getter = new PyMethodDef{"get_state", get, METH_NOARGS, nullptr};
+  auto* setter = new PyMethodDef{"set_state", set, METH_O, nullptr};
+  return {.get = checked(PyCFunction_New(getter, nullptr)).release(),
+          .set = checked(PyCFunction_New(setter, nullptr)).release(),
+          .extent = extent};
+}
 
 uint32_t numberOf(Region region) {
   auto isSame = [&](const Region& known) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ref.h"
+#include "graph/mode_state.h"
 
 namespace armature {
 
@@ -33,6 +34,9 @@ struct Region {
   int32_t instance = 0;
   std::vector<Ref<>> settings;
 };
+
+// A state that these two read and put back, for good.
+ModeState makeModeState(PyCFunction get, PyCFunction set, StateExtent extent);
 
 // torch's modes (Translator::mode): bit 0 says whether gradients are on; the others are the number
 // of the innermost region that the graph has entered, 0 for none.
