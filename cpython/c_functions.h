@@ -28,6 +28,13 @@ inline PyTypeObject* boundType(BorrowedRef<> descriptor) {
   return isSlotWrapper ? &_PyMethodWrapper_Type : &PyCFunction_Type;
 }
 
+// Is it of a type whose objects hash and compare, in C alone, by what they are bound to and what
+// they do: builtin functions (meth_hash, meth_richcompare), and slots bound to an object
+// (wrapper_hash, wrapper_richcompare)?
+inline bool isFunctionInC(const PyTypeObject* type) {
+  return type == &PyCFunction_Type || type == &_PyMethodWrapper_Type;
+}
+
 // A builtin function's __module__, borrowed; null if it has none.
 inline PyObject* moduleOf(BorrowedRef<> builtinFunction) {
   return reinterpret_cast<PyCFunctionObject*>(builtinFunction.get())->m_module;

@@ -6,6 +6,7 @@
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
 #include "core/tuple_hash.h"
+#include "cpython/c_functions.h"
 #include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
@@ -50,9 +51,6 @@ PyObject* enumName(BorrowedRef<> member) {
   return name && PyUnicode_CheckExact(name) ? name : nullptr;
 }
 
-// C functions hash and compare by what they are bound to and what they do, in C.
-bool isCFunction(const PyTypeObject* type) { return type == &PyCFunction_Type; }
-
 // Weak references hash and compare as what they refer to.
 bool isWeakReference(const PyTypeObject* type) {
   const PyTypeObject* own = cpython::weakReferenceType();
@@ -89,7 +87,7 @@ Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
     }
     return Presence::Present;
   }
-  bool bothFunctions = isCFunction(storedType) && isCFunction(keyType);
+  bool bothFunctions = cpython::isFunctionInC(storedType) && cpython::isFunctionInC(keyType);
   if (bothFunctions || (isConstant(stored) && isConstant(key))) {
     int equal = PyObject_RichCompareBool(stored, key, Py_EQ);  // CPython's own code only
     if (equal < 0) clearException();
@@ -99,7 +97,7 @@ Presence equalWithin(BorrowedRef<> stored, BorrowedRef<> key, int depth) {
   if (areReferences) return equalReferences(stored, key);
   auto isPlain = [](BorrowedRef<> object) {
     PyTypeObject* type = Py_TYPE(object.get());
-    return comparesByIdentity(type) || isCFunction(type) || isKeyByItems(type) ||
+    return comparesByIdentity(type) || cpython::isFunctionInC(type) || isKeyByItems(type) ||
            isWeakReference(type) || isConstant(object);
   };
   return isPlain(stored) && isPlain(key) ? Presence::Absent : Presence::Unknown;
@@ -126,7 +124,7 @@ std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
     return std::nullopt;
   }
   if (typesHashedById().contains(type)) return reinterpret_cast<Py_hash_t>(key.get());
-  if (hashesByIdentity(type) || isCFunction(type) || isConstant(key)) {
+  if (hashesByIdentity(type) || cpython::isFunctionInC(type) || isConstant(key)) {
     Py_hash_t hash = PyObject_Hash(key);
     if (hash != -1) return hash;
     clearException();

@@ -32,7 +32,8 @@ TEST(HashWithoutCode, IsPythons) {
   for (const char* expression :
        {"1", "'a'", "(1, 'a', (2.5, None))", "Plain", "plain", "(Plain, int, len)", "Color.RED",
         "(Color.RED, frozenset([1]))", "Point(1, 'a')", "()", "-1", "(-1, -2)",
-        "weakref.ref(plain)", "weakref.ref(Plain, print)", "(weakref.ref(int),)"}) {
+        "weakref.ref(plain)", "weakref.ref(Plain, print)", "(weakref.ref(int),)",
+        "int.real.__get__", "(plain.__repr__, [].append)"}) {
     Ref<> key = evaluate(expression);
     EXPECT_EQ(hashWithoutCode(key), PyObject_Hash(key.get())) << expression;
     EXPECT_FALSE(PyErr_Occurred());
@@ -55,14 +56,16 @@ TEST(EqualKeys, AreEqualAsPythonHasIt) {
   };
   for (const char* pair : {"(1, True)", "(1, 1.0)", "((1, int), (True, int))", "(plain, plain)",
                            "((plain, 'ab'), (plain, 'a' + 'b'))", "(Point(1, 2), (1, 2))",
-                           "(weakref.ref(plain), weakref.ref(plain, print))"}) {
+                           "(weakref.ref(plain), weakref.ref(plain, print))",
+                           "(int.real.__get__, int.real.__get__)"}) {
     EXPECT_EQ(equal(pair), Presence::Present) << pair;
   }
   for (const char* pair :
        {"(1, 2)", "(plain, Plain())", "((plain,), (Plain(),))", "(int, 'int')",
         "((1, Loud()), (2, Loud()))", "(Color.RED, 1)", "((1,), 1)",
         "(weakref.ref(plain), weakref.ref(Plain))", "(weakref.ref(plain), plain)",
-        "(weakref.ref(loud), weakref.ref(Loud()))"}) {
+        "(weakref.ref(loud), weakref.ref(Loud()))", "(int.real.__get__, int.imag.__get__)",
+        "(loud.__str__, other.__str__)", "(plain.__repr__, len)"}) {
     EXPECT_EQ(equal(pair), Presence::Absent) << pair;
   }
   for (const char* pair : {"(1, Loud())", "(Loud(), plain)", "((1, Loud()), (1, Loud()))",
