@@ -53,9 +53,10 @@ class ErrorOnGraphBreakModel : public ContextManagerModel {
     translator.setErrorOnGraphBreak(manager.target);
     return Value::none();
   }
-  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+  Value exit(Translator& translator, ContextManagerVariable& manager) const override {
     translator.setErrorOnGraphBreak(manager.previous & 1);
     assignTrailed(translator.trail, manager.previous, manager.previous >> 1);
+    return Value::none();
   }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const override {

@@ -106,11 +106,15 @@ class AutocastModel : public ContextManagerModel {
     }
     return manager.instance;
   }
-  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+  Value exit(Translator& translator, ContextManagerVariable& manager) const override {
     requireNoOperationMode(translator, "torch.amp._exit_autocast");
+    if (!(manager.previous & kEntered)) {
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                       "autocast is left that was not entered");
+    }
     if (manager.instance) requireOwnState(translator, manager);
     uint32_t inside = translator.mode(torchLibrary());
-    if (regionAt(regionOf(inside)).kind != RegionKind::Autocast) {
+    if (regionOf(inside) != regionOf(*manager.node->newMode)) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation,
                        "autocast is left amid what was entered or set in it");
     }
@@ -120,6 +124,7 @@ class AutocastModel : public ContextManagerModel {
                           withGradients(manager.previous & ~kEntered, gradients));
     assignTrailed(translator.trail, manager.previous, uint32_t{0});
     assignTrailed(translator.trail, manager.node, static_cast<Node*>(nullptr));
+    return Value::boolean(false);
   }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const override {

@@ -48,8 +48,9 @@ class GradModeModel : public ContextManagerModel {
     setMode(translator, manager.target);
     return Value::none();
   }
-  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+  Value exit(Translator& translator, ContextManagerVariable& manager) const override {
     setMode(translator, manager.previous);
+    return Value::none();
   }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const override {

@@ -70,8 +70,8 @@ class InferenceModeModel : public ContextManagerModel {
     assignTrailed(translator.trail, manager.node, node);
     return Value::none();
   }
-  void exit(Translator& translator, ContextManagerVariable& manager) const override {
-    if (!manager.node) return;
+  Value exit(Translator& translator, ContextManagerVariable& manager) const override {
+    if (!manager.node) return Value::none();
     requireNoOperationMode(translator, "torch.autograd.grad_mode._exit_inference_mode");
     uint32_t inside = translator.mode(torchLibrary());
     if (regionOf(inside) != regionOf(*manager.node->newMode)) {
@@ -79,6 +79,7 @@ class InferenceModeModel : public ContextManagerModel {
     }
     translator.changeMode(torchLibrary(), exitTarget(), {Argument(manager.node)}, manager.previous);
     assignTrailed(translator.trail, manager.node, static_cast<Node*>(nullptr));
+    return Value::none();
   }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable&) const override {
@@ -112,8 +113,7 @@ Value callEnter(Translator& translator, const Value& callable, CallArguments& ar
 Value callExit(Translator& translator, const Value& callable, CallArguments& arguments) {
   ContextManagerVariable* context = contextOf(arguments, 4);
   if (!context) return unimplemented::call(translator, callable, arguments);
-  context->model.exit(translator, *context);
-  return Value::none();
+  return context->model.exit(translator, *context);
 }
 
 // --- In the eager backend.

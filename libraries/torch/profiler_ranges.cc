@@ -20,8 +20,13 @@ class ProfilerRangeModel : public ContextManagerModel {
     assignTrailed(translator.trail, manager.previous, manager.previous + 1);
     return &manager;
   }
-  void exit(Translator& translator, ContextManagerVariable& manager) const override {
+  Value exit(Translator& translator, ContextManagerVariable& manager) const override {
+    if (manager.previous == 0) {
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                       "record_function is left that was not entered");
+    }
     assignTrailed(translator.trail, manager.previous, manager.previous - 1);
+    return Value::none();
   }
   // One that is entered has not told the profiler that it began, and must not tell it that it ends.
   std::vector<std::pair<const char*, Value>> attributes(
@@ -61,7 +66,7 @@ Value makeRange(Translator& translator, const Value& callable, CallArguments& ar
 class ProfileModel : public ContextManagerModel {
  public:
   Value enter(Translator&, ContextManagerVariable& manager) const override { return &manager; }
-  void exit(Translator&, ContextManagerVariable&) const override {}
+  Value exit(Translator&, ContextManagerVariable&) const override { return Value::none(); }
   std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable&) const override {
     return {};

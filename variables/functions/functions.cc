@@ -10,6 +10,7 @@
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/context_manager.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -43,12 +44,13 @@ Value selfIterator(Translator&, const Value& self) { return self; }
 Value callFunction(Translator& translator, const Value& callable, CallArguments& arguments) {
   auto* function = requireKind<UserFunctionVariable>(callable);
   if (PyObject* real = function->existing()) {
+    Value result;
+    if (callManagerMethod(translator, callable, arguments, result)) return result;
     if (BuiltinHandler handler = findHandler(real)) {
       guardCallee(translator, callable);
       arguments.tail = false;
       return handler(translator, Value(), arguments);
     }
-    Value result;
     if (callLibrary(translator, callable, arguments, result)) return result;
   }
   return translator.callUserFunction(function, arguments);

@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 
 #include "core/checked.h"
+#include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
 #include "variables/protocol/attribute_protocol.h"
 #include "variables/protocol/object_protocol.h"
@@ -18,8 +19,7 @@ llvm::DenseMap<PyTypeObject*, ContextManagerAdopter>& adopters() {
 
 Value callExit(Translator& translator, const Value& self, CallArguments&) {
   ContextManagerVariable* manager = requireKind<ContextExitVariable>(self)->manager;
-  manager->model.exit(translator, *manager);
-  return Value::none();
+  return manager->model.exit(translator, *manager);
 }
 
 // What the model says of the instance, and the class's own methods.
@@ -61,6 +61,32 @@ TypeSlots makeContextExitSlots() {
 }
 
 }  // namespace
+
+bool callManagerMethod(Translator& translator, const Value& function, CallArguments& arguments,
+                       Value& result) {
+  static PyObject* const enter = staticName("__enter__");
+  static PyObject* const exit = staticName("__exit__");
+  if (arguments.positionalCount() == 0) return false;
+  auto* manager = trackerOf<ContextManagerVariable>(arguments.values[0]);
+  // What is left out would show that it is, by what it returns.
+  if (!manager || manager->model.isLeftOut()) return false;
+  auto isIts = [&](PyObject* name) {
+    return translator.heap.lookup(manager->type(), name).object == function.tracker()->existing();
+  };
+  bool isEntered = isIts(enter);
+  if (!isEntered && !isIts(exit)) return false;
+  // Itself; and, to leave it, the exception's type, the exception and its traceback.
+  size_t count = isEntered ? 1 : 4;
+  guardCallee(translator, function);
+  if (arguments.keywordCount() || arguments.values.size() != count) {
+    result = unimplemented::call(translator, function, arguments);
+  } else if (isEntered) {
+    result = manager->model.enter(translator, *manager);
+  } else {
+    result = manager->model.exit(translator, *manager);
+  }
+  return true;
+}
 
 Value adoptManager(Translator& translator, const Value& instance) {
   if (!instance.isTracker() || !instance.tracker()->existing()) return Value();

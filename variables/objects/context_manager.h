@@ -9,6 +9,7 @@
 
 namespace armature {
 
+struct CallArguments;
 class ContextManagerVariable;
 class Node;
 class Translator;
@@ -17,10 +18,10 @@ class Translator;
 class ContextManagerModel {
  public:
   virtual ~ContextManagerModel() = default;
-  // __enter__, with what it returns, or null with an exception pending; and __exit__, which returns
-  // None.
+  // __enter__ and __exit__, each with what it returns, or null with an exception pending. What
+  // __exit__ returns is not true.
   virtual Value enter(Translator& translator, ContextManagerVariable& manager) const = 0;
-  virtual void exit(Translator& translator, ContextManagerVariable& manager) const = 0;
+  virtual Value exit(Translator& translator, ContextManagerVariable& manager) const = 0;
   // The attributes of the instance, by which it can be built without running its constructor.
   virtual std::vector<std::pair<const char*, Value>> attributes(
       const ContextManagerVariable& manager) const = 0;
@@ -61,6 +62,11 @@ class ContextManagerVariable : public VariableTracker {
 Value adoptManager(Translator& translator, const Value& instance);
 using ContextManagerAdopter = Value (*)(Translator& translator, const Value& instance);
 void registerManagerAdopter(PyTypeObject* type, ContextManagerAdopter adopter);
+
+// __enter__ and __exit__ of a manager's class, called by the program itself: with the manager as
+// the first argument. False if it is another call.
+bool callManagerMethod(Translator& translator, const Value& function, CallArguments& arguments,
+                       Value& result);
 
 // The manager's bound __exit__, which a with statement keeps on the stack.
 class ContextExitVariable : public VariableTracker {
