@@ -53,7 +53,13 @@ void setStandIns(const std::vector<std::pair<Ref<>, Ref<>>>& functions) {
 
 PyObject* standInFor(const Value& callable) {
   PyObject* real = callable.isTracker() ? callable.tracker()->existing() : callable.objectOrNull();
-  return real ? standIns().lookup(real) : nullptr;
+  return real ? standInFor(BorrowedRef<>(real)) : nullptr;
+}
+
+PyObject* standInFor(BorrowedRef<> callable) { return standIns().lookup(callable.get()); }
+
+Value standInValue(Translator& translator, PyObject* standIn) {
+  return translator.wrapOnce(translator.sources->constant(standIn), standIn);
 }
 
 bool isOfStandIns(BorrowedRef<> globals) { return globals && globals.get() == theirGlobals; }
@@ -64,9 +70,8 @@ Value callStandIn(Translator& translator, const Value& callable, PyObject* stand
   if (!fits(standIn, arguments)) {
     throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(callable));
   }
-  Value function = translator.wrapOnce(translator.sources->constant(standIn), standIn);
   arguments.tail = false;
-  return call(translator, function, arguments);
+  return call(translator, standInValue(translator, standIn), arguments);
 }
 
 }  // namespace armature

@@ -18,6 +18,9 @@ void setStandIns(const std::vector<std::pair<Ref<>, Ref<>>>& functions);
 
 // Borrowed; null for what nothing stands for.
 PyObject* standInFor(const Value& callable);
+PyObject* standInFor(BorrowedRef<> callable);
+// The function itself, to be called.
+Value standInValue(Translator& translator, PyObject* standIn);
 // Are these the globals of a function that stands in?
 bool isOfStandIns(BorrowedRef<> globals);
 
