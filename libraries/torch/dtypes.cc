@@ -1,6 +1,7 @@
 #include "libraries/torch/dtypes.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <array>
 #include <iterator>
@@ -189,6 +190,12 @@ bool readDevice(BorrowedRef<> object, Device& device) {
     return true;
   }
   return false;
+}
+
+bool mayNameDevice(BorrowedRef<> object) {
+  if (!PyUnicode_Check(object.get())) return false;
+  std::string_view text = stringView(object);
+  return llvm::is_contained(kDeviceNames, text.substr(0, text.find(':')));
 }
 
 }  // namespace armature

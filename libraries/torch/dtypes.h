@@ -52,6 +52,9 @@ Ref<> newDeviceObject(Device device);
 Ref<> deviceObject(Device device);
 // The device that a torch.device object means; false for any other object.
 bool readDevice(BorrowedRef<> object, Device& device);
+// Is it a str that names a device where torch takes one ("cpu", "cuda:1")? Elsewhere it may mean
+// anything else.
+bool mayNameDevice(BorrowedRef<> object);
 
 constexpr int8_t kCpuDevice = 0;
 constexpr int8_t kMetaDevice = 14;

@@ -143,16 +143,13 @@ class Evaluation {
     forEachInput(node, [&](Node* input) {
       if (!isBefore_.contains(input)) lookAt(inputs_(*input));
     });
-    for (const Argument& argument : node.arguments) lookAt(argument);
-    for (const auto& [name, argument] : node.keywordArguments) {
-      lookAt(argument);
-      if (stringView(name) == "device" && argument.kind() == Argument::Kind::Constant) {
-        lookAtDeviceName(argument.object());
-      }
+    // Where the name of a device is exchanged for that of what stands for it.
+    bool isTo = node.operation == NodeOperation::CallMethod && stringView(node.target) == "to";
+    for (size_t i = 0; i < node.arguments.size(); ++i) {
+      lookAt(node.arguments[i], isTo && i == 1);
     }
-    if (node.operation == NodeOperation::CallMethod && stringView(node.target) == "to" &&
-        node.arguments.size() > 1 && node.arguments[1].kind() == Argument::Kind::Constant) {
-      lookAtDeviceName(node.arguments[1].object());
+    for (const auto& [name, argument] : node.keywordArguments) {
+      lookAt(argument, stringView(name) == "device");
     }
   }
 
@@ -165,19 +162,22 @@ class Evaluation {
     for (const ResultStructure& element : input.elements) lookAt(element);
   }
 
-  void lookAt(const Argument& argument) {
-    Device device;
-    if (argument.kind() == Argument::Kind::Constant && readDevice(argument.object(), device)) {
-      namesDevice_ = true;
-      if (device.type != kCpuDevice) onlyCpu_ = false;
-    }
+  void lookAt(const Argument& argument, bool isDevice = false) {
+    if (argument.kind() == Argument::Kind::Constant) lookAt(argument.object(), isDevice);
     for (const Argument& element : argument.elements()) lookAt(element);
   }
 
-  void lookAtDeviceName(BorrowedRef<> object) {
-    if (!PyUnicode_Check(object.get())) return;
-    namesDevice_ = true;
-    if (stringView(object) != "cpu") onlyCpu_ = false;
+  void lookAt(BorrowedRef<> constant, bool isDevice) {
+    Device device;
+    if (readDevice(constant, device)) {
+      namesDevice_ = true;
+      if (device.type != kCpuDevice) onlyCpu_ = false;
+    } else if (isDevice && PyUnicode_Check(constant.get())) {
+      namesDevice_ = true;
+      if (stringView(constant) != "cpu") onlyCpu_ = false;
+    } else if (mayNameDevice(constant)) {
+      onlyCpu_ = false;
+    }
   }
 
   static bool needsDevice(const Node& node) {
