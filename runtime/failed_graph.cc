@@ -1,6 +1,7 @@
 // How a call goes on whose graph raised after it had changed something; see
 // codegen/graph_failure.h.
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 
 #include "codegen/graph_failure.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -15,6 +16,7 @@
 #include "runtime/input_guards.h"
 #include "runtime/thread_state.h"
 #include "variables/library.h"
+#include "variables/objects/call_result.h"
 #include "variables/operation_modes.h"
 
 namespace armature {
@@ -88,6 +90,52 @@ bool isWhatRan(const Graph& again, const GraphFailure& failure) {
   return true;
 }
 
+// Values of the graph are dropped at their last use. Does a new object lead to one that was?
+bool leadsToDropped(InstructionTranslator& translator, const GraphFailure& failure,
+                    const Value& value) {
+  llvm::DenseSet<VariableTracker*> seen;
+  std::vector<VariableTracker*> pending;
+  bool isDropped = false;
+  auto visit = [&](const Value& part) {
+    VariableTracker* tracker = part.isTracker() ? part.tracker() : nullptr;
+    bool isResult = tracker && !tracker->source() && !tracker->existing();
+    if (Node* node = isResult ? nodeThatGives(tracker) : nullptr) {
+      isDropped |= !failure.values.lookup(node->ordinal);
+      return;
+    }
+    tracker = translator.newObject(part);
+    if (tracker && seen.insert(tracker).second) pending.push_back(tracker);
+  };
+  visit(value);
+  while (!isDropped && !pending.empty()) {
+    VariableTracker* tracker = pending.back();
+    pending.pop_back();
+    if (!translator.owns(tracker)) reconstructedParts().ofObject(translator, tracker, visit);
+  }
+  return isDropped;
+}
+
+// Where no handler waits for the exception, it ends the frames, and nobody sees again what they
+// hold: what leads to a dropped value is taken out of them. True if anything does.
+bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failure,
+                    std::vector<FrameState>& frames) {
+  bool mayGoOn = llvm::any_of(frames, [](const FrameState& frame) {
+    return frame.generator || !frame.continuations.empty();
+  });
+  if (mayGoOn || translator.errorsAreObserved()) return false;
+  bool anyOut = false;
+  auto takeOut = [&](Value& value, Value instead) {
+    if (!value || !leadsToDropped(translator, failure, value)) return;
+    value = std::move(instead);
+    anyOut = true;
+  };
+  for (FrameState& frame : frames) {
+    for (Value& local : frame.locals) takeOut(local, Value());
+    for (Value& entry : frame.stack) takeOut(entry, Value::none());
+  }
+  return anyOut;
+}
+
 // Gives the values that are there instead of computing them.
 class FailureEnvironment : public RuntimeEnvironment {
  public:
@@ -97,11 +145,14 @@ class FailureEnvironment : public RuntimeEnvironment {
       : RuntimeEnvironment(std::move(settings), std::move(family), answersAsPython),
         failure_(failure) {}
 
+  // What the operation has raised is raised again; it is not run again.
+  void raiseAgain() { raisesAgain_ = true; }
+
   Ref<> raised() override {
     bool changes = llvm::any_of(failure_.graph->nodes(), [&](const auto& node) {
       return node->ordinal == failure_.failed && changesArrays(*node);
     });
-    return changes ? checked(failure_.exceptionOfOperation().release()) : nullptr;
+    return changes || raisesAgain_ ? checked(failure_.exceptionOfOperation().release()) : nullptr;
   }
 
   CompiledGraph compileGraph(const Graph& graph, const Node*, GraphUse) override {
@@ -181,6 +232,7 @@ class FailureEnvironment : public RuntimeEnvironment {
   }
 
   const GraphFailure& failure_;
+  bool raisesAgain_ = false;
 };
 
 }  // namespace
@@ -220,6 +272,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
     return nullptr;
   }
   FailureEnvironment environment(settings_, family_, answersAsPython, failure);
+  if (takeOutDropped(translator, failure, outcome.frames)) environment.raiseAgain();
   GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
   if (!generated.code) return nullptr;
   modesAway.reset();
