@@ -64,32 +64,13 @@ bool PyCodegen::keepsAlive(const Value& value) {
     Node* node = nodeThatGives(tracker);
     if (node && plan_.isOutput(node)) return true;
     if (llvm::isa<NewWeakReferenceVariable>(tracker)) return true;
-    return plan_.find(tracker) || (translator_.hasGenerators() && leadsTo(value, isBegun));
+    return plan_.find(tracker) ||
+           (translator_.hasGenerators() && leadsTo(translator_, value, isBegun));
   }
   bool isPart = source->base();
   while (source->base()) source = source->base();
   bool isInput = source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
   return isInput && (isPart || !translator_.entry().inputsAreHeld());
-}
-
-// Does a new object lead to one of which that is true?
-bool PyCodegen::leadsTo(const Value& value,
-                        llvm::function_ref<bool(const VariableTracker*)> isWanted) {
-  llvm::DenseSet<VariableTracker*> seen;
-  std::vector<VariableTracker*> pending;
-  auto visit = [&](const Value& part) {
-    VariableTracker* tracker = translator_.newObject(part);
-    if (tracker && seen.insert(tracker).second) pending.push_back(tracker);
-  };
-  visit(value);
-  while (!pending.empty()) {
-    VariableTracker* tracker = pending.back();
-    pending.pop_back();
-    if (isWanted(tracker)) return true;
-    if (translator_.owns(tracker)) continue;
-    reconstructedParts().ofObject(translator_, tracker, visit);
-  }
-  return false;
 }
 
 void PyCodegen::requireHeldLocals() {
@@ -103,9 +84,9 @@ void PyCodegen::requireHeldLocals() {
       if (live.test(i)) continue;
       // A local variable that holds the frame, through a traceback, keeps the others for longer
       // than it runs.
-      bool holdsFrame = frame.traced && leadsTo(local, [&](const VariableTracker* part) {
-                          return part == frame.traced;
-                        });
+      bool holdsFrame = frame.traced &&
+                        leadsTo(translator_, local,
+                                [&](const VariableTracker* part) { return part == frame.traced; });
       if (keepsAlive(local) || holdsFrame) plan_.require(local);
     }
   }

@@ -144,7 +144,6 @@ class PyCodegen {
   void requireRoots();
   void requireHeldLocals();
   bool keepsAlive(const Value& value);
-  bool leadsTo(const Value& value, llvm::function_ref<bool(const VariableTracker*)> isWanted);
   bool takeOver(const Instruction& load);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();

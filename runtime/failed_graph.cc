@@ -1,7 +1,6 @@
 // How a call goes on whose graph raised after it had changed something; see
 // codegen/graph_failure.h.
 #include <llvm/ADT/DenseMap.h>
-#include <llvm/ADT/DenseSet.h>
 
 #include "codegen/graph_failure.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -90,42 +89,23 @@ bool isWhatRan(const Graph& again, const GraphFailure& failure) {
   return true;
 }
 
-// Values of the graph are dropped at their last use. Does a new object lead to one that was?
-bool leadsToDropped(InstructionTranslator& translator, const GraphFailure& failure,
-                    const Value& value) {
-  llvm::DenseSet<VariableTracker*> seen;
-  std::vector<VariableTracker*> pending;
-  bool isDropped = false;
-  auto visit = [&](const Value& part) {
-    VariableTracker* tracker = part.isTracker() ? part.tracker() : nullptr;
-    bool isResult = tracker && !tracker->source() && !tracker->existing();
-    if (Node* node = isResult ? nodeThatGives(tracker) : nullptr) {
-      isDropped |= !failure.values.lookup(node->ordinal);
-      return;
-    }
-    tracker = translator.newObject(part);
-    if (tracker && seen.insert(tracker).second) pending.push_back(tracker);
-  };
-  visit(value);
-  while (!isDropped && !pending.empty()) {
-    VariableTracker* tracker = pending.back();
-    pending.pop_back();
-    if (!translator.owns(tracker)) reconstructedParts().ofObject(translator, tracker, visit);
-  }
-  return isDropped;
-}
-
 // Where no handler waits for the exception, it ends the frames, and nobody sees again what they
-// hold: what leads to a dropped value is taken out of them. True if anything does.
+// hold: what leads to a value that the graph has dropped is taken out of them, but for generators,
+// which have an end of their own. True if anything does.
 bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failure,
                     std::vector<FrameState>& frames) {
   bool mayGoOn = llvm::any_of(frames, [](const FrameState& frame) {
     return frame.generator || !frame.continuations.empty();
   });
-  if (mayGoOn || translator.errorsAreObserved()) return false;
+  if (mayGoOn || translator.hasGenerators() || translator.errorsAreObserved()) return false;
   bool anyOut = false;
+  auto isDropped = [&](const VariableTracker* part) {
+    bool isMade = !part->source() && !part->existing();
+    const Node* node = isMade ? nodeThatGives(part) : nullptr;
+    return node && !failure.values.lookup(node->ordinal);
+  };
   auto takeOut = [&](Value& value, Value instead) {
-    if (!value || !leadsToDropped(translator, failure, value)) return;
+    if (!value || !leadsTo(translator, value, isDropped)) return;
     value = std::move(instead);
     anyOut = true;
   };

@@ -1,7 +1,13 @@
 #include "codegen/reconstruct/reconstructor.h"
 
+#include <llvm/ADT/DenseSet.h>
+
+#include <vector>
+
 #include "codegen/unsupported.h"
+#include "interpreter/instruction_translator.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -52,6 +58,26 @@ class ReconstructedParts : public Parts {
 const Parts& reconstructedParts() {
   static const ReconstructedParts parts;
   return parts;
+}
+
+bool leadsTo(InstructionTranslator& translator, const Value& value,
+             llvm::function_ref<bool(const VariableTracker*)> isWanted) {
+  llvm::DenseSet<VariableTracker*> seen;
+  std::vector<VariableTracker*> pending;
+  auto visit = [&](const Value& part) {
+    VariableTracker* tracker = translator.newObject(part);
+    if (!tracker) tracker = trackerOf<TensorVariable>(part);
+    if (tracker && seen.insert(tracker).second) pending.push_back(tracker);
+  };
+  visit(value);
+  while (!pending.empty()) {
+    VariableTracker* tracker = pending.back();
+    pending.pop_back();
+    if (isWanted(tracker)) return true;
+    if (llvm::isa<TensorVariable>(tracker) || translator.owns(tracker)) continue;
+    reconstructedParts().ofObject(translator, tracker, visit);
+  }
+  return false;
 }
 
 }  // namespace armature

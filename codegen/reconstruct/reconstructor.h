@@ -3,6 +3,8 @@
 // not link.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include "bytecode/instruction.h"
 #include "interpreter/parts.h"
 #include "variables/side_effects.h"
@@ -10,6 +12,7 @@
 
 namespace armature {
 
+class InstructionTranslator;
 class PyCodegen;
 
 class Reconstructor {
@@ -57,6 +60,10 @@ const Reconstructor& reconstructorOf(VariableKind kind);
 
 // What needs() and holds() visit, and storedBy().
 const Parts& reconstructedParts();
+
+// Does a new object, or a result of the graph, lead to one of which that is true, or is it one?
+bool leadsTo(InstructionTranslator& translator, const Value& value,
+             llvm::function_ref<bool(const VariableTracker*)> isWanted);
 
 // One function for each kind, defined in the kind's file.
 #define KIND(name) const Reconstructor& name##Reconstruction();

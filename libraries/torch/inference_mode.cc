@@ -11,6 +11,7 @@
 #include "graph/eager_code.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/torch_module.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/context_manager.h"
 #include "variables/operation_modes.h"
@@ -151,19 +152,14 @@ PyObject* exitContext(PyObject*, PyObject* context) {
   Py_RETURN_NONE;
 }
 
-PyObject* binding(const char* name) {
-  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("torch._C")).get(), name))
-      .release();
-}
-
 PyObject* getState(PyObject*, PyObject*) {
-  static PyObject* const isGradEnabled = binding("is_grad_enabled");
+  static PyObject* const isGradEnabled = torchBinding("is_grad_enabled");
   Ref<> gradients = Ref<>::steal(PyObject_CallNoArgs(isGradEnabled));
   return gradients ? Py_BuildValue("(nO)", enteredInferenceModes(), gradients.get()) : nullptr;
 }
 
 PyObject* setState(PyObject*, PyObject* state) {
-  static PyObject* const setGradEnabled = binding("_set_grad_enabled");
+  static PyObject* const setGradEnabled = torchBinding("_set_grad_enabled");
   bool isState = PyTuple_CheckExact(state) && PyTuple_GET_SIZE(state) == 2 &&
                  PyLong_CheckExact(PyTuple_GET_ITEM(state, 0));
   if (!isState) {

@@ -23,6 +23,7 @@
 #include "libraries/torch/remembered_results.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/torch_library.h"
+#include "libraries/torch/torch_module.h"
 
 namespace armature {
 
@@ -74,12 +75,6 @@ std::vector<Node*> unknownNodes(Node* node) {
   return result;
 }
 
-// A function of torch._C, for static variables.
-PyObject* binding(const char* name) {
-  static PyObject* const bindings = checked(PyImport_ImportModule("torch._C")).release();
-  return checked(PyObject_GetAttrString(bindings, name)).release();
-}
-
 bool callsTrue(BorrowedRef<> function) {
   Ref<> result = Ref<>::steal(PyObject_CallNoArgs(function.get()));
   clearException();
@@ -88,8 +83,8 @@ bool callsTrue(BorrowedRef<> function) {
 
 // The rules know nothing of autocast and of inference mode.
 bool rulesApply() {
-  static PyObject* const autocast = binding("_is_any_autocast_enabled");
-  static PyObject* const inference = binding("is_inference_mode_enabled");
+  static PyObject* const autocast = torchBinding("_is_any_autocast_enabled");
+  static PyObject* const inference = torchBinding("is_inference_mode_enabled");
   return !callsTrue(autocast) && !callsTrue(inference);
 }
 

@@ -57,6 +57,11 @@ const TorchModule* TorchModule::get() {
   return module;
 }
 
+PyObject* torchBinding(const char* name) {
+  static PyObject* const bindings = checked(PyImport_ImportModule("torch._C")).release();
+  return checked(PyObject_GetAttrString(bindings, name)).release();
+}
+
 PackageModules& TorchModule::modules() {
   static auto* modules = new PackageModules("torch");
   return *modules;

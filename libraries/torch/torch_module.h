@@ -24,4 +24,7 @@ struct TorchModule {
   static const TorchModule* get();
 };
 
+// A function of torch._C, for static variables. Throws where this torch has none of that name.
+PyObject* torchBinding(const char* name);
+
 }  // namespace armature

@@ -223,9 +223,18 @@ def test_left_without_being_entered() -> None:
         check_in_threads(fn)
 
 
-def test_regions_that_cross() -> None:
-    def autocasts(x: torch.Tensor) -> Any:
-        first, second = torch.autocast("cpu"), torch.autocast("cpu", enabled=False)
+CROSSING: dict[str, tuple[Manager, Manager]] = {
+    "autocast": (lambda: torch.autocast("cpu"), lambda: torch.autocast("cpu", enabled=False)),
+    "gradients": (torch.no_grad, torch.enable_grad),
+}
+
+
+@pytest.mark.parametrize("managers", CROSSING)
+def test_regions_that_cross(managers: str) -> None:
+    make_first, make_second = CROSSING[managers]
+
+    def fn(x: torch.Tensor) -> Any:
+        first, second = make_first(), make_second()
         first.__enter__()
         second.__enter__()
         results = [body(x)]
@@ -234,20 +243,7 @@ def test_regions_that_cross() -> None:
         second.__exit__(None, None, None)
         return results, body(x)
 
-    def gradients(x: torch.Tensor) -> Any:
-        first, second = torch.no_grad(), torch.enable_grad()
-        first.__enter__()
-        second.__enter__()
-        results = [body(x)]
-        first.__exit__(None, None, None)
-        results.append(body(x))
-        second.__exit__(None, None, None)
-        results.append(body(x))
-        torch.set_grad_enabled(True)
-        return results, body(x)
-
-    for fn in (autocasts, gradients):
-        check_in_threads(fn)
+    check_in_threads(fn)
 
 
 def test_a_manager_that_is_entered_and_given_away() -> None:
