@@ -249,9 +249,7 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
   if (state.pins.empty()) return passed;
   // On success they serve the captures until the next call; else they go at once, which may run
   // code, but nothing here is needed any more.
-  if (passed && pins_.empty()) {
-    pins_.swap(state.pins);
-  } else if (passed) {
+  if (passed) {
     std::move(state.pins.begin(), state.pins.end(), std::back_inserter(pins_));
     state.pins.clear();
   } else {
@@ -263,22 +261,22 @@ bool CheckFunctionManager::runIn(GuardProgramState& state, const FrameLocalsMapp
 void CheckFunctionManager::takePins(PyObject* const* captures, Pins& taken) {
   if (pins_.empty()) return;
   llvm::ArrayRef<PyObject*> captured(captures, captureCount());
-  Pins owned;
+  // One by one: of an object that was captured twice, the last reference stays. None ends here.
+  auto take = [&taken](Pins& owned) {
+    for (Ref<>& capture : owned) {
+      if (Py_REFCNT(capture.get()) == 1)
+        taken.push_back(std::move(capture));
+      else
+        capture = nullptr;
+    }
+    owned.clear();
+  };
   auto isCapture = [&](const Ref<>& pin) { return llvm::is_contained(captured, pin.get()); };
-  if (pins_.size() <= owned.capacity() && llvm::all_of(pins_, isCapture)) {
-    // As nearly always: then no capture lives by what is not one.
-    owned.swap(pins_);
-  } else {
-    for (PyObject* capture : captured) owned.push_back(Ref<>::create(capture));
-    releaseCaptures();
-  }
-  // One by one: of an object that was captured twice, the last reference stays.
-  for (Ref<>& capture : owned) {
-    if (Py_REFCNT(capture.get()) == 1)
-      taken.push_back(std::move(capture));
-    else
-      capture = nullptr;
-  }
+  if (llvm::all_of(pins_, isCapture)) return take(pins_);
+  Pins owned;  // rare: a capture lives by what is none
+  for (PyObject* capture : captured) owned.push_back(Ref<>::create(capture));
+  releaseCaptures();
+  take(owned);
 }
 
 void CheckFunctionManager::releaseCaptures() {
