@@ -169,11 +169,14 @@ bool callsReaderOfFrame(const Code& code) {
   // counted are those of the frame, too; and who is to watch from here on watches this frame.
   constexpr const char* kGivers[] = {"_getframe", "currentframe", "getrefcount", "breakpoint",
                                      "set_trace", "settrace",     "setprofile"};
+  // Its error is that the function has no positional parameter; code that resumes has.
+  bool superIsAnError = code.argumentCount == 0 && code.classCell() >= 0;
   return llvm::any_of(code.instructions, [&](const Instruction& instruction) {
     switch (instruction.opcode) {
       case Opcode::LOAD_GLOBAL:
         return isOneOf(code.names[instruction.argument], kReaders) ||
-               isOneOf(code.names[instruction.argument], kGivers);
+               isOneOf(code.names[instruction.argument], kGivers) ||
+               (superIsAnError && isOneOf(code.names[instruction.argument], {"super"}));
       case Opcode::LOAD_ATTR:
       case Opcode::LOAD_METHOD:
         return isOneOf(code.names[instruction.argument], kGivers);

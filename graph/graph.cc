@@ -91,6 +91,16 @@ Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
   return nodes_.emplace_back(std::move(node)).get();
 }
 
+bool Graph::keepsApart(const Source* one, const Source* other) const {
+  if (!first_ || !one || !other) return false;
+  auto hasInput = [&](const Source* source) {
+    return llvm::any_of(first_->nodes(), [&](const auto& node) {
+      return node->source && node->source->name() == source->name();
+    });
+  };
+  return hasInput(one) && hasInput(other);
+}
+
 Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,
                      std::vector<std::pair<Ref<>, Argument>> keywordArguments,
                      ProgramLocation location) {
@@ -229,7 +239,7 @@ void Graph::finishWith(Argument returned, bool (*isPure)(const Node&), bool isSu
     if (isInput ? isSubgraph : node.operation != NodeOperation::GetAttribute && !isPure(node)) {
       continue;
     }
-    if (!isInput && keepsValue(node)) continue;
+    if (!isInput && (node.isHeld || keepsValue(node))) continue;
     forEachInput(node, [](Node* input) { --input->users; });
     nodes_[i] = nullptr;
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -126,6 +127,9 @@ class Node {
   std::vector<Argument> arguments;
   std::vector<std::pair<Ref<>, Argument>> keywordArguments;  // str, argument
   ProgramLocation location;
+  // An effect of the program's had the value when a later call might have failed, which then needs
+  // it: it is computed and kept to the end, used or not.
+  bool isHeld = false;
   // Known when somebody asked; null otherwise. Shared with guards.
   std::shared_ptr<const TensorMetadata> metadata;
   // Calls only. The library whose operation it is.
@@ -178,10 +182,19 @@ class Graph {
                 std::vector<std::pair<Ref<>, Argument>> keywordArguments, ProgramLocation location);
   // The call that would get this ordinal breaks the graph instead.
   void breakAt(int32_t ordinal) { breakAt_ = ordinal; }
+  // As `first`, whose call of that ordinal failed, up to that call: another trace of the program
+  // with other inputs, among which one object may stand for two. Kept alive by the caller.
+  void makeAgain(const Graph& first, int32_t failed) {
+    first_ = &first;
+    breakAt_ = failed;
+  }
+  // Has the graph that is made again an input for each of the sources?
+  bool keepsApart(const Source* one, const Source* other) const;
   // A call of that ordinal may fail and be gone on with (codegen/graph_failure.h): what comes
   // before it is computed, used or not, and kept until it is done.
   void keepValuesUntil(int32_t ordinal) { keptUntil_ = std::max(keptUntil_, ordinal); }
   bool keepsValue(const Node& node) const { return node.ordinal < keptUntil_; }
+  void keepAllValues() { keptUntil_ = std::numeric_limits<int32_t>::max(); }
   // Drops the nodes from `size` on (what a rewind does).
   void truncate(size_t size) {
     if (size < nodes_.size()) nodes_.resize(size);
@@ -260,6 +273,7 @@ class Graph {
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t breakAt_ = -1;
   int32_t keptUntil_ = 0;
+  const Graph* first_ = nullptr;  // see makeAgain()
 };
 
 // Calls `visit` with every node among an argument's parts, in order, once for each mention.

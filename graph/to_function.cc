@@ -129,7 +129,7 @@ class FunctionWriter {
   bool write(const ModeState& mode) {
     const auto& nodes = graph_.nodes();
     for (const auto& node : nodes) {
-      uses_[node->index] = node->users + graph_.keepsValue(*node);
+      uses_[node->index] = node->users + graph_.keepsValue(*node) + node->isHeld;
       if (node->operation != NodeOperation::Placeholder) continue;
       addLocal(*node);
       if (graph_.keepsValue(*node)) kept_.push_back(node.get());
@@ -213,7 +213,7 @@ class FunctionWriter {
     if (uses_[node.index] == 0) {
       assembler_.emit(Opcode::POP_TOP);
     } else if (locals_[node.index] < 0 && node.users == 1 && node.index + 1 < keepFrom_ &&
-               !isKept && firstOperand(next) == &node) {
+               !isKept && !node.isHeld && firstOperand(next) == &node) {
       onStack_ = &node;
     } else {
       if (locals_[node.index] < 0) addLocal(node);

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "core/checked.h"
 #include "graph/graph.h"
 #include "graph/module_source.h"
@@ -64,6 +66,10 @@ class Converter {
         target = checked(PyUnicode_FromString(node.parameter.c_str()));
         break;
       case NodeOperation::CallFunction:
+        if (isPowerOfNegative(node)) {
+          static const Ref<> power = importedFunction("torch", "pow");
+          target = power;
+        }
         break;
       case NodeOperation::CallMethod:
         operation = "call_method";
@@ -101,6 +107,21 @@ class Converter {
     nodes_[node.index] =
         node.keepsName ? nodes_[node.arguments[0].node()->index] : std::move(created);
     return true;
+  }
+
+  static Ref<> importedFunction(const char* module, const char* name) {
+    return checked(PyObject_GetAttrString(checked(PyImport_ImportModule(module)).get(), name));
+  }
+
+  // torch.fx writes operator.pow(-1, x) as `-1 ** x`, which Python reads as `-(1 ** x)`.
+  static bool isPowerOfNegative(const Node& node) {
+    static const Ref<> power = importedFunction("operator", "pow");
+    if (node.target.get() != power.get()) return false;
+    PyObject* base = node.arguments[0].kind() == Argument::Kind::Constant
+                         ? node.arguments[0].object().get()
+                         : nullptr;
+    if (base && PyFloat_Check(base)) return std::signbit(PyFloat_AS_DOUBLE(base));
+    return base && PyLong_Check(base) && Py_SIZE(base) < 0;
   }
 
   bool describe(const Ref<>& created, const Node& node) {

@@ -89,12 +89,17 @@ void InstructionTranslator::bindInputs(const FrameLocalsMapping& inputs) {
       frame_->locals()[slot] = wrap(sources->local(index, name), object);
       continue;
     }
+    const Source* source = sources->localCell(index, name);
+    if (Value same = known(object)) {  // one cell for two variables
+      guardSame(source, same.tracker()->source(), true);
+      frame_->locals()[slot] = std::move(same);
+      continue;
+    }
     Value contents;
     if (PyObject* inside = PyCell_GET(object)) {
       contents = wrap(sources->local(index, name), inside);
     }
-    Value cell =
-        make<NewCellVariable>(std::move(contents), sources->localCell(index, name), object);
+    Value cell = make<NewCellVariable>(std::move(contents), source, object);
     remember(object, cell);
     frame_->locals()[slot] = std::move(cell);
   }

@@ -142,6 +142,7 @@ class InstructionTranslator : public Translator {
     return Translator::keepsExisting() && entry_.inputsAreHeld();
   }
   bool isHeldByFrames(const Value& object) override;
+  void holdValuesOfEffects() override;
   bool errorsAreObserved() const override;
   bool failureCanGoOn() const override { return frame_->callersResumable; }
 
@@ -304,6 +305,8 @@ class InstructionTranslator : public Translator {
   EntryPoint entry_;
   const SkippedFunctions* skipped_ = nullptr;
   const Parts* parts_ = nullptr;
+  uint64_t heldAt_ = 0;   // SideEffects::changeCount() at the last holdValuesOfEffects()
+  size_t holdSteps_ = 0;  // of all of them
   Frame* frame_ = nullptr;
   std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
   // Those whose code has handlers, and how the program reached them when that was last asked.

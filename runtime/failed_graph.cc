@@ -241,7 +241,7 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   const LoggingFunctions& logging = settings_->engine->loggingFunctions;
   if (!logging.empty()) translator.loggingFunctions = &logging;
   startGlobalState(translator);
-  translator.graph->breakAt(failure.failed);
+  translator.graph->makeAgain(*failure.graph, failure.failed);
   Outcome outcome = translator.translate();
   left = std::move(outcome.left);
   if (!left.empty()) return nullptr;

@@ -34,6 +34,16 @@ PyTypeObject* familyOf(PyObject* object) {
   return PyDict_Check(object) ? &PyDict_Type : Py_TYPE(object);
 }
 
+// What the trace knows of another array, it may not know of this one any more.
+bool changesLayouts(const Graph& graph) {
+  return llvm::any_of(graph.nodes(), [](const auto& node) {
+    bool isCall = node->operation == NodeOperation::CallFunction ||
+                  node->operation == NodeOperation::CallMethod;
+    const Library* library = isCall ? findLibrary(node->library) : nullptr;
+    return library && library->changesLayout(*node);
+  });
+}
+
 // A trace that changed an object took it for another one than all that it looked at besides.
 void guardDistinctObjects(InstructionTranslator& translator) {
   struct Family {
@@ -45,9 +55,11 @@ void guardDistinctObjects(InstructionTranslator& translator) {
   for (int32_t i = 0; i < effects.size(); ++i) {
     if (effects[i].kind != EffectKind::TensorMutation) changedBehindGraph.insert(effects[i].target);
   }
+  bool layoutsStay = !changesLayouts(*translator.graph);
   for (VariableTracker* changed : effects.written()) {
-    // What the graph changes, it changes in the arrays themselves.
-    bool isGraphs = llvm::isa<TensorVariable>(changed) && !changedBehindGraph.contains(changed);
+    // The data that the graph changes, it changes in the arrays themselves.
+    bool isGraphs = llvm::isa<TensorVariable>(changed) && layoutsStay &&
+                    !changedBehindGraph.contains(changed);
     if (!changed->source() || !changed->existing() || isGraphs) continue;
     PyObject* object = changed->existing();
     families[familyOf(object)].written.insert({object, changed->source()});

@@ -11,6 +11,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/recorded_warnings.h"
 #include "variables/recursion_guard.h"
 #include "variables/tensors/array_assertion.h"
 #include "variables/tensors/item_node.h"
@@ -257,6 +258,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   if (const char* reason = reasonAgainstOperations(library)) {
     throw GraphBreak(GraphBreakKind::OverriddenOperation, targetName(target), reason);
   }
+  checkWarningsOfOperation(*this, target);
   CallRule dispatched = library.dispatch(*this, rule, builder.leaves());
   if (dispatched.kind == CallKind::Unsupported) {
     throw GraphBreak(GraphBreakKind::OverriddenOperation, targetName(target), dispatched.reason);
@@ -270,6 +272,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   node->library = library.kind();
   node->mode = mode(library);
   if (failureIsHandled_ && isForeign_) checkChange(library, node);
+  if (!isForeign_ && !effects.empty() && hasChanged()) holdValuesOfEffects();
   if (const char* reason = isForeign_ ? library.reasonAgainstBackends(*node, *this) : nullptr) {
     throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(target), reason);
   }
@@ -408,6 +411,20 @@ Value Translator::callMixture(const Library& mixer, const Library& called, Node*
   Value result = ResultBuilder(*this, mixer, arguments).build(node, structure);
   if (!result) graph->truncate(size);
   return result;
+}
+
+bool Translator::hasChanged() {
+  for (size_t i = unchanged_; i < graph->size(); ++i) {
+    const Node& node = *graph->nodes()[i];
+    bool isCall = node.operation == NodeOperation::CallFunction ||
+                  node.operation == NodeOperation::CallMethod;
+    NodeEffect effect = isCall ? findLibrary(node.library)->effectOf(node) : NodeEffect::None;
+    if (effect != NodeEffect::Other && effect != NodeEffect::Random) continue;
+    if (i > unchanged_) assignTrailed(trail, unchanged_, i);
+    return true;
+  }
+  if (graph->size() > unchanged_) assignTrailed(trail, unchanged_, graph->size());
+  return false;
 }
 
 const Node* Translator::firstChange() {

@@ -355,6 +355,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // Does a frame of the program have the object, in a local variable, a cell of its own or on its
   // stack? Then it is alive, whatever the program has let go of. True is guarded.
   virtual bool isHeldByFrames(const Value& object) = 0;
+  // The graph, which has changed something, may fail at its next call: what effects have of it by
+  // now, it keeps for that (Node::isHeld).
+  virtual void holdValuesOfEffects() = 0;
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.
   virtual bool errorsAreObserved() const { return false; }
@@ -376,6 +379,7 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;
   bool layoutChanged_ = false;  // did an operation change what an array is?
+  size_t unchanged_ = 0;        // so many nodes have no effect
   size_t withoutChange_ = 0;    // so many nodes change nothing but what they have made themselves
   bool failureIsHandled_ = false;  // a node that may fail on data is inside of a handler
   uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0, apartRecordedIn_ = 0;  // recordGrowth
@@ -398,6 +402,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // The first node that changes more than what the graph has made itself, and cannot be put back;
   // null if none does.
   const Node* firstChange();
+  // Has any node of the graph an effect, drawing random numbers included?
+  bool hasChanged();
   // Would a failure of the graph lose the effects before it? (failureGoesOn() asks more, at a
   // cost.)
   bool failureIsLost() const { return !failureCanGoOn() || (layoutChanged_ && !isForeign_); }

@@ -26,6 +26,7 @@
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/recorded_warnings.h"
 #include "variables/tensors/tensor.h"
 #include "variables/trailed.h"
 
@@ -126,8 +127,9 @@ Value VariableBuilder::buildConstant() {
 
 Value VariableBuilder::buildMutableOrShared() {
   PyObject* object = object_;
-  if (Value known = translator_.known(object)) {
-    const Source* first = known.isTracker() ? known.tracker()->source() : nullptr;
+  Value known = translator_.known(object);
+  const Source* first = known && known.isTracker() ? known.tracker()->source() : nullptr;
+  if (known && !translator_.graph->keepsApart(first, source_)) {
     if (first) {
       translator_.guardSame(source_, first, true);
     } else if (source_) {
@@ -138,6 +140,7 @@ Value VariableBuilder::buildMutableOrShared() {
   Value built;
   PyTypeObject* type = Py_TYPE(object);
   if (PyList_CheckExact(object)) {
+    checkListOfWarnings(translator_, object);
     built = buildList();
   } else if (PyDict_CheckExact(object) || type == &PyODict_Type ||
              std::strcmp(type->tp_name, "collections.defaultdict") == 0) {

@@ -225,8 +225,9 @@ def _inside(fn: Any, transform: Callable[[Any], Any]) -> Any:
         wrapper.__dict__.update(fn.__dict__ | {"__wrapped__": wrapper.__func__})
         return wrapper
     if type(fn) is functools.partial:
-        partial = functools.partial(transform(fn.func), *fn.args, **fn.keywords)
-        partial.__dict__.update(fn.__dict__)
+        # With its dicts themselves, in which the program may change something later.
+        partial = functools.partial(fn.func)
+        partial.__setstate__((transform(fn.func), fn.args, fn.keywords, fn.__dict__))  # type: ignore[attr-defined]
         return partial
     if isinstance(fn, type):
         raise TypeError(

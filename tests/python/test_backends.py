@@ -409,3 +409,15 @@ def test_scales_that_are_data(in_place):
             assert compiled(given, *arguments) is given
             f(expected, *arguments)
             torch.testing.assert_close(given, expected)
+
+
+@pytest.mark.parametrize("base", [-1, -2, -1.5, -0.0, 3, -(2**40)])
+def test_powers_of_a_constant(base):
+    """torch.fx writes no parentheses around it."""
+
+    def power(x):
+        return base**x, x**base
+
+    compiled = armature.compile(power, backend=Recorder())
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert repr(compiled(x)) == repr(power(x))

@@ -554,6 +554,29 @@ FACTS.add(
     "entry(F)",
 )
 FACTS.add(
+    "one_cell_for_two_variables",
+    """
+    import types
+    def make():
+        a, b = 1, 2
+        def f():
+            nonlocal a
+            a += 1
+            return a, b
+        return f
+    F = make()
+    def twin(*cells):
+        return types.FunctionType(F.__code__, globals(), "f", None, cells)
+    entry = twin(types.CellType(1), types.CellType(2))
+    """,
+    "entry()",
+    "c = types.CellType(5); entry = twin(c, c)",
+    "entry()",
+    "entry()",
+    "entry = twin(types.CellType(3), types.CellType(4))",
+    "entry()",
+)
+FACTS.add(
     "the_function_of_a_method",
     """
     class A:

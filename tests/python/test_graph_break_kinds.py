@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -91,6 +92,14 @@ def asks_for_a_break(x):
 def logs(x):
     logging.getLogger("armature").critical("size %s", x.shape[0])
     return x + 1
+
+
+@example("RecordedWarnings", torch.ones(2))
+def records_warnings(x):
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        torch.std(x[:1])
+        return len(recorded)
 
 
 @example("EffectInBody", torch.ones(2))

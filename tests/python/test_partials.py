@@ -312,3 +312,13 @@ def test_a_subclass_of_partial():
 
     own = Own(add, 1)
     assert armature.compile(lambda x: own(x))(1) == own(1) == (3, [])
+
+
+def test_a_compiled_partial_has_the_dicts_of_the_plain_one():
+    partial = functools.partial(lambda x, k=1: x * k, k=2)
+    compiled = armature.compile(partial)
+    assert compiled(3) == partial(3) == 6
+    partial.keywords["k"] = 10
+    partial.tag = "t"
+    assert compiled(3) == partial(3) == 30
+    assert (compiled.tag, compiled.args, compiled.keywords) == ("t", (), {"k": 10})

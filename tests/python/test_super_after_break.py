@@ -189,3 +189,40 @@ def test_the_first_argument_changes(name):
     expected = entry(method)
     assert armature.compile(entry)(method) == expected
     assert entry(armature.compile(method)) == expected
+
+
+class Base:
+    def method(self):
+        return 1
+
+
+class WithoutPositionalParameter(Base):
+    def of_starred(*arguments):
+        return super().method()
+
+    def of_a_starred_name_bound_anew(*arguments):
+        arguments = 5
+        return super().method(), arguments
+
+    def of_a_keyword(*, key=1):
+        return super().method(), key
+
+    def of_none():
+        return super().method()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in vars(WithoutPositionalParameter) if name.startswith("of_")]
+)
+@pytest.mark.parametrize("holder", [WithoutPositionalParameter, WithoutPositionalParameter()])
+def test_the_error_without_a_positional_parameter(name, holder):
+    def call(x):
+        return x + getattr(holder, name)()
+
+    for function in (call, lambda _: getattr(holder, name)()):
+        messages = []
+        for each in (function, armature.compile(function)):
+            with pytest.raises((RuntimeError, TypeError)) as caught:
+                each(torch.ones(1))
+            messages.append((type(caught.value), str(caught.value)))
+        assert messages[0] == messages[1]

@@ -39,6 +39,7 @@ class TestTranslator : public Translator {
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
   bool isHeldByFrames(const Value& object) override;
+  void holdValuesOfEffects() override {}
   ProgramLocation location() const override { return {}; }
   DictVariable* runningGlobals() override;
 };

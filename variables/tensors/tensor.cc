@@ -267,9 +267,10 @@ Value tensorScalar(Translator&, const Value& self) {
 }
 
 Value tensorLength(Translator& translator, const Value& self) {
-  static PyObject* const len = interned("__len__");
+  // Where the program can replace methods, they are Python code that calls others.
+  static PyObject* const names[] = {interned("__len__"), interned("dim"), interned("shape")};
   requireNoOperationMode(translator, "len()");
-  requireOwnMethod(translator, tensorOf(self), len);
+  for (PyObject* name : names) requireOwnMethod(translator, tensorOf(self), name);
   const TensorMetadata* metadata = observedMetadata(translator, tensorOf(self), "__len__");
   if (!metadata) return Value();
   if (metadata->isScalar) {
@@ -344,9 +345,9 @@ Value tensorContains(Translator&, const Value& self, const Value&) {
 }
 
 Value tensorIterator(Translator& translator, const Value& self) {
-  static PyObject* const iter = interned("__iter__");
+  static PyObject* const names[] = {interned("__iter__"), interned("unbind")};
   requireNoOperationMode(translator, "iter()");
-  requireOwnMethod(translator, tensorOf(self), iter);
+  for (PyObject* name : names) requireOwnMethod(translator, tensorOf(self), name);
   // Its items are views of the memory that it has by now.
   requireOwnMemory(self);
   Value length = tensorLength(translator, self);

@@ -1,0 +1,49 @@
+// What a failure of the graph needs of what it has computed: the second trace of the call, up to
+// the failed operation (codegen/graph_failure.h), replays the effects as they stood there, with
+// values that the program may have let go of since.
+#include <llvm/ADT/DenseSet.h>
+
+#include <vector>
+
+#include "interpreter/instruction_translator.h"
+#include "interpreter/parts.h"
+#include "variables/objects/call_result.h"
+
+namespace armature {
+
+namespace {
+
+// Beyond it the graph keeps all values, so that a long trace stays linear in time.
+constexpr size_t kMostSteps = 1 << 17;
+
+}  // namespace
+
+void InstructionTranslator::holdValuesOfEffects() {
+  if (!parts_ || heldAt_ == effects.changeCount() || holdSteps_ > kMostSteps) return;
+  heldAt_ = effects.changeCount();
+  llvm::DenseSet<VariableTracker*> seen;
+  std::vector<VariableTracker*> pending;
+  auto reach = [&](const Value& value) {
+    ++holdSteps_;
+    if (!value.isTracker()) return;
+    VariableTracker* tracker = value.tracker();
+    bool isMade = !tracker->source() && !tracker->existing();
+    if (Node* node = isMade ? nodeThatGives(tracker) : nullptr) {
+      node->isHeld = true;
+    } else if (VariableTracker* object = newObject(value); object && seen.insert(object).second) {
+      pending.push_back(object);
+    }
+  };
+  for (int32_t i = 0; i < effects.size(); ++i) {
+    ++holdSteps_;
+    if (effects[i].kind != EffectKind::Cancelled) parts_->ofEffect(*this, effects[i], reach);
+  }
+  while (!pending.empty() && holdSteps_ <= kMostSteps) {
+    VariableTracker* object = pending.back();
+    pending.pop_back();
+    visitParts(object, nullptr, reach);
+  }
+  if (holdSteps_ > kMostSteps) graph->keepAllValues();
+}
+
+}  // namespace armature

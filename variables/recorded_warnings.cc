@@ -1,0 +1,29 @@
+#include "variables/recorded_warnings.h"
+
+#include "core/graph_break.h"
+#include "graph/graph.h"
+#include "heap/recorded_warnings.h"
+#include "variables/containers/dict.h"
+#include "variables/objects/user_defined.h"
+#include "variables/side_effects.h"
+#include "variables/translator.h"
+
+namespace armature {
+
+void checkListOfWarnings(Translator& translator, BorrowedRef<> list) {
+  if (!translator.usedLibraries() || list.get() != listOfWarnings().get()) return;
+  throw GraphBreak(GraphBreakKind::RecordedWarnings, "a look into the list of warnings");
+}
+
+void checkWarningsOfOperation(Translator& translator, BorrowedRef<> target) {
+  BorrowedRef<> list = listOfWarnings();
+  if (list && translator.known(list)) {
+    throw GraphBreak(GraphBreakKind::RecordedWarnings, targetName(target));
+  }
+  Value names = translator.known(namesOfWarnings());
+  if (names && translator.effects.isWritten(partOf<DictVariable>(names))) {
+    throw GraphBreak(GraphBreakKind::RecordedWarnings, targetName(target));
+  }
+}
+
+}  // namespace armature
