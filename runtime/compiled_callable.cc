@@ -1,5 +1,6 @@
 #include "runtime/compiled_callable.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 #include <structmember.h>
 
@@ -7,6 +8,7 @@
 #include <cstddef>
 
 #include "core/pending_python_exception.h"
+#include "runtime/compiled_callable_operators.h"
 #include "runtime/compiled_function.h"
 #include "runtime/libraries.h"
 #include "runtime/thread_state.h"
@@ -38,13 +40,6 @@ extern PyTypeObject MethodOfOriginalType;
 
 CompiledCallable* callable(PyObject* object) { return reinterpret_cast<CompiledCallable*>(object); }
 MethodOfOriginal* method(PyObject* object) { return reinterpret_cast<MethodOfOriginal*>(object); }
-
-// An operand of an operator: itself, or what it stands for.
-PyObject* operand(PyObject* object) {
-  if (Py_TYPE(object) == &CompiledCallableType) return callable(object)->original;
-  if (Py_TYPE(object) == &MethodOfOriginalType) return method(object)->method;
-  return object;
-}
 
 // The attributes that are the stand-in's own. A str set; null with an exception set.
 PyObject* ownAttributes() {
@@ -173,11 +168,11 @@ PyObject* getMethodAttribute(PyObject* self, PyObject* name) {
 }
 
 PyObject* getClass(PyObject* self, void*) {
-  return PyObject_GetAttrString(operand(self), "__class__");
+  return PyObject_GetAttrString(operandOf(self), "__class__");
 }
 int setClass(PyObject* self, PyObject* value, void*) {
   static PyObject* const name = PyUnicode_InternFromString("__class__");
-  return PyObject_SetAttr(operand(self), name, value);
+  return PyObject_SetAttr(operandOf(self), name, value);
 }
 
 PyObject* getCall(PyObject* self, void*) { return callOf(callable(self)).release(); }
@@ -196,72 +191,6 @@ PyObject* bind(PyObject* self, PyObject* object, PyObject* type) {
 }
 
 PyObject* directory(PyObject* self, PyObject*) { return PyObject_Dir(callable(self)->original); }
-
-// --- Operators: those of the original.
-
-PyObject* represent(PyObject* self) { return PyObject_Repr(operand(self)); }
-PyObject* text(PyObject* self) { return PyObject_Str(operand(self)); }
-Py_hash_t hash(PyObject* self) { return PyObject_Hash(operand(self)); }
-PyObject* compare(PyObject* left, PyObject* right, int operation) {
-  return PyObject_RichCompare(operand(left), operand(right), operation);
-}
-PyObject* iterate(PyObject* self) { return PyObject_GetIter(operand(self)); }
-int truth(PyObject* self) { return PyObject_IsTrue(operand(self)); }
-Py_ssize_t length(PyObject* self) { return PyObject_Size(operand(self)); }
-PyObject* item(PyObject* self, PyObject* key) { return PyObject_GetItem(operand(self), key); }
-int setItem(PyObject* self, PyObject* key, PyObject* value) {
-  return value ? PyObject_SetItem(operand(self), key, value) : PyObject_DelItem(operand(self), key);
-}
-int contains(PyObject* self, PyObject* value) { return PySequence_Contains(operand(self), value); }
-
-template <PyObject* (*Operation)(PyObject*, PyObject*)>
-PyObject* binary(PyObject* left, PyObject* right) {
-  return Operation(operand(left), operand(right));
-}
-
-// `a += b`: where the original changes itself, the stand-in goes on standing for it.
-template <PyObject* (*Operation)(PyObject*, PyObject*)>
-PyObject* inPlace(PyObject* left, PyObject* right) {
-  PyObject* result = Operation(operand(left), operand(right));
-  if (result != operand(left)) return result;
-  Py_DECREF(result);
-  return Py_NewRef(left);
-}
-
-PyObject* power(PyObject* base, PyObject* exponent, PyObject* modulus) {
-  return PyNumber_Power(operand(base), operand(exponent), operand(modulus));
-}
-
-PyNumberMethods numberMethods = {
-    .nb_add = binary<PyNumber_Add>,
-    .nb_subtract = binary<PyNumber_Subtract>,
-    .nb_multiply = binary<PyNumber_Multiply>,
-    .nb_remainder = binary<PyNumber_Remainder>,
-    .nb_divmod = binary<PyNumber_Divmod>,
-    .nb_power = power,
-    .nb_bool = truth,
-    .nb_lshift = binary<PyNumber_Lshift>,
-    .nb_rshift = binary<PyNumber_Rshift>,
-    .nb_and = binary<PyNumber_And>,
-    .nb_xor = binary<PyNumber_Xor>,
-    .nb_or = binary<PyNumber_Or>,
-    .nb_inplace_add = inPlace<PyNumber_InPlaceAdd>,
-    .nb_inplace_subtract = inPlace<PyNumber_InPlaceSubtract>,
-    .nb_inplace_multiply = inPlace<PyNumber_InPlaceMultiply>,
-    .nb_inplace_and = inPlace<PyNumber_InPlaceAnd>,
-    .nb_inplace_or = inPlace<PyNumber_InPlaceOr>,
-    .nb_floor_divide = binary<PyNumber_FloorDivide>,
-    .nb_true_divide = binary<PyNumber_TrueDivide>,
-    .nb_matrix_multiply = binary<PyNumber_MatrixMultiply>,
-};
-
-PySequenceMethods sequenceMethods = {.sq_contains = contains};
-
-PyMappingMethods mappingMethods = {
-    .mp_length = length,
-    .mp_subscript = item,
-    .mp_ass_subscript = setItem,
-};
 
 // --- Copies.
 
@@ -347,11 +276,22 @@ void deallocateMethod(PyObject* self) {
   Py_TYPE(self)->tp_free(self);
 }
 
-PyMethodDef methods[] = {
-    {"__dir__", directory, METH_NOARGS, nullptr}, {"__copy__", shallowCopy, METH_NOARGS, nullptr},
-    {"__deepcopy__", deepCopy, METH_O, nullptr},  {"__reduce__", reduce, METH_NOARGS, nullptr},
-    {"__reduce_ex__", reduce, METH_O, nullptr},   {},
-};
+// Its own and those of the original, for as long as the process lives.
+PyMethodDef* allMethods() {
+  static auto* const methods = [] {
+    auto* all = new llvm::SmallVector<PyMethodDef, 32>{
+        {"__dir__", directory, METH_NOARGS, nullptr},
+        {"__copy__", shallowCopy, METH_NOARGS, nullptr},
+        {"__deepcopy__", deepCopy, METH_O, nullptr},
+        {"__reduce__", reduce, METH_NOARGS, nullptr},
+        {"__reduce_ex__", reduce, METH_O, nullptr},
+    };
+    llvm::append_range(*all, specialMethods());
+    all->push_back({});
+    return all;
+  }();
+  return methods->data();
+}
 
 PyMemberDef members[] = {
     {"_orig_mod", T_OBJECT, offsetof(CompiledCallable, original), READONLY,
@@ -371,54 +311,57 @@ PyGetSetDef callableProperties[] = {
     {},
 };
 
-PyTypeObject MethodOfOriginalType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.MethodOfOriginal",
-    .tp_basicsize = sizeof(MethodOfOriginal),
-    .tp_dealloc = deallocateMethod,
-    .tp_vectorcall_offset = offsetof(MethodOfOriginal, vectorcall),
-    .tp_repr = represent,
-    .tp_hash = hash,
-    .tp_call = PyVectorcall_Call,
-    .tp_str = text,
-    .tp_getattro = getMethodAttribute,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_doc = "A method of the object that a CompiledCallable stands for.",
-    .tp_traverse = traverseMethod,
-    .tp_richcompare = compare,
-    .tp_getset = properties,
-};
+PyTypeObject MethodOfOriginalType = [] {
+  PyTypeObject type = {
+      .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.MethodOfOriginal",
+      .tp_basicsize = sizeof(MethodOfOriginal),
+      .tp_dealloc = deallocateMethod,
+      .tp_vectorcall_offset = offsetof(MethodOfOriginal, vectorcall),
+      .tp_call = PyVectorcall_Call,
+      .tp_getattro = getMethodAttribute,
+      .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                  Py_TPFLAGS_DISALLOW_INSTANTIATION,
+      .tp_doc = "A method of the object that a CompiledCallable stands for.",
+      .tp_traverse = traverseMethod,
+      .tp_getset = properties,
+  };
+  setTextAndComparison(type);
+  return type;
+}();
 
 }  // namespace
 
-PyTypeObject CompiledCallableType = {
-    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.CompiledCallable",
-    .tp_basicsize = sizeof(CompiledCallable),
-    .tp_dealloc = deallocate,
-    .tp_vectorcall_offset = offsetof(CompiledCallable, vectorcall),
-    .tp_repr = represent,
-    .tp_as_number = &numberMethods,
-    .tp_as_sequence = &sequenceMethods,
-    .tp_as_mapping = &mappingMethods,
-    .tp_hash = hash,
-    .tp_call = PyVectorcall_Call,
-    .tp_str = text,
-    .tp_getattro = getAttribute,
-    .tp_setattro = setAttribute,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_doc =
-        "CompiledCallable(original, transform, rebuild, captured=())\n--\n\n"
-        "Stands for an object whose calls are captured, and those of some of its methods.",
-    .tp_traverse = traverse,
-    .tp_richcompare = compare,
-    .tp_weaklistoffset = offsetof(CompiledCallable, weakReferences),
-    .tp_iter = iterate,
-    .tp_methods = methods,
-    .tp_members = members,
-    .tp_getset = callableProperties,
-    .tp_descr_get = bind,
-    .tp_new = make,
-};
+PyTypeObject CompiledCallableType = [] {
+  PyTypeObject type = {
+      .ob_base = PyVarObject_HEAD_INIT(&StandInType, 0).tp_name = "armature._C.CompiledCallable",
+      .tp_basicsize = sizeof(CompiledCallable),
+      .tp_dealloc = deallocate,
+      .tp_vectorcall_offset = offsetof(CompiledCallable, vectorcall),
+      .tp_call = PyVectorcall_Call,
+      .tp_getattro = getAttribute,
+      .tp_setattro = setAttribute,
+      .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+      .tp_doc =
+          "CompiledCallable(original, transform, rebuild, captured=())\n--\n\n"
+          "Stands for an object whose calls are captured, and those of some of its methods.",
+      .tp_traverse = traverse,
+      .tp_weaklistoffset = offsetof(CompiledCallable, weakReferences),
+      .tp_methods = allMethods(),
+      .tp_members = members,
+      .tp_getset = callableProperties,
+      .tp_descr_get = bind,
+      .tp_new = make,
+  };
+  setTextAndComparison(type);
+  setOperators(type);
+  return type;
+}();
+
+PyObject* operandOf(PyObject* object) {
+  if (Py_TYPE(object) == &CompiledCallableType) return callable(object)->original;
+  if (Py_TYPE(object) == &MethodOfOriginalType) return method(object)->method;
+  return object;
+}
 
 BorrowedRef<> originalOf(BorrowedRef<> compiledCallable) {
   return callable(compiledCallable)->original;
@@ -428,7 +371,7 @@ Ref<> callOf(BorrowedRef<> compiledCallable) { return callOf(callable(compiledCa
 BorrowedRef<> callsOf(BorrowedRef<> compiledCallable) { return callable(compiledCallable)->calls; }
 
 int addCompiledCallableType(PyObject* module) {
-  if (PyType_Ready(&MethodOfOriginalType) < 0) return -1;
+  if (PyType_Ready(&MethodOfOriginalType) < 0 || PyType_Ready(&StandInType) < 0) return -1;
   return PyModule_AddType(module, &CompiledCallableType);
 }
 

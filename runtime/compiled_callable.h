@@ -14,6 +14,10 @@ namespace armature {
 // armature._C.CompiledCallable(original, transform, rebuild)
 extern PyTypeObject CompiledCallableType;
 
+// What an operand of an operator stands for, if it is a CompiledCallable or a method found through
+// one, else itself. Borrowed.
+PyObject* operandOf(PyObject* object);
+
 // The object that a CompiledCallable stands for, borrowed.
 BorrowedRef<> originalOf(BorrowedRef<> compiledCallable);
 // What a call of it runs now, with the object first. Null with an exception set.

@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "cpython/function_layout.h"
+#include "cpython/made_classes.h"
+#include "cpython/type_lookup.h"
 #include "runtime/argument_binding.h"
 #include "runtime/break_statistics.h"
 #include "runtime/codegen_environment.h"
@@ -124,6 +127,16 @@ int setAttribute(PyObject* self, PyObject* name, PyObject* value) {
 
 PyObject* getClass(PyObject* self, void*) {
   return PyObject_GetAttrString(compiled(self)->function, "__class__");
+}
+
+// What functools.wraps() has given the function; of another, the function itself.
+PyObject* getWrapped(PyObject* self, void*) {
+  static PyObject* const name = PyUnicode_InternFromString("__wrapped__");
+  PyObject* function = compiled(self)->function;
+  PyObject* given = PyObject_GetAttr(function, name);
+  if (given || !PyErr_ExceptionMatches(PyExc_AttributeError)) return given;
+  clearException();
+  return Py_NewRef(function);
 }
 
 // --- The Python types.
@@ -264,7 +277,6 @@ PyMemberDef members[] = {
 PyMemberDef compiledMembers[] = {
     {"function", T_OBJECT, offsetof(CompiledObject, function), READONLY,
      "The function that this one stands for."},
-    {"__wrapped__", T_OBJECT, offsetof(CompiledObject, function), READONLY, "The same."},
     {"_armature_settings", T_OBJECT, offsetof(CompiledObject, settings), READONLY,
      "What compile() was asked for."},
     {},
@@ -273,7 +285,25 @@ PyMemberDef compiledMembers[] = {
 // Functions are atoms to copy().
 PyObject* itself(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
+bool isNew(PyObject* name) { return PyUnicode_CompareWithASCIIString(name, "__new__") == 0; }
+
+// type.__new__ makes a static method or a class method of functions with some names. Of those that
+// stand for a function, this does, which it calls then: where one is assigned later, nobody does.
+PyObject* setName(PyObject* self, PyObject* arguments) {
+  PyObject *owner, *name;
+  if (!PyArg_ParseTuple(arguments, "OO:__set_name__", &owner, &name)) return nullptr;
+  if (!PyFunction_Check(compiled(self)->function) || !PyType_Check(owner) ||
+      !PyUnicode_CheckExact(name) || !isMadeAMethodByType(name) ||
+      cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(owner), name) != self) {
+    Py_RETURN_NONE;
+  }
+  Ref<> method = Ref<>::steal(isNew(name) ? PyStaticMethod_New(self) : PyClassMethod_New(self));
+  if (!method || !cpython::setClassAttribute(owner, name, method.get())) return nullptr;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {
+    {"__set_name__", setName, METH_VARARGS, nullptr},
     {"__copy__", itself, METH_NOARGS, nullptr},
     {"__deepcopy__", itself, METH_O, nullptr},
     {},
@@ -281,6 +311,7 @@ PyMethodDef methods[] = {
 
 PyGetSetDef compiledProperties[] = {
     {"__class__", getClass, nullptr, nullptr, nullptr},
+    {"__wrapped__", getWrapped, nullptr, nullptr, nullptr},
     {},
 };
 
@@ -446,6 +477,11 @@ PyObject* reasonOfDisabled(BorrowedRef<> disabledFunction) {
 }
 
 PyObject* wrappedFunction(PyObject* object) { return compiled(object)->function; }
+
+bool isMadeAMethodByType(PyObject* name) {
+  return isNew(name) || PyUnicode_CompareWithASCIIString(name, "__init_subclass__") == 0 ||
+         PyUnicode_CompareWithASCIIString(name, "__class_getitem__") == 0;
+}
 
 int addCompiledFunctionTypes(PyObject* module) {
   if (TranslationFamily::readyType() < 0 || readyResumptionTypes() < 0 ||

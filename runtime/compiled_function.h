@@ -47,6 +47,9 @@ PyObject* reasonOfDisabled(BorrowedRef<> disabledFunction);
 // The function that a CompiledFunction or DisabledFunction stands for, borrowed.
 PyObject* wrappedFunction(PyObject* object);
 
+// Does type.__new__ make a static method or a class method of a function with that name (a str)?
+bool isMadeAMethodByType(PyObject* name);
+
 // Prepares the types and adds the public ones to the module. -1 with an exception set.
 int addCompiledFunctionTypes(PyObject* module);
 

@@ -87,6 +87,17 @@ Value callDisabledFunction(Translator&, const Value& self, CallArguments&) {
   breakOnDisabled(disabled, wrappedFunction(disabled));
 }
 
+// __set_name__: does nothing, but for the names of which type.__new__ makes other methods.
+Value setNameHandler(Translator&, const Value&, CallArguments& arguments) {
+  const Value* name = arguments.positionalCount() == 2 ? &arguments.values[1] : nullptr;
+  bool isText = name && name->isConstant() && PyUnicode_CheckExact(name->object());
+  if (!isText || isMadeAMethodByType(name->object())) {
+    throw GraphBreak(GraphBreakKind::ClassMadeWhileTracing,
+                     isText ? printable(name->object()) : "__set_name__");
+  }
+  return Value::none();
+}
+
 PyObject* isCompilingNow(PyObject*, PyObject*) { return PyBool_FromLong(isCompiling()); }
 
 PyObject* graphBreak(PyObject*, PyObject* arguments, PyObject* keywords) {
@@ -139,6 +150,8 @@ int addOwnFunctions(PyObject* module) {
   registerInstanceHandler(&CompiledFunctionType, callCompiledFunction);
   registerInstanceHandler(&CompiledCallableType, callCompiledCallable);
   registerInstanceHandler(&DisabledFunctionType, callDisabledFunction);
+  registerMethodHandler(&CompiledFunctionType, "__set_name__", setNameHandler);
+  registerMethodHandler(&DisabledFunctionType, "__set_name__", setNameHandler);
   auto add = [&](const char* name, BuiltinHandler handler) {
     PyObject* function = PyObject_GetAttrString(module, name);
     // The reference is kept: the registry needs the object to stay where it is.

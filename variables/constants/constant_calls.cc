@@ -229,7 +229,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
       }
       // What these have is looked at by no method of theirs.
       bool hasNoPart = owner == &PyBaseObject_Type || owner == &PyContextVar_Type ||
-                       owner == cpython::weakReferenceType();
+                       owner == cpython::weakReferenceType() || findInstanceHandler(owner);
       if (trackerOf<OpaqueVariable>(self) && !hasNoPart) {
         throw GraphBreak(GraphBreakKind::MethodOfContainerSubclass, describe(self));
       }
