@@ -1,4 +1,4 @@
-"""Compiled functions in the places of a class where Python looks for functions, and with wrappers."""
+"""Compiled functions as wrappers, and in a class where Python expects functions."""
 
 import copy
 import enum

@@ -1,10 +1,9 @@
-"""What stands for a callable object has the operators and special methods of that, or lacks them."""
+"""What stands for a callable object has its operators and special methods and no others."""
 
 import asyncio
 import collections.abc
 import contextlib
 import copy
-import io
 import math
 import operator
 import os
@@ -323,7 +322,7 @@ def test_a_path_is_opened(tmp_path):
     compiled = armature.compile(Path())
     with open(compiled, "w") as file:
         file.write("text")
-    with io.open(copy.copy(compiled)) as file:
+    with open(copy.copy(compiled)) as file:
         assert file.read() == "text"
 
 
