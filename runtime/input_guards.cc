@@ -58,8 +58,8 @@ void guardDistinctObjects(InstructionTranslator& translator) {
   bool layoutsStay = !changesLayouts(*translator.graph);
   for (VariableTracker* changed : effects.written()) {
     // The data that the graph changes, it changes in the arrays themselves.
-    bool isGraphs = llvm::isa<TensorVariable>(changed) && layoutsStay &&
-                    !changedBehindGraph.contains(changed);
+    bool isGraphs =
+        llvm::isa<TensorVariable>(changed) && layoutsStay && !changedBehindGraph.contains(changed);
     if (!changed->source() || !changed->existing() || isGraphs) continue;
     PyObject* object = changed->existing();
     families[familyOf(object)].written.insert({object, changed->source()});
