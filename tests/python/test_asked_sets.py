@@ -167,6 +167,114 @@ CASES.add(
     "entry({7})",
 )
 CASES.add(
+    "popped_between_other_changes",
+    """
+    def entry(s):
+        popped = []
+        for step in range(60):
+            if step % 3:
+                popped.append(s.pop())
+            else:
+                s.add((step * 37) % 101 * 8)
+                s.add(str(step))
+            if step % 7 == 0:
+                s.discard(popped[-1] if popped else 8)
+                s.discard(str(step - 3))
+            if step == 20:
+                s.update(range(0, 400, 16))
+            if step == 30:
+                s.difference_update([32, 48, 64])
+            if step == 40:
+                popped.append(list(s))
+                popped.append(list(s | {3, 11}))
+            if step == 50:
+                popped.append(s.copy().pop())
+                s.clear()
+                s.update([24, 16, 8, "a", "b"])
+        while s:
+            popped.append(s.pop())
+        s.add(5)
+        s.add(13)
+        return popped, list(s), s.pop()
+    """,
+    "entry(set())",
+    "entry({1, 9, 17, 25, 33})",
+    "entry(set('abcdefghijkl'))",
+    "entry({1, 'a', 2.5, None, (1, 'b'), True, b'c', -1, -2})",
+    "entry(set(range(0, 800, 8)) - {0, 16, 400})",
+)
+CASES.add(
+    "popped_around_breaks",
+    """
+    import armature
+
+    def change(s, popped):
+        popped.append(s.pop())
+        s.add(len(popped) * 8)
+        popped.append(s.pop())
+        try:
+            armature.graph_break()
+        finally:
+            popped.append(s.pop())
+        return popped
+
+    def refuse(s, popped):
+        popped.append(s.pop())
+        s.add(len(popped) * 16)
+        s.discard(24)
+        popped.append(s.pop())
+        raise KeyError(armature.graph_break())
+
+    def entry(s):
+        made, popped = set(s) | {"a", "b", 3, 11, 19, 27}, []
+        for number in range(8):
+            popped.append(made.pop())
+            popped.append(s.pop())
+            made.add(number * 8)
+            if number % 3 == 1:
+                armature.graph_break()
+            if number % 3 == 2:
+                change(s, popped)
+                change(made, popped)
+            try:
+                if number == 4:
+                    refuse(made, popped)
+            except KeyError:
+                popped.append(made.pop())
+        while s:
+            popped.append(s.pop())
+        return popped, list(made), made.pop()
+    """,
+    "entry(set(range(0, 240, 8)))",
+    "entry(set('abcdefghijklmnopqrst'))",
+)
+CASES.add(
+    "popped_in_a_call_that_is_taken_back",
+    """
+    import armature
+
+    class Item:
+        def __init__(self, s, popped):
+            self.s, self.popped = s, popped
+
+        def __hash__(self):
+            self.popped.append(self.s.pop())
+            self.s.add(len(self.popped) * 8)
+            self.popped.append(self.s.pop())
+            armature.graph_break()
+            return 1
+
+    def entry(items):
+        s = set(items)
+        popped = [s.pop(), s.pop()]
+        hash((Item(s, popped),))
+        s.add(16)
+        return popped, s.pop(), s.pop(), list(s)
+    """,
+    "entry(range(0, 200, 8))",
+    "entry('abcdefghijklm')",
+)
+CASES.add(
     "popped_one_by_one",
     """
     def entry(s):
@@ -357,3 +465,20 @@ def test_a_large_set_costs_no_walk() -> None:
     assert entry(large, 7) == (True, 200_001)
     assert entry(large, 7) == (True, 200_001)
     assert -7 in large
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_popping_all_of_a_large_set_makes_no_set_for_each(existing: bool) -> None:
+    def entry(s: set[int]) -> list[int]:
+        s = s if existing else set(range(0, 200_000, 10))
+        popped = []
+        while s:
+            popped.append(s.pop())
+            if len(popped) % 4 == 0:
+                s.discard(len(popped) * 10)
+                s.add(-len(popped))
+                popped.append(s.pop())
+        return popped
+
+    items = set(range(40_000, 0, -2))
+    assert armature.compile(entry)(items.copy()) == entry(items.copy())

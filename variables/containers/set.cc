@@ -45,6 +45,39 @@ PyObject* elementsField(BorrowedRef<> set) {
   return PyFrozenSet_Check(set.get()) ? ofFrozenSet : ofSet;
 }
 
+// The name of what may stand behind a set's operations and is none: `self` is a real set on which
+// all of them were done, finger included, so that a loop of pops does them once and not for each
+// pop. A rewind of any operation drops it.
+constexpr char kMirror[] = "mirror";
+
+// The mirror, or null. An operation on it must be in the list before it is put back.
+template <class Operations>
+Ref<> takeMirror(Operations& operations) {
+  if (operations.empty() || operations.back().name != kMirror) return nullptr;
+  Ref<> mirror = std::move(operations.back().self);
+  operations.pop_back();
+  return mirror;
+}
+
+// Does an operation on the real set, or puts the one there that it makes. False where it fails.
+template <class Operation>
+bool perform(const Operation& operation, Ref<>& set) {
+  PyObject* self = operation.self ? operation.self.get() : set.get();
+  Ref<> result;
+  if (operation.name) {
+    Ref<> method = checked(PyObject_GetAttrString(self, operation.name));
+    result = Ref<>::steal(PyObject_Call(method.get(), operation.arguments.get(), nullptr));
+  } else {
+    result = Ref<>::steal(PySet_New(self));
+  }
+  if (!result) {
+    clearException();
+    return false;
+  }
+  if (operation.self) set = std::move(result);
+  return true;
+}
+
 }  // namespace
 
 // --- What is known of an existing set.
@@ -220,12 +253,19 @@ void SetVariable::recordEffect(Translator& translator, EffectKind kind, Value ke
 }
 
 void SetVariable::record(Translator& translator, Operation operation) {
-  static constexpr Trail::Operation kRecord = {
-      [](void* set, uintptr_t) { static_cast<SetVariable*>(set)->operations_.pop_back(); },
-      nullptr};
+  static constexpr Trail::Operation kRecord = {[](void* set, uintptr_t) {
+                                                 std::vector<Operation>& operations =
+                                                     static_cast<SetVariable*>(set)->operations_;
+                                                 takeMirror(operations);
+                                                 operations.pop_back();
+                                               },
+                                               nullptr};
   if (!recording_ || !orderKnown_) return;
+  Ref<> mirror = takeMirror(operations_);
+  if (mirror && !perform(operation, mirror)) mirror = nullptr;
   operations_.push_back(std::move(operation));
   translator.trail.record(kRecord, this, 0);
+  if (mirror) operations_.push_back({kMirror, std::move(mirror), nullptr});
 }
 
 void SetVariable::loseOrder(Translator& translator) {
@@ -311,18 +351,25 @@ void SetVariable::clear(Translator& translator) {
 
 Value SetVariable::pop(Translator& translator) {
   complete(translator);
+  // Where the order was lost, the mirror is that of before: a rewind may bring it back.
+  Ref<> set = orderKnown_ ? takeMirror(operations_) : Ref<>();
+  if (!set && live_ > 1) set = real(translator);
   Value item;
-  if (live_ == 1) {
-    forEach(translator, [&](const Value& only) { item = only; });
-  } else if (Ref<> set = real(translator)) {
+  if (set) {
     Ref<> first = checked(PySet_Pop(set.get()));
     item = knownItem(first.get(), isConstant(first) ? PyObject_Hash(first.get()) : -1);
+  } else if (live_ == 1) {
+    // The last one, mostly: it came in after those that have gone.
+    int32_t index = map_.entryCount() - 1;
+    while (!map_[index].live()) --index;
+    item = map_[index].key;
   } else {
     throw GraphBreak(GraphBreakKind::SetOrder, describe(Value(this)));
   }
   bool isData = static_cast<bool>(keyData(translator, item));
   changeBy(translator, "pop", isData ? checked(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });
+  if (set && recording_ && orderKnown_) operations_.push_back({kMirror, std::move(set), nullptr});
   return item;
 }
 
@@ -370,6 +417,9 @@ void SetVariable::makeBy(const char* name, Ref<> self, Ref<> arguments,
 
 Ref<> SetVariable::real(Translator& translator) {
   if (!orderKnown_ || isOfUnknownTable()) return nullptr;
+  if (!operations_.empty() && operations_.back().name == kMirror) {
+    return checked(cpython::copyTable(&PySet_Type, operations_.back().self.get()).release());
+  }
   Ref<> set;
   if (existing()) {
     for (cpython::SetEntry each; cpython::nextEntry(existing(), each);) {
@@ -383,19 +433,7 @@ Ref<> SetVariable::real(Translator& translator) {
     set = checked(PySet_New(nullptr));
   }
   for (const Operation& operation : operations_) {
-    PyObject* self = operation.self ? operation.self.get() : set.get();
-    Ref<> result;
-    if (operation.name) {
-      Ref<> method = checked(PyObject_GetAttrString(self, operation.name));
-      result = Ref<>::steal(PyObject_Call(method.get(), operation.arguments.get(), nullptr));
-    } else {
-      result = Ref<>::steal(PySet_New(self));
-    }
-    if (!result) {
-      clearException();
-      return nullptr;
-    }
-    if (operation.self) set = std::move(result);
+    if (!perform(operation, set)) return nullptr;
   }
   return set;
 }
