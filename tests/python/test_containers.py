@@ -402,6 +402,25 @@ def test_ordered_dicts(function):
     check_each(function, (o(a=1, b=2, c=3),), (o(c=1, b=2, a=3),), (o(a=1, c=3),))
 
 
+def test_moving_each_key_of_a_large_ordered_dict_walks_over_no_others():
+    def entry(o):
+        made = collections.OrderedDict.fromkeys(o)
+        for key in list(o)[::-2]:
+            o.move_to_end(key)
+            made.move_to_end(len(o) - 1 - key)
+            made.move_to_end(0)
+        del o[0]
+        made.move_to_end(1, last=False)
+        return list(o), list(made)
+
+    def existing():
+        return collections.OrderedDict.fromkeys(range(40_000))
+
+    o = existing()
+    assert armature.compile(entry)(o) == entry(existing())
+    assert list(o) == entry(existing())[0]
+
+
 def ordered_read(o):
     return list(o), next(iter(o.values())), o.get("b")
 

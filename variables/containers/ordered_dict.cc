@@ -116,11 +116,15 @@ Value moveToEnd(Translator& translator, const Value& self, CallArguments& argume
   Value moved = dict->size(translator) > 0 ? dict->storedKey(translator, key) : Value();
   if (translator.exceptionPending()) return Value();
   if (!moved) return raiseKeyError(translator, key);
+  if (toEnd) {
+    dict->moveToEnd(translator, moved);
+    return Value::none();
+  }
+  // All others go behind it, in their order.
   ValueVector keys, values;
   copyItems(translator, dict, keys, values);
-  // To the front: all others go behind it, in their order.
   for (const Value& each : keys) {
-    if (equalKeys(each, moved) == static_cast<bool>(toEnd)) dict->moveToEnd(translator, each);
+    if (!equalKeys(each, moved)) dict->moveToEnd(translator, each);
   }
   return Value::none();
 }

@@ -193,9 +193,11 @@ void OrderedValueMap::insertIndex(int32_t index) {
   if (static_cast<size_t>(used_ + 1) * 3 > table_.size() * 2) return grow();
   size_t mask = table_.size() - 1;
   size_t slot = static_cast<size_t>(entries_[index].hash) & mask;
-  while (table_[slot] != kEmpty) slot = (slot + 1) & mask;
+  // Of unlinked entries the slots are used again: a key that goes to the end time and again, or all
+  // keys of a run of numbers one after the other, would else walk over more and more of them.
+  while (table_[slot] >= 0) slot = (slot + 1) & mask;
+  used_ += table_[slot] == kEmpty;
   table_[slot] = index;
-  ++used_;
 }
 
 void OrderedValueMap::grow() {
