@@ -292,6 +292,75 @@ CASES.add(
     "entry({'a': 1, 'b': 2, 'c': 3})",
 )
 
+CASES.add(
+    "keys_before_items",
+    """
+    import collections, functools
+    LOG = []
+
+    class Mapping:
+        def __init__(self, given):
+            self.given = given
+
+        @property
+        def keys(self):
+            LOG.append("keys")
+            return self.walk if self.given is None else lambda: self.given
+
+        def walk(self):
+            for key in "ab":
+                LOG.append(key)
+                yield key
+
+        def __getitem__(self, key):
+            LOG.append("get " + key)
+            return key
+
+    def given(**keywords):
+        return keywords
+
+    def updated(d, m):
+        d.update(m)
+        return d
+
+    def joined(d, m):
+        d |= m
+        return d
+
+    FORMS = {
+        "dict": dict,
+        "update": lambda m: updated({}, m),
+        "or": lambda m: joined({}, m),
+        "display": lambda m: {**m},
+        "call": lambda m: given(**m),
+        "defaultdict": lambda m: collections.defaultdict(list, m),
+        "partial": lambda m: functools.partial(given, **m)(),
+        "OrderedDict": lambda m: updated(collections.OrderedDict(), m),
+    }
+
+    def entry(how, keys):
+        LOG.clear()
+        try:
+            return FORMS[how](Mapping(keys)), list(LOG)
+        except TypeError as error:
+            return str(error), list(LOG)
+    """,
+    *(
+        f"entry({how!r}, {keys})"
+        for how in (
+            "dict",
+            "update",
+            "or",
+            "display",
+            "call",
+            "defaultdict",
+            "partial",
+            "OrderedDict",
+        )
+        for keys in ("None", "5", "'xy'")
+    ),
+)
+
 
 @pytest.mark.parametrize(("source", "steps"), CASES.parameters)
 def test_containers(source: str, steps: tuple[str, ...]) -> None:

@@ -58,6 +58,31 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
   }
 }
 
+// dict_merge's other case: unlike OrderedDict.update, it has the whole list of the keys before it
+// asks for the first item.
+bool mergeMapping(Translator& translator, DictVariable* dict, const Value& mapping,
+                  const Value& keysMethod) {
+  Value keys = translator.realized(call(translator, keysMethod, llvm::ArrayRef<Value>()));
+  Value iterator = keys ? getIterator(translator, keys) : Value();
+  if (!iterator) {
+    auto* typeError = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+    if (keys && translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
+      translator.dropException();
+      translator.raise(PyExc_TypeError, "%.200s.keys() returned a non-iterable (type %.200s)",
+                       nameOf(translator, typeOf(wholeOf(mapping))),
+                       nameOf(translator, typeOf(keys)));
+    }
+    return false;
+  }
+  ValueVector items;
+  if (!collectInto(translator, std::move(iterator), items)) return false;
+  for (const Value& key : items) {
+    Value value = getItem(translator, mapping, key);
+    if (!value || !storeItem(translator, dict, key, std::move(value))) return false;
+  }
+  return true;
+}
+
 // Does update() go over pairs that a Python function gives, which can be put off?
 bool takesPairs(Translator& translator, const DictVariable* dict, CallArguments& arguments) {
   bool isPlain = dict->type() == &PyDict_Type && !dict->instance;
@@ -245,7 +270,7 @@ DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
   Value keys = optionalMethod(translator, mapping, name);
   if (!keys) return nullptr;
   auto* items = translator.make<DictVariable>();
-  return updateFromMapping(translator, items, mapping, keys) ? items : nullptr;
+  return mergeMapping(translator, items, mapping, keys) ? items : nullptr;
 }
 
 bool updateDict(Translator& translator, DictVariable* dict, Value other) {
@@ -262,7 +287,9 @@ bool updateDict(Translator& translator, DictVariable* dict, Value other) {
   static PyObject* const keys = staticName("keys");
   other = wholeOf(std::move(other));
   Value method = optionalMethod(translator, other, keys);
-  if (method) return updateFromMapping(translator, dict, other, method);
+  // dict_update_arg only sees whether there is one; PyMapping_Keys reads the attribute again.
+  if (method) method = getAttribute(translator, other, keys);
+  if (method) return mergeMapping(translator, dict, other, method);
   return !translator.exceptionPending() && updateFromPairs(translator, dict, other);
 }
 
