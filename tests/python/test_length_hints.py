@@ -79,6 +79,22 @@ class Plain:
         return iter((1, 2, 3))
 
 
+class ByIndex:
+    """What iter() and reversed() make of it asks it for its length."""
+
+    answer: Any = 3
+
+    def __getitem__(self, index: int) -> str:
+        LOG.append(f"item {index}")
+        return "abc"[index]
+
+    def __len__(self) -> Any:
+        LOG.append("len")
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
 class Items(list):  # type: ignore[type-arg]
     def __len__(self) -> int:
         LOG.append("len")
@@ -136,6 +152,12 @@ USES: dict[str, Callable[[Any], Any]] = {
     "tuple": lambda o: tuple(o),
     "sorted": lambda o: sorted(o),
     "set": lambda o: set(o),
+    "join": lambda o: "".join(o),
+    "list_of_iterator": lambda o: list(iter(o)),
+    "tuple_of_iterator": lambda o: tuple(iter(o)),
+    "list_of_reversed": lambda o: list(reversed(o)),
+    "sorted_of_reversed": lambda o: sorted(reversed(o)),
+    "reversed_display": lambda o: [*reversed(o)],
     "max": lambda o: max(o),
     "fromkeys": lambda o: dict.fromkeys(o),
     "enumerate": lambda o: list(enumerate(o)),
@@ -173,7 +195,7 @@ def program(x: torch.Tensor, use: Callable[[Any], Any], o: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", USES)
-@pytest.mark.parametrize("kind", [Sized, Hinted, Both, Unsized, Plain, Items])
+@pytest.mark.parametrize("kind", [Sized, Hinted, Both, Unsized, Plain, ByIndex, Items])
 def test_asks_as_python_does(name: str, kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
     use = USES[name]
     with armature.config.patch(recompile_limit=64):
@@ -194,5 +216,6 @@ def test_asks_as_python_does(name: str, kind: type, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("name", [name for name in USES if name != "unpack_too_little"])
 def test_is_captured(name: str) -> None:
     use = USES[name]
-    explanation = armature.explain(program)(torch.arange(2.0), use, Sized())
+    o = ByIndex() if name == "join" or "reversed" in name else Sized()
+    explanation = armature.explain(program)(torch.arange(2.0), use, o)
     assert explanation.graph_break_count == 0

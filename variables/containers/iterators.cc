@@ -359,8 +359,9 @@ void registerIterators() {
                              cpython::isliceType()}) {
     registerSlotWrappers(type);
   }
-  for (PyTypeObject* type : {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type,
-                             &PyRangeIter_Type, &PyUnicodeIter_Type, &PyReversed_Type}) {
+  for (PyTypeObject* type :
+       {&PyListIter_Type, &PyListRevIter_Type, &PyTupleIter_Type, &PyRangeIter_Type,
+        &PyUnicodeIter_Type, &PyReversed_Type, &PySeqIter_Type}) {
     registerMethodHandler(type, "__length_hint__", sequenceLengthHint);
   }
 }

@@ -11,6 +11,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
+#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -87,6 +88,14 @@ bool takeTypeError(Translator& translator) {
   return true;
 }
 
+// Iterators whose __length_hint__ asks the sequence that they go over for its length.
+bool asksSequence(const Value& iterator) {
+  auto* walk = trackerOf<SequenceIteratorVariable>(iterator);
+  if (!walk || !walk->sequence || !walk->sequence.isTracker()) return false;
+  bool isLazy = walk->type() == &PySeqIter_Type || walk->type() == &PyReversed_Type;
+  return isLazy && !trackerOf<TensorVariable>(walk->sequence);
+}
+
 void refuseHuge(const Value& iterable, int64_t count) {
   if (count > kMostItems) throw GraphBreak(GraphBreakKind::HugeIterable, describe(iterable));
 }
@@ -124,7 +133,8 @@ bool appendItems(Translator& translator, Value iterable, llvm::SmallVectorImpl<V
 
 bool askLengthHint(Translator& translator, const Value& iterable) {
   // Of other kinds, the answer is CPython's own.
-  if (!trackerOf<UserObjectVariable>(iterable) && !trackerOf<ExceptionVariable>(iterable)) {
+  if (!trackerOf<UserObjectVariable>(iterable) && !trackerOf<ExceptionVariable>(iterable) &&
+      !asksSequence(iterable)) {
     return true;
   }
   static PyObject* const lengthName = staticName("__len__");
