@@ -361,6 +361,40 @@ CASES.add(
     ),
 )
 
+CASES.add(
+    "sums_and_products_that_fail",
+    """
+    import math
+    LOG = []
+
+    def logged(items):
+        for item in items:
+            LOG.append(item)
+            yield item
+
+    def entry(items, *more):
+        LOG.clear()
+        results = []
+        for function in (math.fsum, math.prod):
+            for rest in (iter(items), logged(items)):
+                try:
+                    results.append(function(rest, *more))
+                except (TypeError, ValueError, OverflowError) as error:
+                    results.append((type(error), str(error)))
+                results.append((list(LOG), list(rest)))
+        return results
+    """,
+    "entry([1.0, 'bad', 2.0, 3.0])",
+    "entry([1.0, None, 2.0])",
+    "entry([0.1] * 10)",
+    "entry([2, True, 3])",
+    "entry([])",
+    "entry([1.0, 10**400, 2.0])",
+    "entry([1e308, 1e308, 1.0])",
+    "entry([float('inf'), -float('inf'), 2.0])",
+    "entry([1.0, 2.0], 3)",
+)
+
 
 @pytest.mark.parametrize(("source", "steps"), CASES.parameters)
 def test_containers(source: str, steps: tuple[str, ...]) -> None:
