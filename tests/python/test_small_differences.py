@@ -95,6 +95,17 @@ def test_lengths_of_dicts_are_one_translation():
     check_world(source, *steps, "entry(torch.ones(2), {})")
 
 
+def test_conversions_that_str_format_does_not_know():
+    source = """
+def entry(text, o):
+  try: return text.format(o)
+  except ValueError as error: return str(error)
+"""
+    conversions = ["q", "S", " ", "~", "\x7f", "\xe9", "\u0173", "\t"]
+    check_world(source, *(f"entry({'{!' + each + '}'!r}, [1])" for each in conversions))
+    check_world(source, *(f"entry({'{!' + each + ':5}'!r}, 7)" for each in conversions))
+
+
 def test_length_and_keys_of_a_dict():
     source = "def entry(x, d):\n  n = len(d); d['k'] = n; return x, n, len(d), [*d], bool(d)"
     steps = ["entry(torch.ones(2), {})", "entry(torch.ones(2), {'k': 1})"]

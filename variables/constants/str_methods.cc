@@ -96,6 +96,7 @@ class FieldFormatter {
     if (!value) return value;
     PyObject* conversion = PyTuple_GET_ITEM(field, 3);
     Py_UCS4 kind = conversion == Py_None ? 0 : PyUnicode_READ_CHAR(conversion, 0);
+    if (kind && kind != 's' && kind != 'r' && kind != 'a') return raiseUnknown(kind);
     bool varies = isSymbolic(translator_, value);
     if (kind && !varies) {
       value = convert(std::move(value), kind);
@@ -117,6 +118,15 @@ class FieldFormatter {
     Py_ssize_t length = PyUnicode_GET_LENGTH(specification);
     bool hasFields = PyUnicode_FindChar(specification, '{', 0, length, 1) >= 0;
     return hasFields ? format(specification, depth - 1) : Value::constant(specification);
+  }
+
+  // do_conversion
+  Value raiseUnknown(Py_UCS4 conversion) {
+    bool isShown = conversion > 32 && conversion < 127;
+    return translator_.raise(
+        PyExc_ValueError,
+        isShown ? "Unknown conversion specifier %c" : "Unknown conversion specifier \\x%x",
+        static_cast<unsigned int>(conversion));
   }
 
   Value convert(Value value, Py_UCS4 conversion) {
