@@ -106,6 +106,21 @@ def entry(text, o):
     check_world(source, *(f"entry({'{!' + each + ':5}'!r}, 7)" for each in conversions))
 
 
+def test_widths_that_are_ints_of_other_types():
+    source = """
+class I(int):
+  def __index__(self): return 9
+class O:
+  def __str__(self): return "o"
+def entry(*parts):
+  try: return "%*s" % parts, "%.*s|" % parts, "%-*s|" % (I(6), O())
+  except (TypeError, OverflowError) as error: return repr(error)
+"""
+    widths = ["True", "False", "I(5)", "I(-8)", "I(2**70)", "1.5", "None", "O()"]
+    check_world(source, *(f"entry({each}, O())" for each in widths))
+    check_world(source, *(f"entry({each}, 5)" for each in widths))
+
+
 def test_length_and_keys_of_a_dict():
     source = "def entry(x, d):\n  n = len(d); d['k'] = n; return x, n, len(d), [*d], bool(d)"
     steps = ["entry(torch.ones(2), {})", "entry(torch.ones(2), {'k': 1})"]

@@ -111,13 +111,16 @@ class PercentFormatter {
     Value number = nextArgument();
     if (!number) return false;
     translator_.realize(number);
-    PyObject* object = number.objectOrNull();
-    if (!object || !PyLong_CheckExact(object)) {
+    if (!translator_.heap.isSubtype(typeOf(number), &PyLong_Type)) {
       translator_.raise(PyExc_TypeError, "* wants int");
       return false;
     }
+    // The int that a subclass's instance is.
+    number = toIndex(translator_, std::move(number));
+    if (!number) return false;
+    if (!number.isConstant()) unsupported();
     specification += '*';
-    stars_.push_back(Ref<>::create(object));
+    stars_.push_back(Ref<>::create(number.object()));
     return true;
   }
 
