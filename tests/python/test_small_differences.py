@@ -121,6 +121,20 @@ def entry(*parts):
     check_world(source, *(f"entry({each}, 5)" for each in widths))
 
 
+def test_a_range_counts_its_arguments_first():
+    source = """
+LOG = []
+class Index:
+  def __index__(self): LOG.append(1); return 3
+def entry(n):
+  LOG.clear()
+  o = Index()
+  try: return range(*[o] * n), list(LOG)
+  except TypeError as error: return repr(error), list(LOG)
+"""
+    check_world(source, *(f"entry({n})" for n in range(6)))
+
+
 def test_length_and_keys_of_a_dict():
     source = "def entry(x, d):\n  n = len(d); d['k'] = n; return x, n, len(d), [*d], bool(d)"
     steps = ["entry(torch.ones(2), {})", "entry(torch.ones(2), {'k': 1})"]

@@ -79,6 +79,12 @@ Value range(Translator& translator, const Value&, CallArguments& arguments) {
   if (arguments.keywordCount()) {
     return translator.raise(PyExc_TypeError, "range() takes no keyword arguments");
   }
+  if (size_t count = arguments.values.size(); count < 1 || count > 3) {
+    return translator.raise(PyExc_TypeError,
+                            count ? "range expected at most 3 arguments, got %zu"
+                                  : "range expected at least 1 argument, got %zu",
+                            count);
+  }
   Ref<> bounds = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
   for (size_t i = 0; i < arguments.values.size(); ++i) {
     Value bound = toIndex(translator, arguments.values[i]);
