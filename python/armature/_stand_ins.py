@@ -10,13 +10,16 @@ from __future__ import annotations
 import _bisect
 import _json
 import logging
-from collections.abc import Callable, MutableSequence, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, MutableSequence
 from operator import index as _index
+from types import MappingProxyType
 from typing import Any
 
 from armature import _C
 
 _KeyError = KeyError
+_OverflowError = OverflowError
 _TypeError = TypeError
 _ValueError = ValueError
 _bool = bool
@@ -36,16 +39,58 @@ _graph_break = _C.graph_break
 # --- _bisectmodule.c
 
 
-def _limits(a: Sequence[Any], lo: Any, hi: Any) -> tuple[int, int]:
+_LARGEST = 2**63 - 1
+
+
+# What C calls a type that has the length and the items of a mapping, and not those of a sequence.
+def _mapping_name(kind: type) -> str | None:
+    if kind is _dict:
+        return "dict"
+    if kind is OrderedDict:
+        return "collections.OrderedDict"
+    if kind is defaultdict:
+        return "collections.defaultdict"
+    return "mappingproxy" if kind is MappingProxyType else None
+
+
+def _defines(kind: type, name: str) -> bool:
+    for base in kind.__mro__:
+        if name in base.__dict__:
+            return True
+    return False
+
+
+def _limits(lo: Any, hi: Any) -> tuple[int, int]:
     low = _index(lo)
-    high = -1 if hi is None else _index(hi)
+    if not -_LARGEST - 1 <= low <= _LARGEST:
+        raise _OverflowError("Python int too large to convert to C ssize_t")
+    if hi is None:
+        return low, -1
+    kind = _type(hi)
+    if kind is not _int and not _defines(kind, "__index__"):
+        raise _TypeError(f"argument should be integer or None, not '{kind.__name__:.200}'")
+    high = _index(hi)
+    if not -_LARGEST - 1 <= high <= _LARGEST:
+        raise _OverflowError(f"cannot fit '{kind.__name__:.200}' into an index-sized integer")
+    return low, high
+
+
+def _range(a: Any, low: int, high: int) -> tuple[int, int]:
+    kind = _type(a)
     if low < 0:
         raise _ValueError("lo must be non-negative")
-    return low, _len(a) if high == -1 else high
+    mapping = _mapping_name(kind)
+    if mapping is not None and (high == -1 or low < high):
+        raise _TypeError(f"{mapping} is not a sequence")
+    if high == -1:
+        high = _len(a)
+    if low < high and kind is not _list and not _defines(kind, "__getitem__"):
+        raise _TypeError(f"'{kind.__name__:.200}' object does not support indexing")
+    return low, high
 
 
-def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> int:
-    low, high = _limits(a, lo, hi)
+def _find_left(a: Any, x: Any, low: int, high: int, key: Any) -> int:
+    low, high = _range(a, low, high)
     while low < high:
         middle = (low + high) // 2
         item = a[middle]
@@ -58,8 +103,8 @@ def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None)
     return low
 
 
-def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> int:
-    low, high = _limits(a, lo, hi)
+def _find_right(a: Any, x: Any, low: int, high: int, key: Any) -> int:
+    low, high = _range(a, low, high)
     while low < high:
         middle = (low + high) // 2
         item = a[middle]
@@ -72,6 +117,16 @@ def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None
     return low
 
 
+def bisect_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> int:
+    low, high = _limits(lo, hi)
+    return _find_left(a, x, low, high, key)
+
+
+def bisect_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> int:
+    low, high = _limits(lo, hi)
+    return _find_right(a, x, low, high, key)
+
+
 def _insert(a: MutableSequence[Any], place: int, x: Any) -> None:
     if _type(a) is _list:
         _list.insert(a, place, x)
@@ -80,13 +135,15 @@ def _insert(a: MutableSequence[Any], place: int, x: Any) -> None:
 
 
 def insort_left(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
+    low, high = _limits(lo, hi)
     searched = x if key is None else key(x)
-    _insert(a, bisect_left(a, searched, lo, hi, key=key), x)
+    _insert(a, _find_left(a, searched, low, high, key), x)
 
 
 def insort_right(a: Any, x: Any, lo: Any = 0, hi: Any = None, *, key: Any = None) -> None:
+    low, high = _limits(lo, hi)
     searched = x if key is None else key(x)
-    _insert(a, bisect_right(a, searched, lo, hi, key=key), x)
+    _insert(a, _find_right(a, searched, low, high, key), x)
 
 
 # --- logging/__init__.py: what it finds out, it keeps in a cache, under a lock.

@@ -2,6 +2,7 @@
 
 import bisect
 import builtins
+import collections
 import functools
 import inspect
 import json
@@ -20,6 +21,16 @@ class Weighed:
 
     def __lt__(self, other):
         return self.weight < other.weight
+
+
+class OnlyLength:
+    def __len__(self):
+        return 2
+
+
+class OnlyItems:
+    def __getitem__(self, place):
+        return place
 
 
 class Listed(list):
@@ -58,6 +69,19 @@ PROGRAMS = {
     "bisect_of_a_range": lambda xs: bisect.bisect_left(range(10), 4),
     "bisect_objects": lambda xs: bisect.bisect([Weighed(1), Weighed(3)], Weighed(2)),
     "bisect_of_other_types": lambda xs: bisect.bisect(xs, "x"),
+    "bisect_of_a_dict": lambda xs: bisect.bisect({}, 1),
+    "bisect_of_an_ordered_dict": lambda xs: bisect.bisect(collections.OrderedDict(), 1, 0, 3),
+    "insort_into_a_dict": lambda xs: bisect.insort({}, None),
+    "bisect_of_nothing_in_a_dict": lambda xs: bisect.bisect({}, 1, 0, 0),
+    "bisect_of_a_set": lambda xs: bisect.bisect({Weighed(1)}, 1),
+    "bisect_of_an_empty_set": lambda xs: bisect.bisect(set(), 1),
+    "bisect_without_items": lambda xs: bisect.bisect(OnlyLength(), 1),
+    "bisect_without_length": lambda xs: bisect.bisect(OnlyItems(), 1),
+    "bisect_up_to": lambda xs: bisect.bisect(OnlyItems(), 1, hi=3),
+    "bisect_up_to_no_index": lambda xs: bisect.bisect([Weighed(1)], 1, hi="a"),
+    "bisect_up_to_too_much": lambda xs: bisect.bisect(xs, 1, hi=2**70),
+    "bisect_from_too_much": lambda xs: bisect.bisect(xs, 1, 2**70),
+    "insort_limits_before_key": lambda xs: bisect.insort(xs, 1, "a", key=lambda x: 1 // 0),
     "bisect_without_x": lambda xs: bisect.bisect(xs),
     "bisect_of_too_many": lambda xs: bisect.bisect(xs, 1, 2, 3, 4),
     "bisect_of_an_unknown_name": lambda xs: bisect.bisect(xs, 1, y=4),
