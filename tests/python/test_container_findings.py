@@ -395,6 +395,41 @@ CASES.add(
     "entry([1.0, 2.0], 3)",
 )
 
+CASES.add(
+    "ordered_dicts_that_change_under_a_walk",
+    """
+    from collections import OrderedDict
+
+    CHANGES = {
+        "pop": lambda d: d.pop(1),
+        "move": lambda d: d.move_to_end(0),
+        "move_nowhere": lambda d: d.move_to_end(2),
+        "move_to_front": lambda d: d.move_to_end(2, last=False),
+        "move_no_further": lambda d: d.move_to_end(0, last=False),
+        "new": lambda d: d.__setitem__(7, 7),
+        "old": lambda d: d.__setitem__(1, 7),
+    }
+
+    def entry(how, walk, steps):
+        d = OrderedDict((i, i) for i in range(3))
+        walked = walk(d)
+        results = [next(walked) for _ in range(steps)]
+        CHANGES[how](d)
+        for _ in range(4):
+            try:
+                results.append(next(walked))
+            except (RuntimeError, StopIteration) as error:
+                results.append(repr(error))
+        return results
+    """,
+    *(
+        f"entry({how!r}, {walk}, {steps})"
+        for how in ("pop", "move", "move_nowhere", "move_to_front", "move_no_further", "new", "old")
+        for walk in ("iter", "reversed")
+        for steps in (0, 2)
+    ),
+)
+
 
 @pytest.mark.parametrize(("source", "steps"), CASES.parameters)
 def test_containers(source: str, steps: tuple[str, ...]) -> None:

@@ -143,15 +143,15 @@ size_t sizeNow(Translator& translator, VariableTracker* container) {
 }
 
 Value changedSize(Translator& translator, DictIteratorVariable* iterator) {
+  auto* changed = llvm::dyn_cast<DictVariable>(iterator->container);
+  if (changed && changed->isOrdered()) {
+    assignTrailed(translator.trail, iterator->exhausted, true);
+    return translator.raise(PyExc_RuntimeError, "OrderedDict mutated during iteration");
+  }
   // From now on every step fails.
   assignTrailed(translator.trail, iterator->expectedSize, SIZE_MAX);
-  if (llvm::isa<SetVariable>(iterator->container)) {
-    return translator.raise(PyExc_RuntimeError, "Set changed size during iteration");
-  }
-  auto* changed = llvm::dyn_cast<DictVariable>(iterator->container);
-  bool ordered = changed && changed->isOrdered();
-  return translator.raise(PyExc_RuntimeError, ordered ? "OrderedDict mutated during iteration"
-                                                      : "dictionary changed size during iteration");
+  return translator.raise(PyExc_RuntimeError, changed ? "dictionary changed size during iteration"
+                                                      : "Set changed size during iteration");
 }
 
 Value itemOfEntry(Translator& translator, DictViewKind view, const OrderedValueMap::Entry& entry) {

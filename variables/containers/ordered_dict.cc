@@ -116,6 +116,11 @@ Value moveToEnd(Translator& translator, const Value& self, CallArguments& argume
   Value moved = dict->size(translator) > 0 ? dict->storedKey(translator, key) : Value();
   if (translator.exceptionPending()) return Value();
   if (!moved) return raiseKeyError(translator, key);
+  // What is there already is not moved, and no iterator notices.
+  int32_t position = toEnd ? dict->entries().entryCount() : 0;
+  const OrderedValueMap::Entry* outermost =
+      toEnd ? dict->previous(translator, position) : dict->next(translator, position);
+  if (equalKeys(outermost->key, moved)) return Value::none();
   if (toEnd) {
     dict->moveToEnd(translator, moved);
     return Value::none();
