@@ -545,7 +545,14 @@ void FrameCode::completeCall() {
     default: {
       Operands operands = operandsOf(instruction());
       if (operands.left == 0) assembler_.emit(Opcode::POP_TOP);
-      finish(withoutOperands(operands.taken - frame().operandCount), nextPc, operands.left, 0);
+      // CPython's instructions let go of the lowest first.
+      StoredFrame after = stored_;
+      size_t rest = after.stack.size() - (operands.taken - frame().operandCount);
+      for (int32_t local : llvm::drop_begin(stored_.stack, rest)) {
+        if (local >= 0) assembler_.emit(Opcode::DELETE_FAST, local);
+      }
+      after.stack.resize(rest);
+      finish(std::move(after), nextPc, operands.left, 0);
       return;
     }
   }
