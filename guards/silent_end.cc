@@ -102,7 +102,9 @@ class OwnedGenerators {
 class Walk {
  public:
   Walk(ReferenceCount references, LettingGo by, llvm::ArrayRef<PyObject*> owned = {})
-      : references_(references), owned_(owned), isLast_(by == LettingGo::Last) {}
+      : references_(references),
+        owned_(owned),
+        isLast_(by == LettingGo::Last || by == LettingGo::Content) {}
 
   bool contentIsHeard(PyObject* object) {
     traverseproc traverse = Py_TYPE(object)->tp_traverse;

@@ -10,6 +10,7 @@ the graph, and after it.
 import collections
 import contextvars
 import gc
+import operator
 import random
 import sys
 import weakref
@@ -644,3 +645,66 @@ def test_what_was_looked_for_is_not_kept(table, key_of):
         gc.collect()
         assert end() is None
         assert all(entry["guards"] for entry in armature._C.entries(compiled))
+
+
+def emptied_list(made):
+    return [made], lambda holder: holder.clear()
+
+
+def assigned_list(made):
+    return [made], lambda holder: operator.setitem(holder, slice(None), [])
+
+
+def emptied_dict(made):
+    return {"made": made}, lambda holder: holder.clear()
+
+
+def emptied_set(made):
+    return {made}, lambda holder: holder.clear()
+
+
+def emptied_deque(made):
+    return collections.deque([made]), lambda holder: holder.clear()
+
+
+def emptied_ordered_dict(made):
+    return collections.OrderedDict(made=made), lambda holder: holder.clear()
+
+
+def emptied_default_dict(made):
+    return collections.defaultdict(list, made=made), lambda holder: holder.clear()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        emptied_list,
+        assigned_list,
+        emptied_dict,
+        emptied_set,
+        emptied_deque,
+        emptied_ordered_dict,
+        emptied_default_dict,
+    ],
+)
+def test_a_container_emptied_behind_the_last_other_reference(make):
+    log, references = [], []
+
+    class Heard:
+        pass
+
+    def function(x):
+        made = Heard()
+        references.append(weakref.ref(made, lambda _: log.append("dead")))
+        holder, empty = make(made)
+        armature.graph_break()
+        del made
+        empty(holder)
+        log.append("after")
+        return x + 1
+
+    compiled = armature.compile(function)
+    for call in (function, compiled, compiled, compiled):
+        log.clear()
+        call(torch.ones(1))
+        assert log == ["dead", "after"]
