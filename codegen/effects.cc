@@ -26,18 +26,14 @@ struct GraphEffects {
 GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
   GraphEffects effects;
   for (const auto& node : graph.nodes()) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    if (!isCall) continue;
-    const Library* library = findLibrary(node->library);
-    NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
+    NodeEffect effect = effectOf(*node);
     bool isRandom = effect == NodeEffect::Random;
     if (isRandom && restoresRandomNumbers && !effects.random) effects.random = node.get();
     if (isRandom && !restoresRandomNumbers) effect = NodeEffect::Other;
     if (effect == NodeEffect::Other && !effects.first) effects.first = node.get();
     if (effect != NodeEffect::Mode) continue;
     if (!effects.mode) effects.mode = node.get();
-    Library::ModeState state = library->modeState(*node);
+    Library::ModeState state = findLibrary(node->library)->modeState(*node);
     if (!effects.modeState.get || state.extent > effects.modeState.extent) {
       effects.modeState = state;
     }

@@ -359,10 +359,7 @@ std::vector<Node*> Graph::placeholders() const {
 }
 
 size_t Graph::operationCount() const {
-  return std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) {
-    return node->operation == NodeOperation::CallFunction ||
-           node->operation == NodeOperation::CallMethod;
-  });
+  return llvm::count_if(nodes_, [](const auto& node) { return node->isCall(); });
 }
 
 }  // namespace armature

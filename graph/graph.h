@@ -124,6 +124,9 @@ class Node {
   int32_t bodyNumber = 0;
   // What the eager backend calls instead of the target; null: the target.
   Ref<> eagerTarget;
+  bool isCall() const {
+    return operation == NodeOperation::CallFunction || operation == NodeOperation::CallMethod;
+  }
   std::vector<Argument> arguments;
   std::vector<std::pair<Ref<>, Argument>> keywordArguments;  // str, argument
   ProgramLocation location;

@@ -131,9 +131,7 @@ void InstructionTranslator::checkOperations() {
     if (auto* tensor = llvm::dyn_cast<TensorVariable>(tracker)) arrays.insert(tensor->node);
   }
   for (const auto& node : graph->nodes()) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    if (!isCall || node->metadata || !arrays.contains(node.get())) continue;
+    if (!node->isCall() || node->metadata || !arrays.contains(node.get())) continue;
     try {
       if (findLibrary(node->library)->metadata(node.get(), *this)) continue;
     } catch (const GraphBreak&) {

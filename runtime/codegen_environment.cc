@@ -37,10 +37,7 @@ bool isForBackends(const Graph& graph, HistoryUse use) {
 bool mayLoseFailure(const Graph& graph) {
   llvm::DenseSet<const Node*> needed;
   for (const auto& node : llvm::reverse(graph.nodes())) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    const Library* library = isCall ? findLibrary(node->library) : nullptr;
-    NodeEffect effect = library ? library->effectOf(*node) : NodeEffect::Other;
+    NodeEffect effect = node->isCall() ? effectOf(*node) : NodeEffect::Other;
     if (effect == NodeEffect::Mode) continue;
     bool isKept = effect == NodeEffect::Other || isArrayAssertion(*node);
     if (isKept || needed.contains(node.get())) {
@@ -64,11 +61,7 @@ Ref<> examplesOf(const Graph& graph) {
 // Nothing to compile.
 bool onlySetsModes(const Graph& graph) {
   return !graph.empty() && llvm::all_of(graph.nodes(), [](const auto& node) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    if (!isCall) return true;
-    const Library* library = findLibrary(node->library);
-    return library && library->effectOf(*node) == NodeEffect::Mode;
+    return !node->isCall() || effectOf(*node) == NodeEffect::Mode;
   });
 }
 

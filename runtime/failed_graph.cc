@@ -22,14 +22,6 @@ namespace armature {
 
 namespace {
 
-NodeEffect effectOf(const Node& node) {
-  bool isCall =
-      node.operation == NodeOperation::CallFunction || node.operation == NodeOperation::CallMethod;
-  if (!isCall) return NodeEffect::None;
-  const Library* library = findLibrary(node.library);
-  return library ? library->effectOf(node) : NodeEffect::Other;
-}
-
 bool changesArrays(const Node& node) {
   NodeEffect effect = effectOf(node);
   return effect == NodeEffect::Own || effect == NodeEffect::Random || effect == NodeEffect::Other;

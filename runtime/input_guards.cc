@@ -37,9 +37,7 @@ PyTypeObject* familyOf(PyObject* object) {
 // What the trace knows of another array, it may not know of this one any more.
 bool changesLayouts(const Graph& graph) {
   return llvm::any_of(graph.nodes(), [](const auto& node) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    const Library* library = isCall ? findLibrary(node->library) : nullptr;
+    const Library* library = node->isCall() ? findLibrary(node->library) : nullptr;
     return library && library->changesLayout(*node);
   });
 }

@@ -413,35 +413,35 @@ Value Translator::callMixture(const Library& mixer, const Library& called, Node*
   return result;
 }
 
+namespace {
+
+// The first node of the graph of which it is true, or null. `without`: of so many nodes it is known
+// to be false. Trailed.
+template <class Predicate>
+const Node* firstNode(Trail& trail, const Graph& graph, size_t& without, Predicate isIt) {
+  size_t i = without;
+  while (i < graph.size() && !isIt(*graph.nodes()[i])) ++i;
+  if (i > without) assignTrailed(trail, without, i);
+  return i < graph.size() ? graph.nodes()[i].get() : nullptr;
+}
+
+}  // namespace
+
 bool Translator::hasChanged() {
-  for (size_t i = unchanged_; i < graph->size(); ++i) {
-    const Node& node = *graph->nodes()[i];
-    bool isCall = node.operation == NodeOperation::CallFunction ||
-                  node.operation == NodeOperation::CallMethod;
-    NodeEffect effect = isCall ? findLibrary(node.library)->effectOf(node) : NodeEffect::None;
-    if (effect != NodeEffect::Other && effect != NodeEffect::Random) continue;
-    if (i > unchanged_) assignTrailed(trail, unchanged_, i);
-    return true;
-  }
-  if (graph->size() > unchanged_) assignTrailed(trail, unchanged_, graph->size());
-  return false;
+  return firstNode(trail, *graph, unchanged_, [](const Node& node) {
+    NodeEffect effect = effectOf(node);
+    return effect == NodeEffect::Other || effect == NodeEffect::Random;
+  });
 }
 
 const Node* Translator::firstChange() {
-  for (size_t i = withoutChange_; i < graph->size(); ++i) {
-    const Node& node = *graph->nodes()[i];
-    bool isCall = node.operation == NodeOperation::CallFunction ||
-                  node.operation == NodeOperation::CallMethod;
-    NodeEffect effect = isCall ? findLibrary(node.library)->effectOf(node) : NodeEffect::None;
+  return firstNode(trail, *graph, withoutChange_, [this](const Node& node) {
+    NodeEffect effect = effectOf(node);
     if (effect == NodeEffect::Random && !restoresRandomNumbers_) {
       assignTrailed(trail, restoresRandomNumbers_, true);
     }
-    if (effect != NodeEffect::Other) continue;
-    if (i > withoutChange_) assignTrailed(trail, withoutChange_, i);
-    return &node;
-  }
-  if (graph->size() > withoutChange_) assignTrailed(trail, withoutChange_, graph->size());
-  return nullptr;
+    return effect == NodeEffect::Other;
+  });
 }
 
 // In a handler, whether it runs must be known now; behind effects that a failure would lose, that

@@ -22,6 +22,12 @@ const Library* libraryOfMixtures() {
 
 const Library* findLibrary(ArrayLibraryKind kind) { return libraries[static_cast<size_t>(kind)]; }
 
+NodeEffect effectOf(const Node& node) {
+  if (!node.isCall()) return NodeEffect::None;
+  const Library* library = findLibrary(node.library);
+  return library ? library->effectOf(node) : NodeEffect::Other;
+}
+
 void registerLibrary(const Library* library) {
   libraries[static_cast<size_t>(library->kind())] = library;
   registered.clear();

@@ -79,6 +79,10 @@ struct CallRule {
 struct ArrayConventions {
   const char* word = "array";  // in the errors of iteration
   const char* lengthOfScalar = "len() of unsized object";
+  // What __len__ and, besides its length, __iter__ of the library's class ask arrays for, where
+  // they are Python code: the program may replace that, too. Or null.
+  std::array<const char*, 2> askedByLength = {};
+  const char* askedByIteration = nullptr;
   // Sums, differences, products, quotients and comparisons of an array and a Python number are
   // operations of CallRule::takesAnyNumberOf, and items whose index is in range.
   bool onlyTypesOfNumbersMatter = false;
@@ -435,6 +439,8 @@ class LibraryOfCallables {
 const Library* libraryOfMixtures();
 // Registered libraries; at most one of each kind. Null while the library is not imported.
 const Library* findLibrary(ArrayLibraryKind kind);
+// What the node changes, by its library: nothing if it is no call.
+NodeEffect effectOf(const Node& node);
 // Those that are there, always in the same order.
 llvm::ArrayRef<const Library*> registeredLibraries();
 void registerLibrary(const Library* library);

@@ -17,13 +17,11 @@ void checkListOfWarnings(Translator& translator, BorrowedRef<> list) {
 
 void checkWarningsOfOperation(Translator& translator, BorrowedRef<> target) {
   BorrowedRef<> list = listOfWarnings();
-  if (list && translator.known(list)) {
-    throw GraphBreak(GraphBreakKind::RecordedWarnings, targetName(target));
-  }
+  bool isKnown = list && translator.known(list);
   Value names = translator.known(namesOfWarnings());
-  if (names && translator.effects.isWritten(partOf<DictVariable>(names))) {
-    throw GraphBreak(GraphBreakKind::RecordedWarnings, targetName(target));
-  }
+  bool isShownOtherwise = names && translator.effects.isWritten(partOf<DictVariable>(names));
+  if (!isKnown && !isShownOtherwise) return;
+  throw GraphBreak(GraphBreakKind::RecordedWarnings, targetName(target));
 }
 
 }  // namespace armature

@@ -85,9 +85,7 @@ Ref<> likeArgument(Translator& translator, const Value& given) {
 // Numbers that the graph draws come before those that the parameters begin with.
 bool drawsBefore(const Graph& graph) {
   return llvm::any_of(graph.nodes(), [](const auto& node) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    return isCall && (callsBodies(*node) || drawsRandomNumbers(nameOf(*node)));
+    return node->isCall() && (callsBodies(*node) || drawsRandomNumbers(nameOf(*node)));
   });
 }
 

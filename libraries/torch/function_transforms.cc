@@ -380,10 +380,8 @@ bool isOfTransform(const Node& node) {
   std::vector<const Node*> open = {&node};
   while (!open.empty()) {
     const Node& next = *open.back();
-    bool isCall = next.operation == NodeOperation::CallFunction ||
-                  next.operation == NodeOperation::CallMethod;
-    if (!isCall || hasTransform(next.mode)) {
-      next.transformRelation = isCall ? Inside : Outside;
+    if (!next.isCall() || hasTransform(next.mode)) {
+      next.transformRelation = next.isCall() ? Inside : Outside;
       open.pop_back();
       continue;
     }

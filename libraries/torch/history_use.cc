@@ -86,9 +86,7 @@ bool losesHistory(const Graph& graph, HistoryUse use) {
   };
   // An input that is changed leaves the graph like a result, but does not count as one.
   auto changesInput = [](const std::unique_ptr<Node>& node) {
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    return isCall && changesArgument(*node) &&
+    return node->isCall() && changesArgument(*node) &&
            std::ranges::any_of(changedArrays(*node), [](const Node* changed) {
              return changed->operation == NodeOperation::Placeholder && mayRequireGrad(*changed);
            });

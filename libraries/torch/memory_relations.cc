@@ -63,9 +63,7 @@ bool ownsMemory(const Node& array) {
   while (!pending.empty()) {
     const Node* node = pending.back();
     pending.pop_back();
-    bool isCall = node->operation == NodeOperation::CallFunction ||
-                  node->operation == NodeOperation::CallMethod;
-    if (!isCall) return false;
+    if (!node->isCall()) return false;
     if (makesMemory(*node) || (node->metadata && !node->metadata->mayBeView)) continue;
     bool hasInputs = false;
     forEachInput(*node, [&](Node* input) {

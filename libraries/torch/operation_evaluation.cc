@@ -284,10 +284,6 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
   auto unknown = [&](const Node& other) {
     return GraphBreak(GraphBreakKind::IdentityOfResults, targetName(other.target));
   };
-  auto isCall = [](const Node& other) {
-    return other.operation == NodeOperation::CallFunction ||
-           other.operation == NodeOperation::CallMethod;
-  };
   Structures structures;
   auto input = [&](const Node& other) -> const ResultStructure& {
     auto [entry, isNew] = structures.try_emplace(&other);
@@ -296,12 +292,12 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
     clearException();
     throw unknown(other);
   };
-  while (isCall(*node) && !node->mixesLibraries) {
+  while (node->isCall() && !node->mixesLibraries) {
     const Node* maker = node;
     const Argument* position = nullptr;
     // One of several results.
     if (nameOf(*node) == "getitem" && node->arguments.size() == 2 &&
-        node->arguments[0].kind() == Argument::Kind::Node && isCall(*node->arguments[0].node()) &&
+        node->arguments[0].kind() == Argument::Kind::Node && node->arguments[0].node()->isCall() &&
         input(*node->arguments[0].node()).kind != ResultStructure::Kind::Array) {
       maker = node->arguments[0].node();
       position = &node->arguments[1];

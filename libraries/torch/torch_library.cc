@@ -56,6 +56,8 @@ Ref<> TorchLibrary::attribute(const TensorMetadata& metadata, std::string_view n
 const ArrayConventions& TorchLibrary::conventions() const {
   static constexpr ArrayConventions conventions = {.word = "tensor",
                                                    .lengthOfScalar = "len() of a 0-d tensor",
+                                                   .askedByLength = {"dim", "shape"},
+                                                   .askedByIteration = "unbind",
                                                    .onlyTypesOfNumbersMatter = true,
                                                    .leavesOthers = true,
                                                    .iterator = &PyTupleIter_Type};

@@ -45,20 +45,6 @@ PyObject* elementsField(BorrowedRef<> set) {
   return PyFrozenSet_Check(set.get()) ? ofFrozenSet : ofSet;
 }
 
-// The name of what may stand behind a set's operations and is none: `self` is a real set on which
-// all of them were done, finger included, so that a loop of pops does them once and not for each
-// pop. A rewind of any operation drops it.
-constexpr char kMirror[] = "mirror";
-
-// The mirror, or null. An operation on it must be in the list before it is put back.
-template <class Operations>
-Ref<> takeMirror(Operations& operations) {
-  if (operations.empty() || operations.back().name != kMirror) return nullptr;
-  Ref<> mirror = std::move(operations.back().self);
-  operations.pop_back();
-  return mirror;
-}
-
 // Does an operation on the real set, or puts the one there that it makes. False where it fails.
 template <class Operation>
 bool perform(const Operation& operation, Ref<>& set) {
@@ -253,19 +239,16 @@ void SetVariable::recordEffect(Translator& translator, EffectKind kind, Value ke
 }
 
 void SetVariable::record(Translator& translator, Operation operation) {
-  static constexpr Trail::Operation kRecord = {[](void* set, uintptr_t) {
-                                                 std::vector<Operation>& operations =
-                                                     static_cast<SetVariable*>(set)->operations_;
-                                                 takeMirror(operations);
-                                                 operations.pop_back();
+  static constexpr Trail::Operation kRecord = {[](void* object, uintptr_t) {
+                                                 auto* set = static_cast<SetVariable*>(object);
+                                                 set->mirror_ = nullptr;
+                                                 set->operations_.pop_back();
                                                },
                                                nullptr};
   if (!recording_ || !orderKnown_) return;
-  Ref<> mirror = takeMirror(operations_);
-  if (mirror && !perform(operation, mirror)) mirror = nullptr;
+  if (mirror_ && !perform(operation, mirror_)) mirror_ = nullptr;
   operations_.push_back(std::move(operation));
   translator.trail.record(kRecord, this, 0);
-  if (mirror) operations_.push_back({kMirror, std::move(mirror), nullptr});
 }
 
 void SetVariable::loseOrder(Translator& translator) {
@@ -352,7 +335,7 @@ void SetVariable::clear(Translator& translator) {
 Value SetVariable::pop(Translator& translator) {
   complete(translator);
   // Where the order was lost, the mirror is that of before: a rewind may bring it back.
-  Ref<> set = orderKnown_ ? takeMirror(operations_) : Ref<>();
+  Ref<> set = orderKnown_ ? std::move(mirror_) : Ref<>();
   if (!set && live_ > 1) set = real(translator);
   Value item;
   if (set) {
@@ -369,7 +352,7 @@ Value SetVariable::pop(Translator& translator) {
   bool isData = static_cast<bool>(keyData(translator, item));
   changeBy(translator, "pop", isData ? checked(PyTuple_New(0)) : nullptr,
            [&] { remove(translator, item); });
-  if (set && recording_ && orderKnown_) operations_.push_back({kMirror, std::move(set), nullptr});
+  if (set && recording_ && orderKnown_) mirror_ = std::move(set);
   return item;
 }
 
@@ -417,9 +400,7 @@ void SetVariable::makeBy(const char* name, Ref<> self, Ref<> arguments,
 
 Ref<> SetVariable::real(Translator& translator) {
   if (!orderKnown_ || isOfUnknownTable()) return nullptr;
-  if (!operations_.empty() && operations_.back().name == kMirror) {
-    return checked(cpython::copyTable(&PySet_Type, operations_.back().self.get()).release());
-  }
+  if (mirror_) return checked(cpython::copyTable(&PySet_Type, mirror_.get()).release());
   Ref<> set;
   if (existing()) {
     for (cpython::SetEntry each; cpython::nextEntry(existing(), each);) {

@@ -102,6 +102,9 @@ class SetVariable : public VariableTracker {
   int64_t live_ = 0;
   // What made the set, from the start.
   std::vector<Operation> operations_;
+  // A real set on which all of them were done, its finger included, so that a loop of pops does
+  // them once and not for each pop; null: it has to be made. A rewind of any of them drops it.
+  Ref<> mirror_;
   bool orderKnown_ = true;
   // False within changeBy: one operation, and where it is known one effect, stands for all.
   bool recording_ = true;

@@ -48,13 +48,9 @@ void prepareChangeOfLayout(Translator& translator, TensorVariable* tensor) {
 }
 
 void requireOneVariable(Translator& translator, TensorVariable* tensor) {
-  auto isCall = [](const Node& node) {
-    return node.operation == NodeOperation::CallFunction ||
-           node.operation == NodeOperation::CallMethod;
-  };
   auto changes = [&](const Node& node, const Node* array) {
     llvm::SmallVector<Node*, 4> changed;
-    if (!isCall(node)) return false;
+    if (!node.isCall()) return false;
     const Library& library = *findLibrary(node.library);
     if (library.effectOf(node) != NodeEffect::None) library.changedArrays(node, changed);
     return llvm::is_contained(changed, array);
@@ -65,18 +61,18 @@ void requireOneVariable(Translator& translator, TensorVariable* tensor) {
   for (const Node* node = tensor->node; node != first;) {
     first = node;
     own.insert(first);
-    if (!isCall(*first) || first->arguments.empty()) break;
+    if (!first->isCall() || first->arguments.empty()) break;
     const Argument& argument = first->arguments[0];
     bool isNode = argument.kind() == Argument::Kind::Node;
     if (isNode && changes(*first, argument.node())) node = argument.node();
   }
   auto isAnother = [&](const Node& node) {
-    return isCall(node) && findLibrary(node.library)->identityOf(&node, translator) != &node;
+    return node.isCall() && findLibrary(node.library)->identityOf(&node, translator) != &node;
   };
   bool isShared = isAnother(*first);
   for (const auto& node : translator.graph->nodes()) {
     if (isShared) break;
-    if (!isCall(*node) || own.contains(node.get())) continue;
+    if (!node->isCall() || own.contains(node.get())) continue;
     bool takesIt = false, changesIt = false;
     forEachInput(*node, [&](Node* input) {
       if (!own.contains(input)) return;
@@ -267,10 +263,12 @@ Value tensorScalar(Translator&, const Value& self) {
 }
 
 Value tensorLength(Translator& translator, const Value& self) {
-  // Where the program can replace methods, they are Python code that calls others.
-  static PyObject* const names[] = {interned("__len__"), interned("dim"), interned("shape")};
+  static PyObject* const len = interned("__len__");
   requireNoOperationMode(translator, "len()");
-  for (PyObject* name : names) requireOwnMethod(translator, tensorOf(self), name);
+  requireOwnMethod(translator, tensorOf(self), len);
+  for (const char* name : tensorOf(self)->library().conventions().askedByLength) {
+    if (name) requireOwnMethod(translator, tensorOf(self), interned(name));
+  }
   const TensorMetadata* metadata = observedMetadata(translator, tensorOf(self), "__len__");
   if (!metadata) return Value();
   if (metadata->isScalar) {
@@ -345,9 +343,12 @@ Value tensorContains(Translator&, const Value& self, const Value&) {
 }
 
 Value tensorIterator(Translator& translator, const Value& self) {
-  static PyObject* const names[] = {interned("__iter__"), interned("unbind")};
+  static PyObject* const iter = interned("__iter__");
   requireNoOperationMode(translator, "iter()");
-  for (PyObject* name : names) requireOwnMethod(translator, tensorOf(self), name);
+  requireOwnMethod(translator, tensorOf(self), iter);
+  if (const char* name = tensorOf(self)->library().conventions().askedByIteration) {
+    requireOwnMethod(translator, tensorOf(self), interned(name));
+  }
   // Its items are views of the memory that it has by now.
   requireOwnMemory(self);
   Value length = tensorLength(translator, self);
