@@ -1,4 +1,6 @@
 // What a graph break leaves in locals of the generated code, and what it lets go of there.
+#include <llvm/ADT/DenseSet.h>
+
 #include "codegen/frame_code.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -7,6 +9,7 @@
 #include "variables/constants/sym_node_variable.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
+#include "variables/objects/address.h"
 #include "variables/objects/call_result.h"
 #include "variables/objects/made_class.h"
 #include "variables/objects/traceback.h"
@@ -44,50 +47,74 @@ void PyCodegen::requireRoots() {
   }
 }
 
-// Does a local that nothing reads any more keep something alive whose death can be seen? What has
-// to exist for another reason; a weak reference, of which its referent tells; what leads to a
+// Does a local that nothing reads any more keep something alive whose death can be seen, or lead to
+// it? What has to exist for another reason; a weak reference, of which its referent tells; a
 // generator that has begun; and, as the arguments of a function are its caller's, but the inputs of
 // a resumption nobody else's, what has come as one of those; and what has come in one of either,
 // which may let go of it.
 bool PyCodegen::keepsAlive(const Value& value) {
-  if (!value.isTracker()) return false;
-  VariableTracker* tracker = value.tracker();
-  if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && isData(lazy->realized)) {
-    return false;
-  }
-  const Source* source = tracker->source();
-  if (!source) {
-    auto isBegun = [](const VariableTracker* part) {
-      auto* generator = llvm::dyn_cast<GeneratorVariable>(part);
-      return generator && generator->state == GeneratorVariable::State::Suspended;
-    };
+  auto isSeen = [&](VariableTracker* tracker) {
+    if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && isData(lazy->realized)) {
+      return false;
+    }
+    if (const Source* source = tracker->source()) {
+      bool isPart = source->base();
+      while (source->base()) source = source->base();
+      bool isInput = source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
+      return isInput && (isPart || !translator_.entry().inputsAreHeld());
+    }
+    if (auto* generator = llvm::dyn_cast<GeneratorVariable>(tracker)) {
+      if (generator->state == GeneratorVariable::State::Suspended) return true;
+    }
     Node* node = nodeThatGives(tracker);
     if (node && plan_.isOutput(node)) return true;
-    if (llvm::isa<NewWeakReferenceVariable>(tracker)) return true;
-    return plan_.find(tracker) ||
-           (translator_.hasGenerators() && leadsTo(translator_, value, isBegun));
+    return llvm::isa<NewWeakReferenceVariable>(tracker) || plan_.find(tracker) != nullptr;
+  };
+  llvm::DenseSet<VariableTracker*> seen;
+  llvm::SmallVector<VariableTracker*, 8> pending;
+  auto visit = [&](const Value& part) {
+    if (part.isTracker() && seen.insert(part.tracker()).second) pending.push_back(part.tracker());
+  };
+  visit(value);
+  while (!pending.empty()) {
+    VariableTracker* tracker = pending.pop_back_val();
+    if (isSeen(tracker)) return true;
+    // The number of an object does not hold it; and what is in an object from outside is there.
+    if (tracker->source() || tracker->existing() || llvm::isa<AddressVariable>(tracker)) continue;
+    if (nodeThatGives(tracker) || translator_.owns(tracker)) continue;
+    reconstructedParts().ofObject(translator_, tracker, visit);
   }
-  bool isPart = source->base();
-  while (source->base()) source = source->base();
-  bool isInput = source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
-  return isInput && (isPart || !translator_.entry().inputsAreHeld());
+  return false;
 }
 
 void PyCodegen::requireHeldLocals() {
-  for (const Value& local : outcome_.locals) {
-    if (keepsAlive(local)) plan_.require(local);
-  }
+  struct DeadLocal {
+    const Value& value;
+    const FrameState* frame;
+    bool isRequired = false;
+  };
+  std::vector<DeadLocal> dead;
+  for (const Value& local : outcome_.locals) dead.push_back({local, nullptr});
   for (const FrameState& frame : outcome_.frames) {
     llvm::BitVector live = liveIn(frame);
     for (size_t i = 0; i < frame.locals.size(); ++i) {
-      const Value& local = frame.locals[i];
-      if (live.test(i)) continue;
-      // A local variable that holds the frame, through a traceback, keeps the others for longer
-      // than it runs.
-      bool holdsFrame = frame.traced &&
-                        leadsTo(translator_, local,
-                                [&](const VariableTracker* part) { return part == frame.traced; });
-      if (keepsAlive(local) || holdsFrame) plan_.require(local);
+      if (!live.test(i)) dead.push_back({frame.locals[i], &frame});
+    }
+  }
+  // A local variable that holds the frame, through a traceback, keeps the others for longer than it
+  // runs.
+  auto holdsFrame = [&](const DeadLocal& local) {
+    TracedFrameVariable* traced = local.frame ? local.frame->traced : nullptr;
+    return traced && leadsTo(translator_, local.value,
+                             [&](const VariableTracker* part) { return part == traced; });
+  };
+  // What one of them keeps may be what another one leads to.
+  for (bool isNew = true; isNew;) {
+    isNew = false;
+    for (DeadLocal& local : dead) {
+      if (local.isRequired || (!keepsAlive(local.value) && !holdsFrame(local))) continue;
+      local.isRequired = isNew = true;
+      plan_.require(local.value);
     }
   }
 }

@@ -2,14 +2,25 @@
 
 namespace armature::cpython {
 
+namespace {
+
+// Null if there is none.
+PyWeakReference* firstReference(BorrowedRef<> object) {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object.get()))) return nullptr;
+  return *reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(object.get()));
+}
+
+}  // namespace
+
 bool anyWeakReferenceCallback(BorrowedRef<> object, bool (*visit)(BorrowedRef<> callback)) {
-  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object.get()))) return false;
-  auto** list = reinterpret_cast<PyWeakReference**>(PyObject_GET_WEAKREFS_LISTPTR(object.get()));
-  for (PyWeakReference* reference = *list; reference; reference = reference->wr_next) {
+  for (PyWeakReference* reference = firstReference(object); reference;
+       reference = reference->wr_next) {
     if (reference->wr_callback && visit(reference->wr_callback)) return true;
   }
   return false;
 }
+
+bool hasWeakReference(BorrowedRef<> object) { return firstReference(object) != nullptr; }
 
 PyTypeObject* weakReferenceType() { return &_PyWeakref_RefType; }
 

@@ -9,6 +9,9 @@ namespace armature::cpython {
 // returns true; whether it did. Runs no code of the program.
 bool anyWeakReferenceCallback(BorrowedRef<> object, bool (*visit)(BorrowedRef<> callback));
 
+// Has anybody a weak reference to the object, with a callback or without?
+bool hasWeakReference(BorrowedRef<> object);
+
 // weakref.ref.
 PyTypeObject* weakReferenceType();
 

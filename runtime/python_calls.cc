@@ -16,6 +16,7 @@
 #include "cpython/lru_cache.h"
 #include "cpython/starred_arguments.h"
 #include "cpython/type_lookup.h"
+#include "cpython/weak_references.h"
 #include "guards/silent_end.h"
 #include "libraries/skipped_code.h"
 #include "runtime/argument_binding.h"
@@ -145,6 +146,15 @@ bool mayEnd(PyObject* argument) {
   return argument && Py_REFCNT(argument) == 1 && !isPlainData(Py_TYPE(argument));
 }
 
+// May the program tell when an argument ends that nobody else has? Then the frame of the function
+// is what holds it, which lets go of it in an order, and is held itself by the traceback of what
+// the function raises.
+bool mayBeSeenToEnd(PyObject* argument) {
+  if (!mayEnd(argument)) return false;
+  return cpython::hasWeakReference(argument) ||
+         !endsSilently(argument, LettingGo::Last, [](PyObject* one) { return Py_REFCNT(one); });
+}
+
 // Null where it cannot be made.
 Ref<> movingOf(State& state, PyObject* self, PyObject* function, Twin& twin) {
   std::shared_ptr<CodeCache::Family> family = state.family.lock();
@@ -158,7 +168,7 @@ Ref<> movingOf(State& state, PyObject* self, PyObject* function, Twin& twin) {
 }
 
 // Is nobody but the stack of the calling frame to have an argument that the function binds anew?
-bool movesArguments(const Twin& twin, llvm::ArrayRef<PyObject*> slots) {
+bool movesRebound(const Twin& twin, llvm::ArrayRef<PyObject*> slots) {
   return llvm::any_of(twin.rebound, [&](int32_t slot) { return mayEnd(slots[slot]); });
 }
 
@@ -172,7 +182,9 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
   if (cache->builtins().get() != cpython::read(function, FunctionField::Builtins)) {
     return asItIs();
   }
-  bool moves = !twin->rebound.empty() && llvm::any_of(givenUp, mayEnd);
+  // Before the arguments are put into the tuple and the dict of a function that takes any.
+  bool areSeen = llvm::any_of(givenUp, mayBeSeenToEnd);
+  bool moves = areSeen || (!twin->rebound.empty() && llvm::any_of(givenUp, mayEnd));
   if (twin->runsAsItIs && !moves) return asItIs();
   auto plain = [&] { return callRewritten(function, self, arguments, flags, keywordNames); };
   llvm::SmallVector<PyObject*, kInlineSlots> slots(cache->entry().locals.size());
@@ -185,7 +197,9 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
   }
   if (!hasStackLeft()) return nullptr;
   Ref<> moving;
-  if (moves && movesArguments(*twin, slots)) moving = movingOf(state, self, function, *twin);
+  if (areSeen || (moves && movesRebound(*twin, slots))) {
+    moving = movingOf(state, self, function, *twin);
+  }
   if (moving) {
     Ref<> held = Ref<>::create(function);
     return runMoving(moving, slots, [&] {
