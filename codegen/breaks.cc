@@ -26,6 +26,13 @@ size_t keptOfStack(const FrameState& frame) {
   return frame.stack.size() - static_cast<size_t>(frame.operandCount);
 }
 
+// May code of the program hear of the end of the value itself?
+bool mayBeHeard(const Value& value) {
+  if (!value.isTracker()) return false;
+  auto* lazy = llvm::dyn_cast<LazyVariable>(value.tracker());
+  return !nodeThatGives(value.tracker()) && !(lazy && isData(lazy->realized));
+}
+
 }  // namespace
 
 // What the result, the stacks and the live locals refer to has to exist, and so do classes.
@@ -127,6 +134,17 @@ bool PyCodegen::takeOver(const Instruction& load) {
   return (!isInput || inputHolder_ >= 0) && takenOver_.insert(load.argument).second;
 }
 
+// Of a local of the generated code that a frame has: it has another one, behind all others,
+// instead.
+int32_t PyCodegen::moveBehind(int32_t local, const char* name) {
+  int32_t next = assembler_.addFreshLocal(name);
+  assembler_.emit(Opcode::LOAD_FAST, local);
+  // What was taken over may be loaded once more, and is released with the others then.
+  if (!takenOver_.erase(local)) assembler_.emit(Opcode::DELETE_FAST, local);
+  assembler_.emit(Opcode::STORE_FAST, next);
+  return next;
+}
+
 // Puts the stack and the live locals of a frame into locals of the generated code.
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   StoredFrame& stored = storedFrames_.emplace_back();
@@ -162,13 +180,22 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     }
   }
   llvm::BitVector live = liveIn(frame);
+  // The locals of a frame that an exception leaves end in their order. (Those of an inner frame are
+  // handed to its code in that.)
+  int32_t last = -1;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const Value& value = frame.locals[i];
     if (!value) continue;
     auto local = static_cast<int32_t>(i);
     if (keepsAlive(value)) stored.held.insert(local);
     if (!live.test(i) && !stored.held.contains(local)) continue;
-    stored.locals[local] = store(value, printable(frame.code->locals[i].name).c_str());
+    std::string name = printable(frame.code->locals[i].name);
+    int32_t place = store(value, name.c_str());
+    if (index == 0 && mayBeHeard(value)) {
+      if (place < last) place = moveBehind(place, name.c_str());
+      last = place;
+    }
+    stored.locals[local] = place;
   }
 }
 

@@ -145,6 +145,7 @@ class PyCodegen {
   void requireHeldLocals();
   bool keepsAlive(const Value& value);
   bool takeOver(const Instruction& load);
+  int32_t moveBehind(int32_t local, const char* name);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
   void leaveLocals();

@@ -17,11 +17,9 @@ namespace armature {
 
 namespace {
 
-// Classes, modules and code live as long as the program, by all that can be told while tracing.
+// Classes and code live as long as the program, by all that can be told while tracing.
 bool isLasting(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  if (type == &PyModule_Type || type == &PyCode_Type || PyType_Check(object)) return true;
-  return type->tp_flags & Py_TPFLAGS_HEAPTYPE && PyType_IsSubtype(type, &PyModule_Type);
+  return Py_IS_TYPE(object, &PyCode_Type) || PyType_Check(object);
 }
 
 // May the end of a generator run code of the program, wherever it may stand by then: is there a
@@ -125,20 +123,32 @@ class Walk {
     if (isLasting(object)) return false;
     Py_ssize_t references = references_(object);
     if (references <= 1) return isHeard(object, owned_) || contentIsHeard(object);
-    return isHeard(object) && (isLast_ || isLastMeeting(object, references));
+    if (isPlainData(Py_TYPE(object))) return false;
+    if (isLast_ && isHeard(object)) return true;
+    switch (meetAgain(object, references)) {
+      case Meeting::NotLast:
+        return false;
+      case Meeting::Last:
+        return isHeard(object) || contentIsHeard(object);
+      case Meeting::Unknown:
+        return isHeard(object);
+    }
+    __builtin_unreachable();
   }
 
-  // Has the walk met all references to the object?
-  bool isLastMeeting(PyObject* object, Py_ssize_t references) {
+  enum class Meeting : uint8_t { NotLast, Last, Unknown };
+
+  // Of an object with several references: has the walk met all of them, so that it dies as well?
+  Meeting meetAgain(PyObject* object, Py_ssize_t references) {
     auto end = shared_.begin() + sharedCount_;
     auto found =
         std::find_if(shared_.begin(), end, [&](const Shared& one) { return one.object == object; });
-    if (found == shared_.end()) return true;
+    if (found == shared_.end()) return Meeting::Unknown;
     if (found == end) {
       *found = {object, 0};
       ++sharedCount_;
     }
-    return ++found->met >= references;
+    return ++found->met >= references ? Meeting::Last : Meeting::NotLast;
   }
 
   struct Shared {
@@ -150,7 +160,7 @@ class Walk {
   bool isLast_;
   int mostReferences_ = 1000;
   int mostDepth_ = 50;
-  std::array<Shared, 16> shared_;
+  std::array<Shared, 32> shared_;
   size_t sharedCount_ = 0;
 };
 

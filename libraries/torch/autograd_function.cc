@@ -161,6 +161,37 @@ bool hasOwnSetup(Translator& translator, const Value& cls) {
   return !translator.heap.inherits(type, classNamed("Function"), setupName);
 }
 
+// torch refuses to save an argument that comes out as it is, where setup_context() saves it: it
+// cannot tell the two apart then (custom_function.cpp, _process_backward_mode_ad).
+void refuseSavedOutputs(Translator& translator, const Value& context, const Value& result,
+                        llvm::ArrayRef<Value> arguments) {
+  static PyObject* const savedName = staticName("to_save");
+  Value saved = getOptionalAttribute(translator, context, savedName);
+  if (!saved) return;
+  auto tensorsOf = [&](const Value& value) {
+    ValueVector items;
+    if (typeOf(translator.realized(value)) != &PyTuple_Type) {
+      items.push_back(value);
+    } else if (!iterateInto(translator, value, items)) {
+      throw PendingPythonException();
+    }
+    llvm::SmallVector<Node*, 4> nodes;
+    for (const Value& item : items) {
+      if (auto* tensor = trackerOf<TensorVariable>(translator.realized(item))) {
+        nodes.push_back(tensor->node);
+      }
+    }
+    return nodes;
+  };
+  llvm::SmallVector<Node*, 4> kept = tensorsOf(saved), given = tensorsOf(result);
+  for (const Value& argument : arguments) {
+    auto* tensor = trackerOf<TensorVariable>(translator.realized(argument));
+    bool isBoth =
+        tensor && llvm::is_contained(kept, tensor->node) && llvm::is_contained(given, tensor->node);
+    if (isBoth) refuse("setup_context() saves an argument that forward() returns");
+  }
+}
+
 Value callForward(Translator& translator, const Value& cls, const Value& context,
                   llvm::ArrayRef<Value> arguments) {
   PyTypeObject* type = requireKind<UserClassVariable>(cls)->value();
@@ -185,7 +216,9 @@ Value callForward(Translator& translator, const Value& cls, const Value& context
   Value setup = result ? getAttribute(translator, cls, setupName) : Value();
   if (!setup) return setup;
   Value inputs = makeTuple(translator, ValueVector(arguments.begin(), arguments.end()));
-  return call(translator, setup, {context, inputs, result}) ? result : Value();
+  if (!call(translator, setup, {context, inputs, result})) return Value();
+  refuseSavedOutputs(translator, context, result, arguments);
+  return result;
 }
 
 // A call whose gradients backward() computes as Python: an operation of the graph, with what

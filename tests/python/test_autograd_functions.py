@@ -53,6 +53,20 @@ class WithSetup(torch.autograd.Function):
         return gradient * ctx.power, None
 
 
+class SavesWhatItReturns(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x * 2, x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return gradients[0]
+
+
 class InPlace(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -467,3 +481,14 @@ def test_inside_of_a_checkpoint() -> None:
         return torch.utils.checkpoint.checkpoint(nested, x, use_reentrant=False) * 2
 
     assert outcome(armature.compile(call)) == outcome(call)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_setup_may_not_save_what_forward_returns(requires_grad):
+    def function(x):
+        try:
+            return [result.requires_grad for result in SavesWhatItReturns.apply(x)]
+        except RuntimeError as error:
+            return str(error)
+
+    check(function, torch.ones(2, requires_grad=requires_grad))

@@ -13,6 +13,7 @@ import gc
 import operator
 import random
 import sys
+import types
 import weakref
 
 import armature
@@ -708,3 +709,83 @@ def test_a_container_emptied_behind_the_last_other_reference(make):
         log.clear()
         call(torch.ones(1))
         assert log == ["dead", "after"]
+
+
+class HearsOfItsEnd:
+    def __del__(self):
+        LOG.append("dead")
+
+
+def held_twice():
+    held = [HearsOfItsEnd()]
+    return [held, held]
+
+
+def raises(thing):
+    raise ValueError
+
+
+def raises_below(thing):
+    raises(thing)
+
+
+def caught_exception():
+    try:
+        raises_below(HearsOfItsEnd())
+    except ValueError as error:
+        return error
+
+
+def held_by_a_group():
+    return ExceptionGroup("g", [ValueError(HearsOfItsEnd())])
+
+
+def held_by_a_module():
+    module = types.ModuleType("m")
+    module.thing = HearsOfItsEnd()
+    return module
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("make", [held_twice, caught_exception, held_by_a_group, held_by_a_module])
+def test_what_only_the_dying_refer_to_dies_with_them(make, breaks):
+    def function(x, box):
+        value = box.pop()
+        LOG.append("popped")
+        if breaks:
+            armature.graph_break()
+        value = None
+        LOG.append("after")
+        return x + 1
+
+    def heard(call):
+        LOG.clear()
+        call(torch.ones(1), [make()])
+        return list(LOG)
+
+    expected = heard(function)
+    assert expected == ["popped", "dead", "after"]
+    compiled = armature.compile(function)
+    assert [heard(compiled) for _ in range(3)] == [expected] * 3
+
+
+def test_locals_end_in_order_where_an_exception_leaves():
+    @armature.disable
+    def fails(thing):
+        raise ValueError
+
+    def function(x):
+        a, b, c = Noisy("a"), Noisy("b"), Noisy("c")
+        y = x + 1
+        fails(a)
+        return y
+
+    def heard(call):
+        LOG.clear()
+        with pytest.raises(ValueError):
+            call(torch.ones(1))
+        return list(LOG)
+
+    expected = heard(function)
+    compiled = armature.compile(function)
+    assert [heard(compiled) for _ in range(3)] == [expected] * 3

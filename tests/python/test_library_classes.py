@@ -95,6 +95,24 @@ def test_counter_that_exists():
     check(function, Counter(a=1.5), ["a", "z"], torch.ones(2))
 
 
+class WithSlots:
+    __slots__ = ("value",)
+
+    @functools.cached_property
+    def half(self):
+        return 1
+
+
+def test_cached_property_of_an_object_without_a_dict():
+    def function(x):
+        try:
+            return WithSlots().half
+        except TypeError as error:
+            return str(error), x + 1
+
+    check(function, torch.ones(2))
+
+
 def test_cached_property():
     def function(x):
         cached = Cached(x)

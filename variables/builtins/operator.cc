@@ -97,12 +97,16 @@ Value concat(Translator& translator, const Value&, CallArguments& arguments) {
   const char* name = slot == nb_add ? "concat" : "iconcat";
   if (!checkArgumentCount(translator, name, arguments, 2, 2)) return Value();
   Value left = translator.realized(arguments.values[0]);
-  // For a class of the program, Python takes what its builtin base does, not its __add__.
-  if (!cpython::isImmutable(typeOf(left))) {
-    throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(left));
+  Value right = translator.realized(arguments.values[1]);
+  // Of a class of the program, Python takes what its builtin base does, not its __add__ or
+  // __radd__.
+  for (const Value& operand : {left, right}) {
+    if (!cpython::isImmutable(typeOf(operand))) {
+      throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(operand));
+    }
   }
   if (cpython::fillsSlot(typeOf(left), cpython::SpecialSlot::Concat)) {
-    return binaryOperation(translator, slot, std::move(left), arguments.values[1]);
+    return binaryOperation(translator, slot, std::move(left), std::move(right));
   }
   if (!cpython::fillsSlot(typeOf(left), cpython::SpecialSlot::Item)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object can't be concatenated",

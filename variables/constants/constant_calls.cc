@@ -7,6 +7,7 @@
 #include "cpython/c_functions.h"
 #include "cpython/type_lookup.h"
 #include "cpython/weak_references.h"
+#include "variables/constants/calling_conventions.h"
 #include "variables/constants/computed_values.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/digit_limit.h"
@@ -202,22 +203,10 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   if (BuiltinHandler handler = findHandler(object)) {
     arguments.tail = arguments.tail && isProtocolFunction(object);
     Value self;
-    if (Py_TYPE(object) == &PyMethodDescr_Type || Py_TYPE(object) == &PyWrapperDescr_Type) {
+    bool isMethod = Py_TYPE(object) == &PyMethodDescr_Type;
+    if (isMethod || Py_TYPE(object) == &PyWrapperDescr_Type) {
       auto* owner = reinterpret_cast<PyDescrObject*>(object)->d_type;
-      if (arguments.positionalCount() == 0) {
-        return translator.raise(PyExc_TypeError, "unbound method %.200s.%U() needs an argument",
-                                nameOf(translator, owner),
-                                reinterpret_cast<PyDescrObject*>(object)->d_name);
-      }
-      self = std::move(arguments.values.front());
-      arguments.values.erase(arguments.values.begin());
-      if (!PyType_IsSubtype(typeOf(self), owner)) {
-        return translator.raise(
-            PyExc_TypeError,
-            "descriptor '%U' for '%.100s' objects doesn't apply to a '%.100s' object",
-            reinterpret_cast<PyDescrObject*>(object)->d_name, nameOf(translator, owner),
-            nameOf(translator, typeOf(self)));
-      }
+      if (!takeSelf(translator, object, arguments, self)) return Value();
       // What a builtin base's method works on is the builtin part of the object.
       if (auto* object = trackerOf<UserObjectVariable>(self);
           object && object->container && owner != &PyBaseObject_Type) {
@@ -242,6 +231,8 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
         }
       }
     }
+    bool isFunction = Py_TYPE(object) == &PyCFunction_Type;
+    if ((isMethod || isFunction) && !obeysConvention(translator, object, arguments)) return Value();
     if (isInheritedClassMethod(object)) self = Value::constant(PyCFunction_GET_SELF(object));
     // A method that gives what it works on (`+=` of a list) gives the object.
     return wholeOf(handler(translator, self, arguments));

@@ -124,6 +124,11 @@ Value unlessOfTypes(Translator& translator, Value result) {
   return Value::constant(Py_NotImplemented);
 }
 
+// A constant frozenset and a traced set, or an object that has one.
+bool isTakenAsSet(const Value& left, const Value& right) {
+  return left.isConstant() && PyFrozenSet_CheckExact(left.object()) && partOf<SetVariable>(right);
+}
+
 Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
   // No constant has operators of its own for this. (Of two, CPython's error is to name it.)
@@ -157,6 +162,11 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
   }
   if (slot == nb_remainder && left.isConstant() && PyBytes_Check(left.object())) {
     return unimplemented::binary(translator, slot, left, right);
+  }
+  // Sets know each other, and the class of the right one is not asked unless it is derived from
+  // frozenset.
+  if (isTakenAsSet(left, right) && kSetSlots.nb[slot]) {
+    return kSetSlots.nb[slot](translator, slot, left, right);
   }
   return Value::constant(Py_NotImplemented);
 }
@@ -258,7 +268,7 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
     }
   }
   // As a traced set compares.
-  if (left.isConstant() && PyFrozenSet_CheckExact(left.object()) && trackerOf<SetVariable>(right)) {
+  if (isTakenAsSet(left, right)) {
     return kSetSlots.tp_richcompare(translator, Value(toSet(translator, left)), right, op);
   }
   // A constant tuple compares with a traced one item by item.

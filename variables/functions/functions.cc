@@ -342,6 +342,24 @@ Value endDelegation(Translator& translator, Value item) {
 
 // --- super objects.
 
+namespace {
+
+// What a super object says of itself: super_members of typeobject.c. Null, with the exception
+// pending, for what it does not have.
+Value ownAttributeOfSuper(Translator& translator, SuperVariable* super, PyObject* name) {
+  if (PyUnicode_CompareWithASCIIString(name, "__self__") == 0) return super->self;
+  if (PyUnicode_CompareWithASCIIString(name, "__thisclass__") == 0) return super->startClass;
+  if (PyUnicode_CompareWithASCIIString(name, "__self_class__") == 0) {
+    return translator.knownClass(super->selfType);
+  }
+  if (cpython::lookup(&PySuper_Type, name)) {
+    throw GraphBreak(GraphBreakKind::UnusualSuper, printable(name));
+  }
+  return translator.raise(PyExc_AttributeError, "'super' object has no attribute '%U'", name);
+}
+
+}  // namespace
+
 Value superAttribute(Translator& translator, const Value& self, PyObject* name, bool tail) {
   auto* super = requireKind<SuperVariable>(self);
   // super_getattro: the class of the super object, not of what it is for.
@@ -355,9 +373,7 @@ Value superAttribute(Translator& translator, const Value& self, PyObject* name, 
   auto* classSelf = trackerOf<UserClassVariable>(super->self);
   bool throughClass = classSelf && classSelf->value() == super->selfType;
   Found found = translator.heap.lookupAfter(super->selfType, after, name);
-  if (!found) {
-    return translator.raise(PyExc_AttributeError, "'super' object has no attribute '%U'", name);
-  }
+  if (!found) return ownAttributeOfSuper(translator, super, name);
   // Through a class, functions stay functions and classmethods bind to that class.
   if (throughClass && Py_TYPE(found.object) == &PyClassMethod_Type) {
     Value bound = bindTypeAttribute(translator, found, Value(), super->selfType, name);

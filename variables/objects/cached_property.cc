@@ -28,8 +28,8 @@ Value get(Translator& translator, const Value&, CallArguments& arguments) {
   auto* object = trackerOf<UserObjectVariable>(instance);
   PyObject* text = name.objectOrNull();
   if (!object || !text || !PyUnicode_CheckExact(text)) throw refuse();
-  Value attributes = translator.realized(getAttribute(translator, instance, dictName));
-  if (!attributes) return attributes;
+  Value attributes = translator.realized(getOptionalAttribute(translator, instance, dictName));
+  if (!attributes && translator.exceptionPending()) return attributes;
   auto* dict = trackerOf<DictVariable>(attributes);
   if (!dict || dict->type() != &PyDict_Type) throw refuse();
   if (Value known = dict->get(translator, name)) return known;

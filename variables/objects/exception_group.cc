@@ -200,7 +200,8 @@ bool isPartOf(Translator& translator, const Value& exception, const Value& origi
   constexpr Link kLinks[] = {tracebackOf, causeOf, contextOf};
   return llvm::all_of(kLinks, [&](Link link) {
     Value one = setOrNull(translator, link(translator, *part));
-    return one.sameAs(setOrNull(translator, link(translator, *whole)));
+    Value other = setOrNull(translator, link(translator, *whole));
+    return one && other ? isSame(translator, one, other) : !one && !other;
   });
 }
 

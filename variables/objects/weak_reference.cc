@@ -11,10 +11,10 @@ bool mayBeSameReferences(const Value& left, const Value& right) {
          (trackerOf<NewWeakReferenceVariable>(right) && typeOf(left) == type);
 }
 
-bool areSameReferences(const Value& left, const Value& right) {
+bool areSameReferences(Translator& translator, const Value& left, const Value& right) {
   auto* first = trackerOf<NewWeakReferenceVariable>(left);
   auto* second = trackerOf<NewWeakReferenceVariable>(right);
-  if (first && second) return first->referent.sameAs(second->referent);
+  if (first && second) return isSame(translator, first->referent, second->referent);
   // Whether the existing one has a callback, only C code sees.
   throw GraphBreak(GraphBreakKind::UnsupportedOperation, "is: weak references");
 }

@@ -28,6 +28,6 @@ PyObject* referentOfMade(const Value& value);
 // Two references of which the trace has made one, or both.
 bool mayBeSameReferences(const Value& left, const Value& right);
 // An object has one without a callback for as long as that lives, which both here do.
-bool areSameReferences(const Value& left, const Value& right);
+bool areSameReferences(Translator& translator, const Value& left, const Value& right);
 
 }  // namespace armature

@@ -77,7 +77,7 @@ bool isSame(Translator& translator, Value left, Value right) {
     return areSameConstants(translator, left, sources[0], right, sources[1]);
   }
   if (left.sameAs(right)) return true;
-  if (mayBeSameReferences(left, right)) return areSameReferences(left, right);
+  if (mayBeSameReferences(left, right)) return areSameReferences(translator, left, right);
   // One tuple may have been found on two paths.
   auto* leftTuple = trackerOf<SequenceVariable>(left);
   auto* rightTuple = trackerOf<SequenceVariable>(right);
@@ -102,8 +102,10 @@ bool isSame(Translator& translator, Value left, Value right) {
   if (leftTensor && rightTensor && &leftTensor->library() == &rightTensor->library() &&
       !(leftTensor->source() && rightTensor->source())) {
     const Library& library = leftTensor->library();
-    return library.identityOf(leftTensor->node, translator) ==
-           library.identityOf(rightTensor->node, translator);
+    const Node* first = library.identityOf(leftTensor->node, translator);
+    const Node* second = library.identityOf(rightTensor->node, translator);
+    if (first != second) translator.guardSame(first->source, second->source, false);
+    return first == second;
   }
   // Constants are the real objects, except tuples, which the trace may hold in two forms.
   if (left.isConstant()) {

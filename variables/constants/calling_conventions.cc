@@ -1,0 +1,80 @@
+#include "variables/constants/calling_conventions.h"
+
+#include "core/pending_python_exception.h"
+#include "core/ref.h"
+#include "cpython/c_functions.h"
+#include "variables/protocol/object_protocol.h"
+
+namespace armature {
+
+namespace {
+
+// _PyObject_FunctionStr. Null where code of the program would be asked.
+Ref<> fullName(PyObject* callable) {
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type)) {
+    if (PyDescr_TYPE(callable)->tp_flags & Py_TPFLAGS_HEAPTYPE) return nullptr;
+  } else if (PyObject* self = PyCFunction_GET_SELF(callable); self && !PyModule_Check(self)) {
+    PyTypeObject* type = PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) return nullptr;
+  }
+  Ref<> name = Ref<>::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  if (!name) throw PendingPythonException();
+  PyObject* module =
+      Py_IS_TYPE(callable, &PyCFunction_Type) ? cpython::moduleOf(callable) : nullptr;
+  bool isNamed = module && PyUnicode_Check(module) &&
+                 PyUnicode_CompareWithASCIIString(module, "builtins") != 0;
+  Ref<> text = Ref<>::steal(isNamed ? PyUnicode_FromFormat("%U.%U()", module, name.get())
+                                    : PyUnicode_FromFormat("%U()", name.get()));
+  if (!text) throw PendingPythonException();
+  return text;
+}
+
+}  // namespace
+
+bool obeysConvention(Translator& translator, PyObject* callable, const CallArguments& arguments) {
+  constexpr int kConventions = METH_NOARGS | METH_O | METH_KEYWORDS;
+  int convention = cpython::methodDefinition(callable)->ml_flags & kConventions;
+  if (convention & METH_KEYWORDS) return true;
+  size_t count = arguments.positionalCount();
+  bool hasWrongCount =
+      (convention == METH_NOARGS && count != 0) || (convention == METH_O && count != 1);
+  if (!arguments.keywordCount() && !hasWrongCount) return true;
+  Ref<> name = fullName(callable);
+  if (!name) return true;
+  if (arguments.keywordCount()) {
+    translator.raise(PyExc_TypeError, "%U takes no keyword arguments", name.get());
+  } else if (convention == METH_NOARGS) {
+    translator.raise(PyExc_TypeError, "%U takes no arguments (%zu given)", name.get(), count);
+  } else {
+    translator.raise(PyExc_TypeError, "%U takes exactly one argument (%zu given)", name.get(),
+                     count);
+  }
+  return false;
+}
+
+bool takeSelf(Translator& translator, PyObject* descriptor, CallArguments& arguments, Value& self) {
+  PyTypeObject* owner = PyDescr_TYPE(descriptor);
+  PyObject* name = PyDescr_NAME(descriptor);
+  bool isSlot = Py_IS_TYPE(descriptor, &PyWrapperDescr_Type);
+  if (arguments.positionalCount() == 0) {
+    if (isSlot) {
+      translator.raise(PyExc_TypeError, "descriptor '%U' of '%.100s' object needs an argument",
+                       name, nameOf(translator, owner));
+    } else {
+      translator.raise(PyExc_TypeError, "unbound method %.200s.%U() needs an argument",
+                       nameOf(translator, owner), name);
+    }
+    return false;
+  }
+  self = std::move(arguments.values.front());
+  arguments.values.erase(arguments.values.begin());
+  if (PyType_IsSubtype(typeOf(self), owner)) return true;
+  translator.raise(PyExc_TypeError,
+                   isSlot
+                       ? "descriptor '%U' requires a '%.100s' object but received a '%.100s'"
+                       : "descriptor '%U' for '%.100s' objects doesn't apply to a '%.100s' object",
+                   name, nameOf(translator, owner), nameOf(translator, typeOf(self)));
+  return false;
+}
+
+}  // namespace armature
