@@ -60,6 +60,9 @@ struct State {
   std::shared_ptr<const Settings> settings;
   std::weak_ptr<CodeCache::Family> family;
   llvm::DenseMap<std::pair<PyObject*, PyObject*>, std::shared_ptr<Twin>> twins;
+  // The same, by the hash of the code: a program may make the same code anew for each call.
+  llvm::DenseMap<std::pair<size_t, PyObject*>, llvm::SmallVector<std::shared_ptr<Twin>, 1>>
+      twinsByValue;
   // Code that was rewritten, by the program's, which the first of the pair keeps alive; the second
   // is null if it can't be.
   llvm::DenseMap<PyCodeObject*, std::pair<Ref<PyCodeObject>, Ref<PyCodeObject>>> rewritten;
@@ -123,11 +126,16 @@ std::shared_ptr<Twin> twinOf(State& state, PyObject* function) {
   std::pair<PyObject*, PyObject*> key{code, cpython::read(function, FunctionField::Globals)};
   auto found = state.twins.find(key);
   if (found != state.twins.end()) return found->second;
+  std::pair<size_t, PyObject*> value{hashConstant(code), key.second};
+  for (const std::shared_ptr<Twin>& twin : state.twinsByValue.lookup(value)) {
+    if (twin->cache && sameConstant(twin->code, code)) return twin;
+  }
   if (state.twins.size() >= kMostTwins) return nullptr;
   auto twin = std::make_shared<Twin>();
   twin->code = Ref<>::create(code);
   makeFor(state, function, *twin, [&] { makeCache(state, function, *twin); });
   state.twins[key] = twin;
+  state.twinsByValue[value].push_back(twin);
   return twin;
 }
 
@@ -516,6 +524,7 @@ void forgetFunctions(BorrowedRef<> pythonCalls) {
   if (!pythonCalls) return;
   State& state = *reinterpret_cast<Caller*>(pythonCalls.get())->state;
   auto twins = std::exchange(state.twins, decltype(state.twins)());
+  auto twinsByValue = std::exchange(state.twinsByValue, decltype(state.twinsByValue)());
   auto rewritten = std::exchange(state.rewritten, decltype(state.rewritten)());
 }
 

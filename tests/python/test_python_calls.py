@@ -17,7 +17,7 @@ import armature
 import pytest
 import torch
 from armature import _C
-from differential import check
+from differential import check, compilations
 
 CAPTURED: list[Any] = []
 
@@ -543,3 +543,28 @@ def test_arguments_that_c_code_passes_are_its_own() -> None:
         seen: list[bool] = []
         compiled(x, seen)
         assert seen == expected
+
+
+@armature.disable(recursive=False)
+def ask(made: Callable[[], int]) -> int:
+    return made()
+
+
+def test_code_that_is_made_anew_is_the_same_code() -> None:
+    def call(x: torch.Tensor, made: Callable[[], int]) -> torch.Tensor:
+        return x + functools.partial(made)() + ask(made)
+
+    def anew(number: int) -> Callable[[], int]:
+        names: dict[str, Any] = {"number": number}
+        exec(f"def outer(number):\n    return lambda: number + {number % 2}", globals(), names)
+        return names["outer"](number)
+
+    check(call, torch.ones(2), anew(2), more=((torch.ones(2), anew(3)), (torch.ones(2), anew(4))))
+    armature.reset()
+    compiled = armature.compile(call)
+    for number in range(8):
+        compiled(torch.ones(2), anew(number))
+    with compilations() as done:
+        for number in range(8, 30):
+            assert compiled(torch.ones(2), anew(number)).equal(call(torch.ones(2), anew(number)))
+    assert not done
