@@ -114,12 +114,18 @@ void requireNoGradients(Translator& translator, size_t firstNode) {
   }
 }
 
+// Is it that tensor, also where an operation has returned what it was given?
+bool isSameTensor(Translator& translator, const Value& tensor, const Value& argument) {
+  return trackerOf<TensorVariable>(translator.realized(argument)) &&
+         isSame(translator, tensor, argument);
+}
+
 // An argument that forward() returns comes out as a view of itself.
 Value asOutput(Translator& translator, Value output, llvm::ArrayRef<Value> arguments) {
   translator.realize(output);
   if (!trackerOf<TensorVariable>(output)) return output;
   for (const Value& argument : arguments) {
-    if (!output.sameAs(translator.realized(argument))) continue;
+    if (!isSameTensor(translator, output, argument)) continue;
     static PyObject* const viewAs = staticName("view_as");
     CallArguments given;
     given.values.push_back(output);
@@ -175,20 +181,19 @@ void refuseSavedOutputs(Translator& translator, const Value& context, const Valu
     } else if (!iterateInto(translator, value, items)) {
       throw PendingPythonException();
     }
-    llvm::SmallVector<Node*, 4> nodes;
-    for (const Value& item : items) {
-      if (auto* tensor = trackerOf<TensorVariable>(translator.realized(item))) {
-        nodes.push_back(tensor->node);
-      }
-    }
-    return nodes;
+    llvm::erase_if(items, [&](const Value& item) {
+      return !trackerOf<TensorVariable>(translator.realized(item));
+    });
+    return items;
   };
-  llvm::SmallVector<Node*, 4> kept = tensorsOf(saved), given = tensorsOf(result);
+  ValueVector kept = tensorsOf(saved), given = tensorsOf(result);
   for (const Value& argument : arguments) {
-    auto* tensor = trackerOf<TensorVariable>(translator.realized(argument));
-    bool isBoth =
-        tensor && llvm::is_contained(kept, tensor->node) && llvm::is_contained(given, tensor->node);
-    if (isBoth) refuse("setup_context() saves an argument that forward() returns");
+    auto isArgument = [&](const Value& tensor) {
+      return isSameTensor(translator, tensor, argument);
+    };
+    if (llvm::any_of(kept, isArgument) && llvm::any_of(given, isArgument)) {
+      refuse("setup_context() saves an argument that forward() returns");
+    }
   }
 }
 

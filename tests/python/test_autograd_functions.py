@@ -11,7 +11,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from differential import break_reasons, check, translations
+from differential import break_reasons, check, compare, observe, translations
 
 
 class Scale(torch.autograd.Function):
@@ -65,6 +65,30 @@ class SavesWhatItReturns(torch.autograd.Function):
     @staticmethod
     def backward(ctx, *gradients):
         return gradients[0]
+
+
+class GivesBack(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.float(), x.contiguous()
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return gradients[0] + gradients[1]
+
+
+class SavesWhatItGivesBack(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.float()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * ctx.saved_tensors[0]
 
 
 class InPlace(torch.autograd.Function):
@@ -131,6 +155,24 @@ def test_results_that_are_arguments_are_views():
         return result is x, result._base is x
 
     assert armature.compile(look)(X) == look(X)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("dtypes", [(torch.float32, torch.float64), (torch.float64, torch.float32)])
+@pytest.mark.parametrize("function", [GivesBack, SavesWhatItGivesBack])
+def test_operations_that_give_their_argument_back(function, dtypes, requires_grad):
+    def look(x):
+        try:
+            results = function.apply(x)
+        except RuntimeError as error:
+            return str(error)
+        results = results if isinstance(results, tuple) else (results,)
+        return [(y is x, y._base is x, y.is_leaf, results[0] is y, y + 1) for y in results]
+
+    compiled = armature.compile(look)
+    for dtype in dtypes:
+        x = torch.ones(2, dtype=dtype, requires_grad=requires_grad)
+        compare(observe(look, (x,), {}, None), observe(compiled, (x,), {}, None))
 
 
 @pytest.mark.parametrize("function", [Closing, InPlace, Counting])
