@@ -5,7 +5,7 @@ import re
 import armature
 import pytest
 import torch
-from differential import check
+from differential import check, compilations
 
 PATTERN = re.compile(r"(?P<letter>[a-z])(?P<number>\d+)?")
 TEXTS = ["k3", "k", "", "3k", "a1b22c"]
@@ -69,6 +69,36 @@ def test_given_patterns_and_matches():
         for pattern, match in [("b", "q"), ("1", "q"), ("b", "r"), ("z", "q")]:
             given = re.compile(pattern), re.match("[qr]", match), torch.ones(1)
             assert compiled(*given) == function(*given)
+
+
+def test_matches_that_are_made_anew():
+    def function(match, x):
+        if match:
+            return match.group(), match.span(), match.lastindex, match, x + 1
+        return x - 1
+
+    compiled = armature.compile(function)
+    with compilations() as finished:
+        for _ in range(3):
+            for pattern, text in [("(a)|(b)", "ab"), ("(a)|(b)", "ba"), ("a", "ab"), ("a", "b")]:
+                match = re.match(pattern, text)
+                result = compiled(match, torch.ones(1))
+                expected = function(match, torch.ones(1))
+                assert result == expected
+                assert match is None or result[3] is match
+    assert len(finished) == 4
+
+
+def test_a_match_of_another_part_of_the_text():
+    pattern = re.compile("a*")
+
+    def function(match, x):
+        return match.string, match.pos, match.endpos, match.span(), x + 1
+
+    compiled = armature.compile(function)
+    for where in [(0,), (1,), (0, 2), (0, 1), (1, 1), (0,)]:
+        match = pattern.match("aab", *where)
+        assert compiled(match, torch.ones(1)) == function(match, torch.ones(1))
 
 
 def test_a_pattern_that_changes():

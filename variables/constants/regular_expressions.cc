@@ -262,11 +262,44 @@ size_t hashPattern(PyObject* pattern) {
   return hash;
 }
 
+// What a match knows: the text, where it was searched, and what was found. Null where the text is of
+// a class of the program's, and without memory.
+Ref<> foundBy(PyObject* match) {
+  constexpr const char* kNames[] = {"string", "pos", "endpos", "regs", "lastindex"};
+  Ref<> found = Ref<>::steal(PyTuple_New(std::size(kNames)));
+  for (size_t i = 0; found && i < std::size(kNames); ++i) {
+    PyObject* part = PyObject_GetAttrString(match, kNames[i]);
+    if (!part || (i == 0 && !isText(part))) found = nullptr;
+    if (found) {
+      PyTuple_SET_ITEM(found.get(), static_cast<Py_ssize_t>(i), part);
+    } else {
+      Py_XDECREF(part);
+    }
+  }
+  clearException();
+  return found;
+}
+
+bool sameMatch(PyObject* a, PyObject* b) {
+  Ref<> pattern = Ref<>::steal(PyObject_GetAttrString(a, "re"));
+  Ref<> other = Ref<>::steal(PyObject_GetAttrString(b, "re"));
+  clearException();
+  Ref<> found = foundBy(a), foundByOther = foundBy(b);
+  bool isKnown = pattern && other && found && foundByOther;
+  return isKnown ? samePattern(pattern.get(), other.get()) && sameConstant(found, foundByOther)
+                 : a == b;
+}
+
+size_t hashMatch(PyObject* match) {
+  Ref<> found = foundBy(match);
+  return found ? hashConstant(found) : 0;
+}
+
 void registerRegularExpressions() {
   PyObject* function = attributeOfModule("_compile");
   if (!patternType() || !matchType() || !function) return;
   registerConstantType(patternType(), {.same = samePattern, .hash = hashPattern});
-  registerConstantType(matchType(), {});
+  registerConstantType(matchType(), {.same = sameMatch, .hash = hashMatch});
   registerObjectHandler(function, compile);
   registerAnswers<kPatternMethods>(patternType(),
                                    std::make_index_sequence<std::size(kPatternMethods)>());
