@@ -6,12 +6,12 @@ import atexit
 import contextlib
 import gc
 import os
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from armature import _C
+from armature._living_objects import LivingObjects
 
 _MOST_COMPILATIONS = 2**31 - 1
 
@@ -194,16 +194,16 @@ def _functions(name: str, given: Iterable[Callable[..., Any]]) -> tuple[Callable
 
 
 # All compiled functions that are alive.
-compiled_functions: weakref.WeakSet[_C.CompiledFunction] = weakref.WeakSet()
-frame_hooks: weakref.WeakSet[_C.FrameHook] = weakref.WeakSet()
+compiled_functions: LivingObjects[_C.CompiledFunction] = LivingObjects()
+frame_hooks: LivingObjects[_C.FrameHook] = LivingObjects()
 
 
 def forget_translations() -> None:
     """Forgets all translations of all functions."""
     _C.forget_unused(True)
-    for compiled in list(compiled_functions):
+    for compiled in compiled_functions.all():
         _C.reset(compiled)
-    for hook in list(frame_hooks):
+    for hook in frame_hooks.all():
         hook.reset()
 
 

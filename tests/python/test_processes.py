@@ -113,6 +113,39 @@ def test_resets_calls_and_compilations_in_many_threads():
     assert not wrong
 
 
+def test_resets_while_functions_are_made_in_many_threads():
+    wrong, kept, done = [], [], threading.Event()
+
+    def make(offset):
+        for i in range(200):
+            kept.append(armature.compile(lambda x: x + offset))
+            value = kept[-1](X)
+            if not torch.equal(value, X + offset):
+                wrong.append(i)
+
+    def reset():
+        try:
+            while not done.is_set():
+                armature.reset()
+        except Exception as error:
+            wrong.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        resetter = threading.Thread(target=reset)
+        makers = [threading.Thread(target=make, args=(i,)) for i in range(3)]
+        for thread in [resetter, *makers]:
+            thread.start()
+        for thread in makers:
+            thread.join()
+        done.set()
+        resetter.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
 def test_defaults_that_change_while_the_call_compiles():
     inside, go_on = threading.Event(), threading.Event()
 
