@@ -105,12 +105,15 @@ bool isConstantList(BorrowedRef<> keys) {
 }
 
 // Can the object be found once more, without calling a descriptor or knowing objects that were
-// given up?
+// given up? The class of what a key refers to may have been given a __hash__ since.
 bool canReload(const Source* source) {
-  for (; source; source = source->base())
-    if (source->kind() == SourceKind::Descriptor || source->kind() == SourceKind::Constant ||
-        (source->kind() == SourceKind::DictItem && !source->object()))
+  for (; source; source = source->base()) {
+    if (source->kind() == SourceKind::Descriptor || source->kind() == SourceKind::Constant) {
       return false;
+    }
+    bool isItem = source->kind() == SourceKind::DictItem;
+    if (isItem && (!source->object() || !hashWithoutCode(source->object()))) return false;
+  }
   return true;
 }
 

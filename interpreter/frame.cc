@@ -104,7 +104,10 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
 
 Value InstructionTranslator::leaveEntry(Value result) {
   const Frame& frame = *frame_;
-  if (entry_.isShown && !frame.back) {
+  // What a generator that is left at a yield holds, it holds until it goes on.
+  bool isSuspended =
+      frame.generator && frame.generator->state == GeneratorVariable::State::Suspended;
+  if (entry_.isShown && !frame.back && !isSuspended) {
     leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   }
   popFrame();

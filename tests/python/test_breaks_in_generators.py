@@ -891,6 +891,62 @@ def test_what_a_generator_lets_go_of_is_freed():
     check(run, X)
 
 
+class Held:
+    pass
+
+
+HELD = []
+
+
+def holder(n):
+    held = Held()
+    HELD.append(weakref.ref(held))
+    for i in range(n):
+        yield i
+
+
+def refuses(x):
+    raise ValueError(x)
+
+
+def yields_in_a_handler(items):
+    for item in items:
+        try:
+            yield refuses(item)
+        except ValueError as error:
+            armature.graph_break()
+            yield error.args[0]
+
+
+def returns_amid():
+    for item in yields_in_a_handler(holder(3)):
+        return item
+
+
+def raises_amid():
+    for item in yields_in_a_handler(holder(3)):
+        {}[item]
+
+
+def raises_in_another():
+    return list({}[item] for item in yields_in_a_handler(holder(3)))
+
+
+@pytest.mark.parametrize("fn", [returns_amid, raises_amid, raises_in_another])
+def test_generators_that_end_at_a_yield_in_a_handler_hold_nothing(fn):
+    compiled = armature.compile(fn)
+    gc.collect()
+    gc.disable()
+    try:
+        for call in (fn, compiled, compiled):
+            HELD.clear()
+            with contextlib.suppress(KeyError):
+                call()
+            assert [reference() for reference in HELD] == [None]
+    finally:
+        gc.enable()
+
+
 def test_running_generator_is_asked_what_it_yields_from():
     """gi_yieldfrom of one whose frame goes on elsewhere."""
 

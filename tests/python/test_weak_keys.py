@@ -206,3 +206,34 @@ def test_references_of_own_classes():
     assert compiled() == ["own", A]
     Plain.__call__ = lambda self: "changed"
     assert compiled() == ["own", "changed"]
+
+
+def test_a_class_that_hashes_by_itself_from_then_on():
+    def world(wrap):
+        class Owner:
+            pass
+
+        counts = weakref.WeakKeyDictionary()
+
+        def count(owner, x):
+            try:
+                counts[owner] += 1
+            except KeyError:
+                counts[owner] = 0
+            return counts[owner], x + 1
+
+        count = wrap(count)
+        one, other = Owner(), Owner()
+        seen = [count(owner, torch.ones(1))[0] for owner in (one, other) * 3]
+        Owner.__hash__ = lambda self: 5
+        Owner.__eq__ = lambda self, other: True
+        return seen + [count(owner, torch.ones(1))[0] for owner in (one, other) * 3]
+
+    assert world(armature.compile) == world(lambda function: function)
+
+
+def test_references_of_a_trace_are_its_own():
+    table, key = weakref.WeakKeyDictionary({A: 1}), Thing()
+    compiled = armature.compile(lambda thing, x: (table.get(thing), x + 1))
+    assert compiled(key, torch.ones(1))[0] is None
+    assert all(reference.__callback__ for reference in weakref.getweakrefs(key))

@@ -262,8 +262,8 @@ size_t hashPattern(PyObject* pattern) {
   return hash;
 }
 
-// What a match knows: the text, where it was searched, and what was found. Null where the text is of
-// a class of the program's, and without memory.
+// What a match knows: the text, where it was searched, and what was found. Null where the text is
+// of a class of the program's, and without memory.
 Ref<> foundBy(PyObject* match) {
   constexpr const char* kNames[] = {"string", "pos", "endpos", "regs", "lastindex"};
   Ref<> found = Ref<>::steal(PyTuple_New(std::size(kNames)));

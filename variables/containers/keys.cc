@@ -66,11 +66,25 @@ Value realizeDeeply(Translator& translator, Value key) {
 
 }  // namespace
 
+namespace {
+
+PyObject* ignoreEnd(PyObject*, PyObject*) { Py_RETURN_NONE; }
+
+// A reference of the trace's own. One without a callback would be the program's as well, to which
+// weakref.ref() gives the one that is there; and a reference remembers its first hash.
+Ref<> newReference(PyObject* referent) {
+  static PyMethodDef method = {"ignore_end", ignoreEnd, METH_O, nullptr};
+  static PyObject* const callback = checked(PyCFunction_New(&method, nullptr)).release();
+  return checked(PyWeakref_NewRef(referent, callback));
+}
+
+}  // namespace
+
 Ref<> realKey(const Value& key) {
   if (PyObject* object = key.objectOrNull()) return Ref<>::create(object);
   if (PyObject* existing = key.tracker()->existing()) return Ref<>::create(existing);
   if (PyObject* referent = referentOfMade(key)) {
-    return checked(PyWeakref_NewRef(referent, nullptr));
+    return newReference(referent);
   }
   if (auto* address = existingAddress(key)) {
     return checked(PyLong_FromVoidPtr(address->existingObject()));
