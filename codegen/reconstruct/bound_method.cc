@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "cpython/type_lookup.h"
 #include "variables/functions/functions.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -18,11 +19,20 @@ class BoundMethodReconstructor : public Reconstructor {
     auto* method = llvm::cast<BoundMethodVariable>(tracker);
     Assembler& assembler = codegen.assembler();
     PyObject* function = method->function.objectOrNull();
+    bool isDescriptor = function && (Py_IS_TYPE(function, &PyMethodDescr_Type) ||
+                                     Py_IS_TYPE(function, &PyWrapperDescr_Type));
     if (method->type() == &PyMethod_Type) {
       codegen.prepareCall(reinterpret_cast<PyObject*>(&PyMethod_Type));
       codegen.load(method->function);
       codegen.load(method->self);
       codegen.call(2);
+    } else if (isDescriptor && method->self.is(Py_None)) {
+      // To __get__, None is no object (wrap_descr_get).
+      PyObject* name = PyDescr_NAME(function);
+      bool isItsOwn = cpython::lookup(Py_TYPE(Py_None), name) == function;
+      if (!isItsOwn) throw UnsupportedReconstruction(describe(tracker));
+      codegen.load(method->self);
+      assembler.emitName(Opcode::LOAD_ATTR, name);
     } else if (function && Py_TYPE(function)->tp_descr_get) {
       // A C method: bound by its descriptor, since a subclass may have overridden the attribute.
       codegen.loadConstant(function);

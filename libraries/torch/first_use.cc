@@ -2,6 +2,8 @@
 
 #include <llvm/ADT/STLExtras.h>
 
+#include <utility>
+
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/imported_modules.h"
@@ -89,6 +91,29 @@ bool drawsBefore(const Graph& graph) {
   });
 }
 
+// Does a call of a module read that attribute, up to its hooks?
+bool isReadByCall(PyObject* name) {
+  if (!name || !PyUnicode_CheckExact(name)) return false;
+  std::string_view text = stringView(name);
+  return text.starts_with("_forward_") || text.starts_with("_backward_") || text == "forward" ||
+         text == "_call_impl" || text == "_compiled_call_impl";
+}
+
+// Has the trace looked at more of the module than its call does? That was another before its first
+// use: the trace that is made again would take it for what it is by then.
+bool wasLookedAt(Translator& translator, const Source* module) {
+  return llvm::any_of(translator.guards(), [&](const Guard& guard) {
+    const Source *part = nullptr, *inPart = nullptr;
+    const Source* source = guard.source;
+    while (source && source != module)
+      inPart = std::exchange(part, source), source = source->base();
+    if (!source || !part) return false;
+    bool isDict = part->kind() == SourceKind::InstanceDict;
+    BorrowedRef<> name = isDict ? inPart ? inPart->object() : guard.operand : part->object();
+    return !isReadByCall(name.get());
+  });
+}
+
 // LazyModuleMixin._infer_parameters(self, module, args, kwargs), the hook that makes the parameters
 // before the first call. torch's own modules look at the sizes of their input alone. What a module
 // of the program's does there, Python does: it is done once.
@@ -113,6 +138,7 @@ Value inferParameters(Translator& translator, const Value& callable, CallArgumen
     isKnown = isKnown && isTorchsMethod(type, name);
   }
   if (!isKnown || drawsBefore(*translator.graph)) return leave();
+  if (wasLookedAt(translator, object->source())) return leave();
   Ref<> given = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs->items().size())));
   for (size_t i = 0; i < inputs->items().size(); ++i) {
     Ref<> argument = likeArgument(translator, inputs->items()[i]);

@@ -29,7 +29,11 @@ TensorVariable* scaleOf(Translator& translator, const CallArguments& arguments) 
 
 template <const char* operation>
 Value update(Translator& translator, const Value& method, CallArguments& arguments) {
-  auto* self = trackerOf<TensorVariable>(translator.realized(arguments.values[0]));
+  bool hasSelf = arguments.positionalCount() > 0;
+  auto* self =
+      hasSelf ? trackerOf<TensorVariable>(translator.realized(arguments.values[0])) : nullptr;
+  // A tensor of which the graph knows nothing, or none at all.
+  if (!self) throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod, targetName(method.object()));
   const Library& library = self->library();
   if (!translator.usesForeignBackend() || !scaleOf(translator, arguments)) {
     return translator.callGraphOperation(library, NodeOperation::CallMethod, method.object(),

@@ -262,3 +262,42 @@ def test_what_is_called_at_a_first_use_runs_as_it_is():
     assert translations(inner) == 0
     inner(torch.ones(3))
     assert translations(inner) == 1
+
+
+def asks_for_parameters(lazy, x):
+    before = lazy.has_uninitialized_params(), lazy.in_features
+    return before, lazy(x).shape
+
+
+def branches_on_parameters(lazy, x):
+    if lazy.has_uninitialized_params():
+        return "initialized here", lazy(x).shape
+    return "nothing to do", x.shape
+
+
+def counts_parameters(lazy, x):
+    kind = torch.nn.parameter.UninitializedParameter
+    before = sum(isinstance(parameter, kind) for parameter in lazy.parameters())
+    return before, lazy(x).shape
+
+
+def counts_attributes(lazy, x):
+    before = len(vars(lazy))
+    return before, lazy(x).shape, len(vars(lazy))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [asks_for_parameters, branches_on_parameters, counts_parameters, counts_attributes],
+)
+def test_a_lazy_module_that_was_looked_at(program):
+    def outcome(function, lazy):
+        try:
+            return function(lazy, torch.ones(1, 3))
+        except AttributeError as error:  # of what is no lazy module any more
+            return str(error)
+
+    expected, lazy = torch.nn.LazyLinear(2), torch.nn.LazyLinear(2)
+    compiled = armature.compile(program)
+    for _ in range(3):
+        assert outcome(compiled, lazy) == outcome(program, expected)

@@ -3,6 +3,7 @@
 import armature
 import pytest
 import torch
+from fuzz.library_state import contained
 
 TYPES = [
     torch.FloatTensor,
@@ -54,3 +55,21 @@ def test_another_kind_under_the_name(monkeypatch):
     for kind in [torch.FloatTensor, torch.LongTensor, int, torch.Tensor, torch.FloatTensor]:
         monkeypatch.setitem(globals(), "KIND", kind)
         assert compiled(x)[0] == program(x)[0]
+
+
+@pytest.mark.parametrize("backend", ["eager", contained])
+@pytest.mark.parametrize("name", ["addcmul_", "addcdiv_"])
+def test_updates_of_what_is_no_tensor_of_the_graph(name, backend):
+    def outcome(function, *arguments):
+        try:
+            return type(function(*arguments))
+        except (TypeError, NotImplementedError) as error:
+            return type(error), str(error)
+
+    method = getattr(torch.Tensor, name)
+    compiled = armature.compile(lambda *arguments: method(*arguments), backend=backend)
+    sparse = torch.ones(2, 3).to_sparse()
+    for arguments in [(), (None,), (sparse, "text"), (sparse, sparse, sparse), (5, 5, 5)]:
+        assert outcome(compiled, *arguments) == outcome(method, *arguments)
+    ones = [torch.ones(2) for _ in range(4)]
+    assert torch.equal(compiled(*ones[:3]), method(ones[3], *ones[1:3]))

@@ -132,3 +132,15 @@ def test_texts_of_errors_follow_the_class_name():
         Owner.__qualname__ = name
         assert observe(compiled, (x,), {}, None).result[0] == use(x)[0]
         assert name in use(x)[0]
+
+
+@pytest.mark.parametrize("nothing", [None, ..., NotImplemented], ids=repr)
+@pytest.mark.parametrize("name", ["__eq__", "__str__", "__hash__", "__bool__", "__setattr__"])
+def test_methods_of_nothing_behind_a_break(name, nothing):
+    def call(x, nothing):
+        method = getattr(nothing, name, None)
+        armature.graph_break()
+        results = [outcome(method), outcome(method, 5), outcome(method, ""), outcome(method, None)]
+        return results, getattr(method, "__self__", 0) is nothing, x + 1
+
+    check(call, torch.ones(2), nothing)

@@ -55,7 +55,8 @@ bool setGenerically(Translator& translator, const Value& self, PyObject* name, c
 
 Value objectSetattrMethod(Translator& translator, const Value& self, CallArguments& arguments) {
   if (arguments.positionalCount() != 2) {
-    return translator.raise(PyExc_TypeError, "expected 2 arguments, got %zu",
+    // PyArg_UnpackTuple, given no name by wrap_setattr.
+    return translator.raise(PyExc_TypeError, " expected 2 arguments, got %zu",
                             arguments.positionalCount());
   }
   Value attribute = readAttributeName(translator, arguments.values[0]);
