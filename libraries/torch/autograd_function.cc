@@ -114,10 +114,16 @@ void requireNoGradients(Translator& translator, size_t firstNode) {
   }
 }
 
-// Is it that tensor, also where an operation has returned what it was given?
+// Is it that tensor, also where an operation has returned what it was given? Of what bodies of the
+// graph and levels of transforms return, nothing tells; it is taken for new.
 bool isSameTensor(Translator& translator, const Value& tensor, const Value& argument) {
-  return trackerOf<TensorVariable>(translator.realized(argument)) &&
-         isSame(translator, tensor, argument);
+  if (!trackerOf<TensorVariable>(translator.realized(argument))) return false;
+  try {
+    return isSame(translator, tensor, argument);
+  } catch (const GraphBreak& reason) {
+    if (reason.kind() != GraphBreakKind::IdentityOfResults) throw;
+    return false;
+  }
 }
 
 // An argument that forward() returns comes out as a view of itself.

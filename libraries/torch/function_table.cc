@@ -228,8 +228,8 @@ CallRule FunctionTable::findMethod(std::string_view name) {
 
 CallRule FunctionTable::graphOperation(std::string_view name) {
   bool mutates = changesByName(name);
-  // The method of an in-place operator leaves operands that it does not know to Python.
-  bool mayReturnNotImplemented = mutates && name.ends_with("__");
+  // The method of an operator leaves operands that it does not know to Python.
+  bool mayReturnNotImplemented = name.ends_with("__");
   return {.kind = CallKind::GraphOperation,
           .returnsOneArray =
               !mayReturnNotImplemented && (returnsOneArrayByName(name) || returnsOneTensor(name)),

@@ -52,7 +52,13 @@ Value typeOfTensor(Translator& translator, const Value&, CallArguments& argument
   Value self = arguments.positionalCount() ? translator.realized(arguments.values[0]) : Value();
   auto* tensor = self ? trackerOf<TensorVariable>(self) : nullptr;
   if (!tensor) throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod, "Tensor.type()");
-  if (arguments.values.size() == 1) {
+  const Value* given =
+      arguments.positionalCount() > 1 ? &arguments.values[1] : arguments.keyword("dtype");
+  bool isNone = given && translator.realized(*given).is(Py_None);
+  if (isNone && arguments.values.size() > 2) {
+    throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod, "Tensor.type(None, …)");
+  }
+  if (isNone || arguments.values.size() == 1) {
     const TensorMetadata* metadata = observedMetadata(translator, tensor, "type");
     if (!metadata) return Value();
     Ref<> text = tensor->library().attribute(*metadata, "type");

@@ -3,6 +3,7 @@
 import armature
 import pytest
 import torch
+from differential import check
 from fuzz.library_state import contained
 
 TYPES = [
@@ -73,3 +74,34 @@ def test_updates_of_what_is_no_tensor_of_the_graph(name, backend):
         assert outcome(compiled, *arguments) == outcome(method, *arguments)
     ones = [torch.ones(2) for _ in range(4)]
     assert torch.equal(compiled(*ones[:3]), method(ones[3], *ones[1:3]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16])
+def test_type_of_no_type(dtype):
+    def program(x):
+        y = x + 1
+        names = [x.type(None), y.type(dtype=None), torch.Tensor.type(x, None)]
+        return names, y.type(None, False), y
+
+    check(program, torch.ones(2, dtype=dtype))
+
+
+OPERATORS = "add radd sub rsub mul rmul matmul rmatmul truediv rtruediv pow eq ne lt and or".split()
+
+
+@pytest.mark.parametrize("operand", [None, "text", [], 2], ids=repr)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_methods_of_operators_leave_operands_to_python(name, operand):
+    def program(x, operand):
+        class Holder:
+            def __eq__(self, other):
+                return getattr(x, f"__{name}__")(other)
+
+        try:
+            result = getattr(x, f"__{name}__")(operand)
+        except (TypeError, RuntimeError) as error:
+            return str(error)
+        equal = Holder() == operand
+        return result is NotImplemented, type(result), equal is NotImplemented, result
+
+    check(program, torch.ones(2, 2, dtype=torch.int64), operand)
