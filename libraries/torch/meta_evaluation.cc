@@ -458,12 +458,9 @@ class Evaluation {
   // The operation fails on meta tensors: with an error of the program's, whose wording real tensors
   // know best, or because it needs data.
   ResultStructure hearRealException() {
-    if (elements_ > kMostRealElements) return failed();
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref<> ownedType = Ref<>::steal(type), ownedValue = Ref<>::steal(value);
-    Ref<> ownedTraceback = Ref<>::steal(traceback);
-    standIns_.kind = Stand::Real;
+    clearException();
+    if (elements_ <= kMostRealElements) standIns_.kind = Stand::Real;
+    warningsAreErrors_ = true;
     bool succeeded;
     {
       State state;
@@ -471,6 +468,11 @@ class Evaluation {
     }
     if (interrupted()) throw PendingPythonException();
     if (succeeded) breakOnData(node_);
+    // A warning comes before the exception, which Python shows, records or raises.
+    if (PyErr_ExceptionMatches(PyExc_Warning)) {
+      clearException();
+      breakOnData(node_);
+    }
     return failed();
   }
 

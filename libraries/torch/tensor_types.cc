@@ -41,7 +41,17 @@ Value isOfTensorType(Translator& translator, const Value& self, CallArguments& a
   Ref<> module = checked(PyObject_GetAttrString(known, "__module__"));
   Ref<> ownName = checked(PyObject_GetAttrString(known, "__name__"));
   Ref<> wanted = checked(PyUnicode_FromFormat("%S.%S", module.get(), ownName.get()));
-  return Value::boolean(PyUnicode_Compare(text, wanted.get()) == 0);
+  if (PyUnicode_Compare(text, wanted.get()) != 0) return Value::boolean(false);
+  // Those of a bit that is still to be applied are of another kind.
+  for (const char* bit : {"is_neg", "is_conj"}) {
+    PyObject* question = cpython::ownAttribute(base, bit);
+    Value isSet = question
+                      ? translator.realized(call(translator, Value::constant(question), {object}))
+                      : Value::boolean(false);
+    if (!isSet) return isSet;
+    if (!isSet.is(Py_False)) return Value::boolean(false);
+  }
+  return Value::boolean(true);
 }
 
 }  // namespace

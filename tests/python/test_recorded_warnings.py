@@ -100,3 +100,32 @@ def test_the_list_comes_from_outside():
         with warnings.catch_warnings(record=True) as recorded:
             warnings.simplefilter("always")
             assert function(torch.ones(2), recorded)[:2] == (0, 1)
+
+
+def fails_behind_a_warning(x):
+    try:
+        torch.nn.functional.mse_loss(x, torch.ones(3))
+    except (RuntimeError, UserWarning) as error:
+        return type(error), x + 1
+
+
+def fails_where_warnings_are_recorded(x):
+    with warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        try:
+            torch.nn.functional.l1_loss(x, torch.ones(3))
+        except RuntimeError as error:
+            return str(error), len(recorded), x + 1
+
+
+@pytest.mark.parametrize("size", [2, 100_000])
+@pytest.mark.parametrize("action", ["always", "error"])
+@pytest.mark.parametrize("function", [fails_behind_a_warning, fails_where_warnings_are_recorded])
+def test_what_fails_may_have_warned(function, action, size):
+    def outcome(called):
+        with warnings.catch_warnings(record=action == "always") as recorded:
+            warnings.simplefilter(action)
+            results = [called(torch.ones(size))[:-1] for _ in range(3)]
+        return results, recorded and texts(recorded)
+
+    assert outcome(armature.compile(function)) == outcome(function)

@@ -105,3 +105,14 @@ def test_methods_of_operators_leave_operands_to_python(name, operand):
         return result is NotImplemented, type(result), equal is NotImplemented, result
 
     check(program, torch.ones(2, 2, dtype=torch.int64), operand)
+
+
+def test_a_bit_that_is_still_to_be_applied_makes_another_kind():
+    def program(x):
+        kinds = [isinstance(y, torch.FloatTensor) for y in (x, x + 0, x.resolve_neg())]
+        return kinds, isinstance(x.resolve_neg().neg(), torch.FloatTensor)
+
+    compiled = armature.compile(program)
+    negated = torch.tensor([1 + 2j]).conj().imag
+    for x in [torch.ones(1), negated, negated + 0, torch.ones(1, dtype=torch.int64), negated]:
+        assert compiled(x) == program(x)
