@@ -196,3 +196,60 @@ def test_order_is_part_of_what_was_read():
     assert only(items) == 2
     items.move_to_end("a")
     assert only(items) == 2
+
+
+class Key:
+    def __init__(self, name):
+        self.name = name
+
+    def __repr__(self):
+        return self.name
+
+
+def use(ordered, key):
+    value = ordered[key]
+    ordered.move_to_end(key)
+    return value
+
+
+def read(ordered, key):
+    kinds = list(ordered), list(reversed(ordered)), {**ordered}, list(ordered.copy())
+    return kinds, next(iter(ordered)), key in ordered
+
+
+def take(ordered, key):
+    return ordered.popitem(), ordered.popitem(last=False), ordered.pop(key, None)
+
+
+def write(ordered, key):
+    for each in ordered:
+        ordered[each] = ordered[each] * 2
+    ordered[next(iter(ordered))] = 0
+
+
+class Ordered(collections.OrderedDict):
+    pass
+
+
+@pytest.mark.parametrize("kind", [collections.OrderedDict, Ordered])
+@pytest.mark.parametrize("function", [use, read, take, write])
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [(1, "x"), (2, "y"), (3, "z")],
+        [Key("one"), Key("two"), Key("three")],
+        [frozenset("a"), frozenset("b"), frozenset("c")],
+        ["one", "two", "three"],
+    ],
+    ids=["tuples", "objects", "sets", "texts"],
+)
+def test_an_order_that_the_program_has_changed(keys, function, kind):
+    compiled = armature.compile(function)
+    for moved in (0, 1, 2, 0, None):
+        results = []
+        for called in (function, compiled):
+            ordered = kind(zip(keys, "pqr", strict=True))
+            if moved is not None:
+                ordered.move_to_end(keys[moved])
+            results.append((repr(called(ordered, keys[1])), repr(list(ordered.items()))))
+        assert results[0] == results[1]

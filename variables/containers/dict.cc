@@ -91,6 +91,7 @@ std::vector<RealItem> realItems(PyObject* dict, const Source* source) {
     auto found = byKey.find(cpython::keyOf(node));
     if (found == byKey.end() || ordered.size() == items.size()) refuse();
     ordered.push_back(found->second);
+    ordered.back().index = static_cast<int64_t>(ordered.size()) - 1;
   }
   if (ordered.size() != items.size()) refuse();
   return ordered;
