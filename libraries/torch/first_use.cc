@@ -105,11 +105,13 @@ bool wasLookedAt(Translator& translator, const Source* module) {
   return llvm::any_of(translator.guards(), [&](const Guard& guard) {
     const Source *part = nullptr, *inPart = nullptr;
     const Source* source = guard.source;
-    while (source && source != module)
-      inPart = std::exchange(part, source), source = source->base();
+    for (; source && source != module; source = source->base()) {
+      inPart = std::exchange(part, source);
+    }
     if (!source || !part) return false;
-    bool isDict = part->kind() == SourceKind::InstanceDict;
-    BorrowedRef<> name = isDict ? inPart ? inPart->object() : guard.operand : part->object();
+    // An attribute, or what is asked of all of them.
+    BorrowedRef<> name = part->object();
+    if (part->kind() == SourceKind::InstanceDict) name = inPart ? inPart->object() : guard.operand;
     return !isReadByCall(name.get());
   });
 }

@@ -87,63 +87,59 @@ def test_reset_while_another_thread_compiles():
     assert torch.equal(compiled(X), (X + 1) * 2)
 
 
-def test_resets_calls_and_compilations_in_many_threads():
-    with armature.config.patch(recompile_limit=1000):
-        compiled = armature.compile(lambda x, n: [x + n, n])
-    wrong, done = [], threading.Event()
-
-    def call(offset):
-        for i in range(300):
-            value, n = compiled(X, (i + offset) % 7)
-            if not torch.equal(value, X + n):
-                wrong.append(n)
+def beside_resets(work):
+    """What three threads of work(number) find beside one that resets, and what any raises."""
+    found, done = [], threading.Event()
 
     def reset():
         while not done.is_set():
             armature.reset()
 
-    resetter = threading.Thread(target=reset)
-    callers = [threading.Thread(target=call, args=(i,)) for i in range(3)]
-    for thread in [resetter, *callers]:
+    def gather(work, *arguments):
+        try:
+            found.extend(work(*arguments) or ())
+        except Exception as error:
+            found.append(error)
+
+    resetter = threading.Thread(target=gather, args=(reset,))
+    workers = [threading.Thread(target=gather, args=(work, number)) for number in range(3)]
+    for thread in [resetter, *workers]:
         thread.start()
-    for thread in callers:
+    for thread in workers:
         thread.join()
     done.set()
     resetter.join()
-    assert not wrong
+    return found
+
+
+def test_resets_calls_and_compilations_in_many_threads():
+    with armature.config.patch(recompile_limit=1000):
+        compiled = armature.compile(lambda x, n: [x + n, n])
+
+    def call(offset):
+        for i in range(300):
+            value, n = compiled(X, (i + offset) % 7)
+            if not torch.equal(value, X + n):
+                yield n
+
+    assert not beside_resets(call)
 
 
 def test_resets_while_functions_are_made_in_many_threads():
-    wrong, kept, done = [], [], threading.Event()
+    kept = []
 
     def make(offset):
         for i in range(200):
             kept.append(armature.compile(lambda x: x + offset))
-            value = kept[-1](X)
-            if not torch.equal(value, X + offset):
-                wrong.append(i)
-
-    def reset():
-        try:
-            while not done.is_set():
-                armature.reset()
-        except Exception as error:
-            wrong.append(error)
+            if not torch.equal(kept[-1](X), X + offset):
+                yield i
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        resetter = threading.Thread(target=reset)
-        makers = [threading.Thread(target=make, args=(i,)) for i in range(3)]
-        for thread in [resetter, *makers]:
-            thread.start()
-        for thread in makers:
-            thread.join()
-        done.set()
-        resetter.join()
+        assert not beside_resets(make)
     finally:
         sys.setswitchinterval(interval)
-    assert not wrong
 
 
 def test_defaults_that_change_while_the_call_compiles():

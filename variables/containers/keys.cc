@@ -64,10 +64,6 @@ Value realizeDeeply(Translator& translator, Value key) {
   return key;
 }
 
-}  // namespace
-
-namespace {
-
 PyObject* ignoreEnd(PyObject*, PyObject*) { Py_RETURN_NONE; }
 
 // A reference of the trace's own. One without a callback would be the program's as well, to which
