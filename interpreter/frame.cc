@@ -20,6 +20,11 @@ namespace {
 // own bound holds for the canonical form, in which PUSH_NULL stands apart.
 size_t stackSize(const Code& code) { return code.original->co_stacksize + 1; }
 
+// Is it one of a generator, left at a yield?
+bool isSuspended(const Frame& frame) {
+  return frame.generator && frame.generator->state == GeneratorVariable::State::Suspended;
+}
+
 }  // namespace
 
 Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
@@ -66,7 +71,9 @@ int32_t lastInstruction(const Frame& frame) {
 
 void InstructionTranslator::popFrame() {
   const Frame& frame = *frame_;
-  if (TracedFrameVariable* traced = frame.traced) {
+  TracedFrameVariable* traced = frame.traced;
+  // What a generator that is left at a yield holds, it holds until it goes on.
+  if (traced && !isSuspended(frame)) {
     assignTrailed(trail, traced->pc, lastInstruction(frame));
     recordUndo(trail, [traced] { traced->locals.clear(); });
     traced->locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
@@ -104,10 +111,7 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
 
 Value InstructionTranslator::leaveEntry(Value result) {
   const Frame& frame = *frame_;
-  // What a generator that is left at a yield holds, it holds until it goes on.
-  bool isSuspended =
-      frame.generator && frame.generator->state == GeneratorVariable::State::Suspended;
-  if (entry_.isShown && !frame.back && !isSuspended) {
+  if (entry_.isShown && !frame.back && !isSuspended(frame)) {
     leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   }
   popFrame();

@@ -78,7 +78,7 @@ bool InstructionTranslator::anyHandler(const Frame* raisedIn) {
 void InstructionTranslator::addTraceback(ExceptionVariable& raised, Frame& frame) {
   if (isOfStandIns(frame.globals->existing())) return;
   if (!frame.traced) {
-    frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals);
+    frame.traced = make<TracedFrameVariable>(frame.code, frame.pc, frame.globals, frame.generator);
   }
   Value before = tracebackOf(*this, raised);
   if (!raised.tracebackWhenRaised) raised.tracebackWhenRaised = before;

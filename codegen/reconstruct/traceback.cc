@@ -16,10 +16,20 @@ Py_ssize_t originalOffset(PyCodeObject* code, const Position& position) {
                            position.endColumn);
 }
 
-// Made first: its locals may hold the traceback that shows it.
+// Made first: its locals may hold the traceback that shows it. The frame of a generator that has
+// not ended is the generator's own.
 class TracedFrameReconstructor : public Reconstructor {
  public:
-  Steps steps(VariableTracker*) const override { return Steps::Two; }
+  Steps steps(VariableTracker* tracker) const override {
+    return isGenerators(tracker) ? Steps::One : Steps::Two;
+  }
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
+    if (isGenerators(tracker)) visit(Value(frameOf(tracker)->generator));
+  }
+  void build(PyCodegen& codegen, VariableTracker* tracker) const override {
+    codegen.load(Value(frameOf(tracker)->generator));
+    codegen.assembler().emitName(Opcode::LOAD_ATTR, "gi_frame");
+  }
   void holds(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     for (const Value& local : frameOf(tracker)->locals) {
       if (local) visit(local);
@@ -53,6 +63,10 @@ class TracedFrameReconstructor : public Reconstructor {
  private:
   static TracedFrameVariable* frameOf(VariableTracker* tracker) {
     return llvm::cast<TracedFrameVariable>(tracker);
+  }
+  static bool isGenerators(VariableTracker* tracker) {
+    const GeneratorVariable* generator = frameOf(tracker)->generator;
+    return generator && generator->state != GeneratorVariable::State::Finished;
   }
 };
 

@@ -83,6 +83,8 @@ bool applyMetadataRule(const Node& node, InputStructures inputs, ResultStructure
     if (!entry->rule(call, computed)) return false;
   } catch (const DimensionOverflow&) {
     return false;
+  } catch (const MissingArgument&) {
+    return false;
   }
   if (entry->isInPlace && !storeInFirst(call, computed)) return false;
   result = std::move(computed);

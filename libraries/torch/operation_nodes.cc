@@ -59,6 +59,12 @@ std::string_view nameOf(const Node& node) {
   return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : name;
 }
 
+Node* inputAt(const Node& node, size_t position) {
+  if (position >= node.arguments.size()) return nullptr;
+  const Argument& argument = node.arguments[position];
+  return argument.kind() == Argument::Kind::Node ? argument.node() : nullptr;
+}
+
 bool setsGradMode(std::string_view name) { return name == "_set_grad_enabled"; }
 
 bool changesAutocast(std::string_view name) {

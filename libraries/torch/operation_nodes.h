@@ -12,6 +12,9 @@ namespace armature {
 // A function's name, or a method's, or that of the attribute which getattr reads.
 std::string_view nameOf(const Node& node);
 
+// The node that the positional argument is; null if it is none, or not given.
+Node* inputAt(const Node& node, size_t position);
+
 // By the name of an operation: sets it the grad mode, enters or leaves it a region of autocast?
 bool setsGradMode(std::string_view name);
 bool changesAutocast(std::string_view name);

@@ -27,24 +27,32 @@ TensorVariable* scaleOf(Translator& translator, const CallArguments& arguments) 
   return value ? trackerOf<TensorVariable>(translator.realized(*value)) : nullptr;
 }
 
-template <const char* operation>
-Value update(Translator& translator, const Value& method, CallArguments& arguments) {
+struct Update {
+  const char* method;
+  const char* operation;  // on the two operands
+};
+constexpr Update kByProduct = {"addcmul_", "mul"}, kByQuotient = {"addcdiv_", "div"};
+
+template <const Update& kind>
+Value update(Translator& translator, const Value&, CallArguments& arguments) {
+  // Called as a method of the class as well, which is no name.
+  static PyObject* const name = staticName(kind.method);
   bool hasSelf = arguments.positionalCount() > 0;
   auto* self =
       hasSelf ? trackerOf<TensorVariable>(translator.realized(arguments.values[0])) : nullptr;
   // A tensor of which the graph knows nothing, or none at all.
-  if (!self) throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod, targetName(method.object()));
+  if (!self) throw GraphBreak(GraphBreakKind::UnsupportedArrayMethod, kind.method);
   const Library& library = self->library();
   if (!translator.usesForeignBackend() || !scaleOf(translator, arguments)) {
-    return translator.callGraphOperation(library, NodeOperation::CallMethod, method.object(),
-                                         kUpdate, arguments.values, arguments.keywordNames);
+    return translator.callGraphOperation(library, NodeOperation::CallMethod, name, kUpdate,
+                                         arguments.values, arguments.keywordNames);
   }
   auto call = [&](const char* function, const Value& left, const Value& right) {
     const Value operands[] = {left, right};
     return translator.callGraphOperation(library, NodeOperation::CallFunction,
                                          torchFunction(function), kFunction, operands, nullptr);
   };
-  Value product = call(operation, arguments.values[1], arguments.values[2]);
+  Value product = call(kind.operation, arguments.values[1], arguments.values[2]);
   if (product) product = call("mul", product, *arguments.keyword("value"));
   if (!product) return product;
   Ref<> add = checked(PyUnicode_InternFromString("add_"));
@@ -53,13 +61,11 @@ Value update(Translator& translator, const Value& method, CallArguments& argumen
                                        nullptr);
 }
 
-constexpr char kMul[] = "mul", kDiv[] = "div";
-
 }  // namespace
 
 LibraryCallHandler findScaledUpdate(std::string_view name) {
-  if (name == "addcmul_") return update<kMul>;
-  if (name == "addcdiv_") return update<kDiv>;
+  if (name == kByProduct.method) return update<kByProduct>;
+  if (name == kByQuotient.method) return update<kByQuotient>;
   return nullptr;
 }
 

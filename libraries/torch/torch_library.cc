@@ -144,8 +144,8 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   }
   // For the backward pass it keeps None in the place of the input's gradient, which AOTAutograd
   // refuses. (TorchDynamo leaves all recurrent layers out.)
-  if (operation == "lstm" && node.arguments[0].kind() == Argument::Kind::Node) {
-    const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
+  if (Node* input = inputAt(node, 0); input && operation == "lstm") {
+    const TensorMetadata* given = metadata(input, observer);
     clearUnlessInterrupted();
     if (!given || !given->requiresGrad) return "its input requires no gradients";
   }
@@ -159,7 +159,7 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   auto isDatas = [](const Argument& index) {
     return index.kind() == Argument::Kind::Slice && mentionsNode(index);
   };
-  if (operation == "setitem" || operation == "getitem") {
+  if ((operation == "setitem" || operation == "getitem") && node.arguments.size() > 1) {
     const Argument& index = node.arguments[1];
     if (isDatas(index) || llvm::any_of(index.elements(), isDatas)) {
       return "bounds of a slice are data";
@@ -173,15 +173,13 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
       clearUnlessInterrupted();
       if (!given) return;
       isMasked |= isMask(*given);
-      bool isTarget =
-          node.arguments[0].kind() == Argument::Kind::Node && node.arguments[0].node() == input;
-      givesGradients |= given->requiresGrad && !isTarget;
+      givesGradients |= given->requiresGrad && inputAt(node, 0) != input;
     });
     if (isMasked && givesGradients) return "it assigns what requires gradients by a mask";
   }
   // Autograd refuses it for views, which backends say while they compile.
-  if (operation == "detach_" && node.arguments[0].kind() == Argument::Kind::Node) {
-    const TensorMetadata* given = metadata(node.arguments[0].node(), observer);
+  if (Node* input = inputAt(node, 0); input && operation == "detach_") {
+    const TensorMetadata* given = metadata(input, observer);
     clearException();
     if (!given || given->mayBeView) return "it may detach a view";
   }
@@ -205,8 +203,7 @@ bool TorchLibrary::holdsFractions(DType dtype) const {
 }
 
 bool TorchLibrary::mayReturnItself(const Node& node) const {
-  bool isOfArray = !node.arguments.empty() && node.arguments[0].kind() == Argument::Kind::Node;
-  const Node* first = isOfArray ? node.arguments[0].node() : nullptr;
+  const Node* first = inputAt(node, 0);
   bool isParameter = first && first->metadata && first->metadata->isParameter;
   return isParameter && mayReturnArgument(nameOf(node));
 }

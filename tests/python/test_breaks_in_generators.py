@@ -992,3 +992,67 @@ def test_generators_are_named_after_their_functions():
         assert compiled(numbers) == f(numbers)
         numbers.__qualname__ = f"{name}.here"
         assert compiled(numbers) == f(numbers)
+
+
+def handles(breaks):
+    try:
+        raise ValueError(breaks)
+    except ValueError as error:
+        if breaks:
+            armature.graph_break()
+        yield error
+        yield breaks
+
+
+def left_in_a_handler(breaks):
+    generator = handles(breaks)
+    next(generator)
+    return generator, None
+
+
+def left_behind_its_handler(breaks):
+    generator = handles(breaks)
+    error = next(generator)
+    armature.graph_break()
+    return generator, error.__traceback__.tb_frame is generator.gi_frame
+
+
+def left_with_its_error(breaks):
+    generator = handles(breaks)
+    return generator, next(generator)
+
+
+def left_at_its_end(breaks):
+    generator = handles(breaks)
+    error = next(generator)
+    return generator, [type(error), list(generator)]
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize(
+    "fn", [left_in_a_handler, left_behind_its_handler, left_with_its_error, left_at_its_end]
+)
+def test_tracebacks_show_the_frames_of_generators(fn, breaks):
+    """So a generator that is left in a handler is no part of a cycle."""
+
+    def look(run):
+        generator, found = run(breaks)
+        if isinstance(found, ValueError):
+            entry = found.__traceback__
+            frame = entry.tb_frame
+            is_its = frame is generator.gi_frame
+            found = is_its, entry.tb_lineno, entry.tb_next, sorted(frame.f_locals)
+            del entry, frame
+        reference = weakref.ref(generator)
+        del generator
+        alive = reference() is not None
+        gc.collect()
+        return found, alive, reference() is not None
+
+    compiled = armature.compile(fn)
+    gc.collect()
+    gc.disable()
+    try:
+        assert [look(run) for run in (compiled, compiled)] == [look(fn)] * 2
+    finally:
+        gc.enable()

@@ -116,3 +116,20 @@ def test_a_bit_that_is_still_to_be_applied_makes_another_kind():
     negated = torch.tensor([1 + 2j]).conj().imag
     for x in [torch.ones(1), negated, negated + 0, torch.ones(1, dtype=torch.int64), negated]:
         assert compiled(x) == program(x)
+
+
+@pytest.mark.parametrize("backend", ["eager", contained])
+@pytest.mark.parametrize("form", ["x.{}()", "torch.Tensor.{}(x)", "torch.Tensor.{}()"])
+def test_methods_without_their_arguments(form, backend):
+    """Rules look for no argument that is not there."""
+    for name in ["__getitem__", "__add__", "__eq__", "addcmul_", "detach_", "type", "view"]:
+        method = eval(f"lambda x: {form.format(name)}")
+
+        def program(x, method=method):
+            try:
+                return type(method(x)).__name__
+            except (TypeError, RuntimeError) as error:
+                return type(error).__name__
+
+        compiled = armature.compile(program, backend=backend)
+        assert [compiled(torch.ones(2)) for _ in range(2)] == [program(torch.ones(2))] * 2, name

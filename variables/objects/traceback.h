@@ -5,6 +5,7 @@
 
 #include "bytecode/code.h"
 #include "variables/containers/dict.h"
+#include "variables/functions/functions.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
@@ -14,14 +15,17 @@ namespace armature {
 class TracedFrameVariable : public VariableTracker {
  public:
   ARMATURE_KIND(TracedFrame)
-  TracedFrameVariable(CodePtr code, int32_t pc, DictVariable* globals)
+  TracedFrameVariable(CodePtr code, int32_t pc, DictVariable* globals,
+                      GeneratorVariable* generator = nullptr)
       : VariableTracker(VariableKind::TracedFrame, &PyFrame_Type),
         code(std::move(code)),
         globals(globals),
+        generator(generator),
         pc(pc) {}
 
   const CodePtr code;
   DictVariable* const globals;
+  GeneratorVariable* const generator;  // whose frame it is; null: a function's
   int32_t pc;  // the instruction that it has come to, at its end the last one. Trailed.
   // Once it has ended: what its local variables were, which it keeps alive. Trailed.
   std::vector<Value> locals;

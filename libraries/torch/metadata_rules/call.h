@@ -37,6 +37,10 @@ struct Scalar {
   double real = 0;      // Bool, Int64 and Float64
 };
 
+// A call without an argument that its rule needs: the rule does not apply, and torch says what is
+// wrong with it.
+class MissingArgument {};
+
 class Call {
  public:
   Call(const Node& node, InputStructures inputs) : node_(node), inputs_(inputs) {}
@@ -46,7 +50,8 @@ class Call {
 
   // Of parameters.
   size_t count() const { return arguments_.size(); }
-  // The parameter was given, and is not None.
+  bool isGiven(size_t parameter) const { return arguments_[parameter] != nullptr; }
+  // It was given, and is not None.
   bool has(size_t parameter) const;
   // The tensor, or null if the argument is something else.
   const TensorMetadata* tensor(size_t parameter) const;
@@ -60,8 +65,11 @@ class Call {
   DType dtype(size_t parameter) const;
   // The tensors of a sequence; false if it holds anything else.
   bool tensors(size_t parameter, llvm::SmallVectorImpl<const TensorMetadata*>& values) const;
-  // The argument itself; null if it was not given.
-  const Argument* argument(size_t parameter) const { return arguments_[parameter]; }
+  // The argument itself. Throws MissingArgument if it was not given.
+  const Argument& argument(size_t parameter) const {
+    if (!arguments_[parameter]) throw MissingArgument();
+    return *arguments_[parameter];
+  }
 
   const Node& node() const { return node_; }
   // Does the result of a differentiable operation require grad, if its dtype can?

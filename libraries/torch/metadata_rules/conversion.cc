@@ -43,7 +43,7 @@ bool to(const Call& call, ResultStructure& result) {
   auto apply = [&](size_t parameter) {
     if (!call.has(parameter)) return true;
     Device device;
-    const Argument& argument = *call.argument(parameter);
+    const Argument& argument = call.argument(parameter);
     if (const TensorMetadata* other = call.tensor(parameter)) {
       dtype = other->dtype;
       return other->device == self->device;
@@ -82,7 +82,7 @@ bool typeAs(const Call& call, ResultStructure& result) {
 bool type(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
   if (!self || !call.has(1)) return false;
-  const Argument& argument = *call.argument(1);
+  const Argument& argument = call.argument(1);
   bool isLegacy = argument.kind() == Argument::Kind::Constant && self->device == Device();
   DType legacy = isLegacy ? legacyDType(argument.object()) : DType{-1};
   return giveConverted(call, result, *self, legacy >= 0 ? legacy : call.dtype(1));

@@ -20,7 +20,7 @@ bool readDevice(const Call& call, size_t parameter, const Device* standard, Devi
     if (standard) device = *standard;
     return true;
   }
-  const Argument& argument = *call.argument(parameter);
+  const Argument& argument = call.argument(parameter);
   if (argument.kind() != Argument::Kind::Constant) return false;
   Device given;
   bool isCpu = armature::readDevice(argument.object(), given)
@@ -121,11 +121,11 @@ bool newFull(const Call& call, ResultStructure& result) {
 bool arange(const Call& call, ResultStructure& result) {
   // One number alone is the end.
   std::optional<Scalar> first = call.scalar(0);
-  std::optional<Scalar> second = call.argument(1) ? call.scalar(1) : first;
+  std::optional<Scalar> second = call.isGiven(1) ? call.scalar(1) : first;
   Scalar one{.dtype = Int64, .integer = 1, .real = 1};
-  std::optional<Scalar> step = call.argument(2) ? call.scalar(2) : one;
+  std::optional<Scalar> step = call.isGiven(2) ? call.scalar(2) : one;
   if (!first || !second || !step) return false;
-  Scalar start = call.argument(1) ? *first : Scalar{.dtype = Int64};
+  Scalar start = call.isGiven(1) ? *first : Scalar{.dtype = Int64};
   bool hasFractions = false;
   for (const Scalar* value : {&start, &*second, &*step}) {
     if (value->dtype == Bool || value->dtype == Complex128 || !std::isfinite(value->real)) {
@@ -145,14 +145,14 @@ bool arange(const Call& call, ResultStructure& result) {
 
 bool eye(const Call& call, ResultStructure& result) {
   std::optional<int64_t> rows = call.integer(0);
-  std::optional<int64_t> columns = call.argument(1) ? call.integer(1) : rows;
+  std::optional<int64_t> columns = call.isGiven(1) ? call.integer(1) : rows;
   if (!rows || !columns) return false;
   return giveNew(call, result, {*rows, *columns}, defaultDType(), nullptr, 2);
 }
 
 bool triangle(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
-  if (!self || self->dimension() < 2 || (call.argument(1) && !call.integer(1))) return false;
+  if (!self || self->dimension() < 2 || (call.isGiven(1) && !call.integer(1))) return false;
   return give(call, result, newTensor(*self, self->sizes, self->dtype));
 }
 

@@ -73,7 +73,7 @@ bool getItem(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
   if (!self) return false;
   std::vector<Argument> items;
-  const Argument& key = *call.argument(1);
+  const Argument& key = call.argument(1);
   if (key.kind() == Argument::Kind::Tuple) {
     items = key.elements();
   } else if (key.kind() == Argument::Kind::Constant && PyTuple_CheckExact(key.object().get())) {

@@ -19,7 +19,7 @@ using Tensors = llvm::SmallVector<const TensorMetadata*, 8>;
 // The dimension given, or `standard`; nothing if it is not one of `count`.
 std::optional<int64_t> dimension(const Call& call, size_t parameter, int64_t standard,
                                  int64_t count) {
-  if (!call.argument(parameter)) return wrapDimension(standard, count);
+  if (!call.isGiven(parameter)) return wrapDimension(standard, count);
   std::optional<int64_t> given = call.integer(parameter);
   return given ? wrapDimension(*given, count) : std::nullopt;
 }

@@ -63,7 +63,7 @@ bool multiply(const Call& call, ResultStructure& result) {
 
 // A factor, which must not be of a kind that the dtype cannot hold.
 bool isFactor(const Call& call, size_t parameter, DType dtype) {
-  if (!call.argument(parameter)) return true;
+  if (!call.isGiven(parameter)) return true;
   std::optional<Scalar> value = call.scalar(parameter);
   if (!value || value->dtype == Complex128) return false;
   return value->dtype != Float64 || !isIntegral(dtype);

@@ -46,8 +46,7 @@ bool layerNorm(const Call& call, ResultStructure& result) {
 // Parameters: input, p, training.
 bool giveDropout(const Call& call, ResultStructure& result, std::optional<bool> training) {
   const TensorMetadata* input = call.tensor(0);
-  std::optional<Scalar> p =
-      call.argument(1) ? call.scalar(1) : Scalar{.dtype = Float64, .real = .5};
+  std::optional<Scalar> p = call.isGiven(1) ? call.scalar(1) : Scalar{.dtype = Float64, .real = .5};
   if (!input || !p || !training || p->real < 0 || p->real > 1 || p->dtype == Complex128) {
     return false;
   }
@@ -60,7 +59,7 @@ bool giveDropout(const Call& call, ResultStructure& result, std::optional<bool> 
 }
 
 bool dropout(const Call& call, ResultStructure& result) {
-  return call.argument(2) && giveDropout(call, result, call.boolean(2, true));
+  return call.isGiven(2) && giveDropout(call, result, call.boolean(2, true));
 }
 
 bool functionalDropout(const Call& call, ResultStructure& result) {
@@ -110,7 +109,7 @@ bool batchNorm(const Call& call, ResultStructure& result) {
 // One number for all dimensions, or one for each.
 bool readForEach(const Call& call, size_t parameter, Dimension standard, size_t count,
                  Dimensions& values) {
-  if (!call.argument(parameter)) {
+  if (!call.isGiven(parameter)) {
     values.assign(count, standard);
     return true;
   }
@@ -125,7 +124,7 @@ bool convolution(const Call& call, ResultStructure& result) {
   const TensorMetadata *input = call.tensor(0), *weight = call.tensor(1);
   if (!input || !weight || !isFloating(input->dtype) || input->dtype != weight->dtype) return false;
   bool fits = input->dimension() == dimensions + 2 && weight->dimension() == dimensions + 2;
-  std::optional<int64_t> groups = call.argument(6) ? call.integer(6) : 1;
+  std::optional<int64_t> groups = call.isGiven(6) ? call.integer(6) : 1;
   if (!fits || !groups || *groups <= 0 || input->numel() == 0 || weight->numel() == 0) return false;
   if (input->sizes[1] != weight->sizes[1] * *groups || weight->sizes[0] % *groups != 0)
     return false;
@@ -175,7 +174,7 @@ bool attention(const Call& call, ResultStructure& result) {
   Dimensions sizes = query->sizes;
   bool sameHeads = std::equal(sizes.begin(), sizes.begin() + 2, key->sizes.begin()) &&
                    key->sizes == value->sizes && sizes[3] == key->sizes[3];
-  std::optional<Scalar> dropout = call.argument(4) ? call.scalar(4) : Scalar{};
+  std::optional<Scalar> dropout = call.isGiven(4) ? call.scalar(4) : Scalar{};
   std::optional<bool> causal = call.boolean(5, false), grouped = call.boolean(7, false);
   if (!sameHeads || call.has(3) || !dropout || dropout->real != 0 || !causal || grouped != false) {
     return false;

@@ -27,7 +27,7 @@ bool addOperands(const Call& call, Elementwise& operands) {
 // A factor of the second operand; only what cannot be wrong is known. Operators have none.
 bool hasPlainAlpha(const Call& call, const Elementwise& operands) {
   constexpr size_t kAlpha = 2;
-  if (call.count() <= kAlpha || !call.argument(kAlpha)) return true;
+  if (call.count() <= kAlpha || !call.isGiven(kAlpha)) return true;
   std::optional<Scalar> alpha = call.scalar(kAlpha);
   if (!alpha) return false;
   return alpha->dtype == Int64 || (alpha->dtype == Float64 && isFloating(operands.dtype()));
@@ -83,7 +83,7 @@ bool trueDivision(const Call& call, ResultStructure& result) {
 // div with a rounding mode.
 bool division(const Call& call, ResultStructure& result) {
   if (!call.has(2)) return trueDivision(call, result);
-  std::string_view mode = stringView(call.argument(2)->object());
+  std::string_view mode = stringView(call.argument(2).object());
   return (mode == "floor" || mode == "trunc") && integerDivision(call, result);
 }
 
@@ -178,8 +178,8 @@ bool activation(const Call& call, ResultStructure& result) {
 
 // gelu with its approximation.
 bool gelu(const Call& call, ResultStructure& result) {
-  if (const Argument* approximate = call.argument(1)) {
-    std::string_view name = stringView(approximate->object());
+  if (call.isGiven(1)) {
+    std::string_view name = stringView(call.argument(1).object());
     if (name != "none" && name != "tanh") return false;
   }
   return activation(call, result);
@@ -187,7 +187,7 @@ bool gelu(const Call& call, ResultStructure& result) {
 
 bool softplus(const Call& call, ResultStructure& result) {
   for (size_t number : {1, 2}) {
-    if (call.argument(number) && !call.scalar(number)) return false;
+    if (call.isGiven(number) && !call.scalar(number)) return false;
   }
   return activation(call, result);
 }
@@ -210,7 +210,7 @@ bool relu6(const Call& call, ResultStructure& result) {
 
 // leaky_relu: one number, then `inplace`.
 bool activationWithNumber(const Call& call, ResultStructure& result) {
-  if (call.argument(1) && !call.scalar(1)) return false;
+  if (call.isGiven(1) && !call.scalar(1)) return false;
   return call.boolean(2, false) == false && activation(call, result);
 }
 
@@ -319,7 +319,7 @@ bool isNumberOf(const TensorMetadata* self, const TensorMetadata* number) {
 bool scaledUpdate(const Call& call, ResultStructure& result) {
   Elementwise operands;
   bool isKnown =
-      !call.argument(3) || isReal(call.scalar(3)) || isNumberOf(call.tensor(0), call.tensor(3));
+      !call.isGiven(3) || isReal(call.scalar(3)) || isNumberOf(call.tensor(0), call.tensor(3));
   return isKnown && addAlike(call, 3, operands) && giveElementwise(call, result, operands);
 }
 

@@ -102,7 +102,7 @@ bool mean(const Call& call, ResultStructure& result) {
 bool deviation(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
   if (!self || !isFloating(self->dtype) || !call.boolean(3, true)) return false;
-  if (call.argument(4) && !call.scalar(4)) return false;
+  if (call.isGiven(4) && !call.scalar(4)) return false;
   // Too few elements make it warn.
   ReducedShape shape(*self);
   return shape.takesElements() && giveReduced(call, result, self->dtype, true);
@@ -126,7 +126,7 @@ Ref<> returnType(const char* name) {
 // max(x, other)
 bool giveExtremeOfTwo(const Call& call, ResultStructure& result) {
   Elementwise operands;
-  if (!operands.add(call, 0) || !operands.add(call, 1) || call.argument(2)) return false;
+  if (!operands.add(call, 0) || !operands.add(call, 1) || call.isGiven(2)) return false;
   if (operands.has(Bool) || operands.hasComplex()) return false;
   MetadataPointer metadata = operands.make(operands.dtype(), operands.dtype());
   return metadata && give(call, result, std::move(metadata));
@@ -135,7 +135,7 @@ bool giveExtremeOfTwo(const Call& call, ResultStructure& result) {
 bool giveExtremeAlong(const Call& call, ResultStructure& result, const char* name) {
   const TensorMetadata* self = call.tensor(0);
   if (!self || isComplex(self->dtype)) return false;
-  if (!call.argument(1)) return giveReduced(call, result, self->dtype, true);
+  if (!call.isGiven(1)) return giveReduced(call, result, self->dtype, true);
   if (call.tensor(1)) return giveExtremeOfTwo(call, result);
   if (!call.integer(1)) return false;
   MetadataPointer values = reduced(call, self->dtype, true);

@@ -138,7 +138,7 @@ bool flatten(const Call& call, ResultStructure& result) {
   if (!self) return false;
   int64_t given[] = {0, -1};
   for (size_t i : {0, 1}) {
-    if (!call.argument(i + 1)) continue;
+    if (!call.isGiven(i + 1)) continue;
     std::optional<int64_t> value = call.integer(i + 1);
     if (!value) return false;
     given[i] = *value;
@@ -285,8 +285,8 @@ bool unsqueeze(const Call& call, ResultStructure& result) {
 bool squeeze(const Call& call, ResultStructure& result) {
   const TensorMetadata* self = call.tensor(0);
   if (!self) return false;
-  llvm::SmallVector<bool, 5> removed(self->sizes.size(), !call.argument(1));
-  if (call.argument(1)) {
+  llvm::SmallVector<bool, 5> removed(self->sizes.size(), !call.isGiven(1));
+  if (call.isGiven(1)) {
     Dimensions dimensions;
     if (!call.integers(1, dimensions)) return false;
     if (self->sizes.empty() && dimensions.size() > 1) return false;
