@@ -171,9 +171,7 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     assembler_.emit(Opcode::STORE_FAST, stored.shown);
   }
   if (frame.generator) stored.generator = store(Value(frame.generator), "generator");
-  // Tracebacks show the frame of a generator itself.
-  bool isShown = frame.traced && !frame.generator && plan_.find(frame.traced);
-  if (isShown) stored.traced = store(frame.traced, "traced");
+  if (frame.traced && plan_.find(frame.traced)) stored.traced = store(frame.traced, "traced");
   if (index + 1 < outcome_.frames.size()) {
     for (const Continuation& continuation : outcome_.frames[index + 1].continuations) {
       for (const Value& operand : continuation.operands) {

@@ -17,7 +17,7 @@ Py_ssize_t originalOffset(PyCodeObject* code, const Position& position) {
 }
 
 // Made first: its locals may hold the traceback that shows it. The frame of a generator that has
-// not ended is the generator's own.
+// been suspended is the generator's own.
 class TracedFrameReconstructor : public Reconstructor {
  public:
   Steps steps(VariableTracker* tracker) const override {
@@ -66,7 +66,7 @@ class TracedFrameReconstructor : public Reconstructor {
   }
   static bool isGenerators(VariableTracker* tracker) {
     const GeneratorVariable* generator = frameOf(tracker)->generator;
-    return generator && generator->state != GeneratorVariable::State::Finished;
+    return generator && generator->state == GeneratorVariable::State::Suspended;
   }
 };
 

@@ -64,6 +64,7 @@ uint32_t NumPyLibrary::observedBy(std::string_view name) const {
   if (name == "shape" || name == "size" || name == "__len__") {
     return ObservedDimension | ObservedSizes;
   }
+  if (name == "nbytes") return ObservedDType | ObservedDimension | ObservedSizes;
   return ObservedEverything;
 }
 

@@ -58,7 +58,7 @@ class Evaluation {
     lookAtArguments();
     standIns_.kind = needsFake() ? Stand::Fake : Stand::Meta;
     std::optional<ResultStructure> result = tryOut();
-    if (result && resizesOut()) result = evaluateResized();
+    if (result && hasOut()) result = evaluateWithOut();
     // An interrupt is not the operation's.
     if (interrupted()) throw PendingPythonException();
     if (result) return *result;
@@ -83,6 +83,16 @@ class Evaluation {
     std::optional<ResultStructure> result = tryOut();
     if (interrupted()) throw PendingPythonException();
     return result ? *result : failed();
+  }
+
+  std::optional<ResultStructure> runOnZeros() {
+    lookAtArguments();
+    if (!onlyCpu_ || elements_ > kMostRealElements) return std::nullopt;
+    standIns_.kind = Stand::Real;
+    std::optional<ResultStructure> result = tryOut();
+    if (interrupted()) throw PendingPythonException();
+    clearException();
+    return result;
   }
 
   std::optional<bool> runsOnZeros() {
@@ -387,17 +397,14 @@ class Evaluation {
                      std::string(stringView(text)));
   }
 
-  // Was the tensor given as `out` of another shape than the result? Then it has the result's now.
-  bool resizesOut() {
+  // Is one tensor given as `out`? Meta tensors do not always make of it what real ones do, in its
+  // size, dtype and layout.
+  bool hasOut() {
     if (standIns_.kind != Stand::Meta || !before_.empty()) return false;
     for (const auto& [name, argument] : node_.keywordArguments) {
       if (stringView(name) != "out") continue;
       for (const Argument& element : argument.elements()) requireSize(element);
-      if (argument.kind() != Argument::Kind::Node) continue;
-      BorrowedRef<> standIn = standIns_.find(*argument.node());
-      const TensorMetadata* before = inputs_(*argument.node()).metadata.get();
-      if (!standIn || !before) continue;
-      return !(reader().metadata(standIn)->sizes == before->sizes);
+      if (argument.kind() == Argument::Kind::Node) return true;
     }
     return false;
   }
@@ -443,9 +450,7 @@ class Evaluation {
     return result.returned && result.metadata;
   }
 
-  // Of a tensor that is resized, the layout depends on the device: meta tensors become contiguous,
-  // real ones like the operands.
-  ResultStructure evaluateResized() {
+  ResultStructure evaluateWithOut() {
     if (elements_ > kMostRealElements) breakOnData(node_);
     standIns_.kind = Stand::Real;
     std::optional<ResultStructure> result = tryOut();
@@ -500,6 +505,11 @@ ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, Input
 
 ResultStructure evaluateOnReal(const TorchModule& torch, const Node& node, InputStructures inputs) {
   return Evaluation(torch, node, inputs).runMixture();
+}
+
+std::optional<ResultStructure> evaluateOnZeros(const TorchModule& torch, const Node& node,
+                                               InputStructures inputs) {
+  return Evaluation(torch, node, inputs).runOnZeros();
 }
 
 std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node,

@@ -30,6 +30,12 @@ ResultStructure evaluateOnMeta(const TorchModule& torch, const Node& node, Input
 // other libraries. Throws GraphBreak where an array is on another device.
 ResultStructure evaluateOnReal(const TorchModule& torch, const Node& node, InputStructures inputs);
 
+// As evaluateOnMeta, on zeros of the layouts of the inputs, on the CPU, which tell the layout of
+// the result. Nothing where the operation raises on those, where an array is on another device, or
+// where they are too many to try. Sets no exception.
+std::optional<ResultStructure> evaluateOnZeros(const TorchModule& torch, const Node& node,
+                                               InputStructures inputs);
+
 // Whether the operation runs, without a warning, on zeros of the shapes and dtypes of its inputs,
 // on the CPU; nothing where they are on other devices, or too many to try. Sets no exception.
 std::optional<bool> runsOnZeros(const TorchModule& torch, const Node& node, InputStructures inputs);

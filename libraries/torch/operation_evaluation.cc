@@ -20,6 +20,7 @@
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/operation_nodes.h"
 #include "libraries/torch/operator_names.h"
+#include "libraries/torch/operator_schema.h"
 #include "libraries/torch/remembered_results.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/torch_library.h"
@@ -81,11 +82,25 @@ bool callsTrue(BorrowedRef<> function) {
   return result && result.get() == Py_True;
 }
 
-// The rules know nothing of autocast and of inference mode.
+// The rules know nothing of autocast and of inference mode, where the trace is made and by the mode
+// of the operation.
 bool rulesApply() {
   static PyObject* const autocast = torchBinding("_is_any_autocast_enabled");
   static PyObject* const inference = torchBinding("is_inference_mode_enabled");
   return !callsTrue(autocast) && !callsTrue(inference);
+}
+bool rulesApplyTo(const Node& node) {
+  return !hasAutocast(node.mode) && !hasSetting(node.mode) && !hasInferenceMode(node.mode);
+}
+
+// Nor do the rules know of tensors that were made in inference mode.
+bool anyIsInference(const Node& node, InputStructures inputs) {
+  bool any = false;
+  forEachInput(node, [&](Node* each) {
+    const TensorMetadata* metadata = inputs(*each).metadata.get();
+    any |= metadata && metadata->isInference;
+  });
+  return any;
 }
 
 // Of the inputs that the operation changes, or of which it changes views: those of their first
@@ -180,13 +195,8 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     if (isNew) entry->second = array(other);
     return entry->second;
   };
-  // Nor do the rules know of tensors that were made in inference mode.
-  forEachInput(node, [&](Node* each) {
-    const TensorMetadata* metadata = input(*each).metadata.get();
-    useRules &= !metadata || !metadata->isInference;
-  });
   ResultStructure result;
-  if (!useRules || !applyMetadataRule(node, input, result)) {
+  if (!useRules || anyIsInference(node, input) || !applyMetadataRule(node, input, result)) {
     result = askTorch(torch, node, input, remembered);
     if (isFailure(result)) {  // with an exception set, which stays
       requireSameError(node, input);
@@ -245,6 +255,7 @@ ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer
 ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
   bool isPlaceholder = node->operation == NodeOperation::Placeholder;
   if (node->metadata && !isPlaceholder) return array(*node);
+  if (node->isCall() && isAnsweredByLayout(nameOf(*node))) learnLayouts(*node, observer);
   Structures structures;
   bool useRules = rulesApply();
   for (Node* unknown : unknownNodes(node)) {
@@ -256,8 +267,7 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
       throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(unknown->target),
                        "its level was entered before");
     }
-    bool rules = useRules && !hasAutocast(unknown->mode) && !hasSetting(unknown->mode) &&
-                 !hasInferenceMode(unknown->mode);
+    bool rules = useRules && rulesApplyTo(*unknown);
     ResultStructure result = isOfTransform(*unknown)
                                  ? evaluateInTransform(*unknown, observer)
                                  : evaluateNode(torch_, rules, *unknown, structures,
@@ -314,6 +324,7 @@ const Node* TorchLibrary::identityOf(const Node* node, Observer& observer) const
         throw unknown(*maker);
       }
     } else {
+      if (mayReturnArgument(nameOf(*maker))) learnLayouts(*maker, observer);
       forEachInput(*maker, [&](Node* each) { input(*each); });
     }
     ResultStructure result = evaluateOnMeta(torch_, *maker, input, before);
@@ -365,6 +376,87 @@ ResultStructure TorchLibrary::evaluateMixture(Node* node, const Library& called,
   node->metadata = result.metadata;
   node->checked = false;
   return result;
+}
+
+namespace {
+
+// Whose strides nothing but their metadata says: the program's own function, which promises that
+// its fake kernel tells the truth, is not called for it, and what is known only inside of others
+// does not stand alone.
+bool isTakenAtItsWord(const Node& node) {
+  bool isPrograms = isAllowedInGraph(node.target) ||
+                    (operatorSchema(node.target) &&
+                     !callableNames().of(node.target).module.starts_with("torch.ops.aten"));
+  return isPrograms || node.mixesLibraries || node.alteredBy || isOfTransform(node) ||
+         callsBodies(node);
+}
+
+// The results without known strides on which the node depends, and itself, in program order.
+// Those of several arrays are among them, of which a node keeps nothing.
+std::vector<Node*> withoutLayout(Node* node) {
+  std::vector<Node*> result;
+  llvm::DenseSet<Node*> seen;
+  auto visit = [&](Node* each) {
+    bool isKnown = each->metadata && each->layoutKnown;
+    if (!isKnown && each->isCall() && !isTakenAtItsWord(*each) && seen.insert(each).second)
+      result.push_back(each);
+  };
+  visit(node);
+  for (size_t i = 0; i < result.size(); ++i) forEachInput(*result[i], visit);
+  std::ranges::sort(result, {}, &Node::index);
+  return result;
+}
+
+// The metadata of a result, with the strides that the CPU gives it; null where they are not known.
+std::shared_ptr<const TensorMetadata> withLayout(
+    const TensorMetadata& metadata, const std::shared_ptr<const TensorMetadata>& real) {
+  bool isSame = real && real->sizes == metadata.sizes && real->dtype == metadata.dtype;
+  if (!isSame) return nullptr;
+  auto result = std::make_shared<TensorMetadata>(metadata);
+  result->strides = real->strides;
+  return result;
+}
+
+}  // namespace
+
+// What meta tensors say of strides is not always what the CPU does. The rules say it, of inputs
+// whose strides are known; of other operations, zeros do.
+const TensorMetadata* TorchLibrary::layout(Node* node, Observer& observer) const {
+  if (!metadata(node, observer)) return nullptr;
+  Structures structures;
+  auto input = [&](const Node& other) -> const ResultStructure& {
+    auto [entry, isNew] = structures.try_emplace(&other);
+    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
+    if (isFailure(entry->second)) throw PendingPythonException();
+    return entry->second;
+  };
+  bool useRules = rulesApply();
+  for (Node* unknown : withoutLayout(node)) {
+    forEachInput(*unknown, [&](Node* each) { input(*each); });
+    bool rules = useRules && rulesApplyTo(*unknown) && !anyIsInference(*unknown, input);
+    std::optional<ResultStructure> found(std::in_place);
+    if (!rules || !applyMetadataRule(*unknown, input, *found)) {
+      found = evaluateOnZeros(torch_, *unknown, input);
+    }
+    std::shared_ptr<const TensorMetadata> array = found ? found->metadata : nullptr;
+    if (unknown->metadata) array = withLayout(*unknown->metadata, array);
+    if (!found || (unknown->metadata && !array)) {
+      throw GraphBreak(GraphBreakKind::UnknownLayout, targetName(unknown->target));
+    }
+    found->metadata = unknown->metadata = std::move(array);
+    unknown->layoutKnown = true;
+    structures[unknown] = std::move(*found);
+  }
+  return node->metadata.get();
+}
+
+void TorchLibrary::learnLayouts(const Node& node, Observer& observer) const {
+  forEachInput(node, [&](Node* each) {
+    bool isOwn = each->isCall() && each->library == kind();
+    bool isArray = isOwn && evaluate(each, observer).kind == ResultStructure::Kind::Array;
+    if (isArray) layout(each, observer);
+    clearUnlessInterrupted();
+  });
 }
 
 const TensorMetadata* TorchLibrary::metadata(Node* node, Observer& observer) const {

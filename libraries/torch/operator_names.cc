@@ -492,6 +492,11 @@ bool isAnsweredByMetadata(std::string_view name) {
          name == "sparse_dim";
 }
 
+bool isAnsweredByLayout(std::string_view name) {
+  return name == "dim_order" || name == "is_contiguous" || name == "is_non_overlapping_and_dense" ||
+         name == "storage_offset" || name == "stride";
+}
+
 bool mayReturnArgument(std::string_view name) { return contains(kMayReturnArgument, name); }
 
 bool changesLayoutOnly(std::string_view name) { return contains(kChangesLayoutOnly, name); }

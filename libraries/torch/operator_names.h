@@ -25,6 +25,9 @@ const char* reasonAgainstMethod(std::string_view name);
 // What returns no tensor, and something that follows from the metadata of its arguments.
 bool isAnsweredByMetadata(std::string_view name);
 
+// The same, where the strides are part of that.
+bool isAnsweredByLayout(std::string_view name);
+
 // A method that is answered from metadata: size, dim, ….
 bool isMetadataMethod(std::string_view name);
 

@@ -103,7 +103,7 @@ uint32_t TorchLibrary::observedBy(std::string_view name) const {
   if (name == "requires_grad") return ObservedRequiresGrad;
   if (name == "is_leaf" || isKnownOfLeaves(name)) return ObservedRequiresGrad | ObservedIsLeaf;
   if (name == "storage_offset") return ObservedStorageOffset;
-  return ObservedEverything;
+  return isAnsweredByLayout(name) ? ObservedEverything : ObservedEverything & ~ObservedStrides;
 }
 
 bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, const Graph& graph,

@@ -56,6 +56,7 @@ class TorchLibrary : public Library {
   bool isStateOfMode(uint32_t mode, uint64_t states) const override;
   std::shared_ptr<void> enterMode(uint32_t mode) const override;
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
+  const TensorMetadata* layout(Node* node, Observer& observer) const override;
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
   bool isPure(const Node& node) const override;
@@ -71,6 +72,8 @@ class TorchLibrary : public Library {
   bool returnsChanged(const Node& node) const override;
 
  private:
+  // Sees to the layouts of the node's inputs. What of them cannot be evaluated stays unknown.
+  void learnLayouts(const Node& node, Observer& observer) const;
   // mayFailOnData(), of arrays that share no memory.
   bool mayFailWhenApart(const Node& node) const;
   // Of a node that is known only inside of levels of torch.func.

@@ -1028,9 +1028,16 @@ def left_at_its_end(breaks):
     return generator, [type(error), list(generator)]
 
 
-@pytest.mark.parametrize("breaks", [False, True])
 @pytest.mark.parametrize(
-    "fn", [left_in_a_handler, left_behind_its_handler, left_with_its_error, left_at_its_end]
+    ("fn", "breaks"),
+    [
+        (left_in_a_handler, False),
+        (left_in_a_handler, True),
+        (left_behind_its_handler, False),
+        (left_with_its_error, False),
+        (left_at_its_end, False),
+        (left_at_its_end, True),
+    ],
 )
 def test_tracebacks_show_the_frames_of_generators(fn, breaks):
     """So a generator that is left in a handler is no part of a cycle."""

@@ -229,7 +229,9 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
   if (library.eager() && !(library.observedBy(attribute) & ~kTypeAndRank)) {
     return node->metadata.get();
   }
-  const TensorMetadata* metadata = library.metadata(node, translator);
+  bool asksLayout = library.observedBy(attribute) & (ObservedStrides | ObservedStorageOffset);
+  const TensorMetadata* metadata =
+      asksLayout ? library.layout(node, translator) : library.metadata(node, translator);
   if (!metadata) translator.raiseFromPython();
   return metadata;
 }
