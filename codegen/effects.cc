@@ -52,6 +52,13 @@ HistoryUse historyUseOf(llvm::ArrayRef<FrameState> frames) {
   return use;
 }
 
+// Have the arrays that are passed for the graph no memory in common? Then that is guarded.
+bool inputsAreApart(InstructionTranslator& translator) {
+  std::vector<Node*> arrays = translator.graph->placeholders();
+  llvm::erase_if(arrays, [](const Node* input) { return input->number; });
+  return arrays.size() < 2 || translator.areApart(arrays);
+}
+
 }  // namespace
 
 void PyCodegen::callGraph() {
@@ -64,6 +71,7 @@ void PyCodegen::callGraph() {
   if (translator_.usesForeignBackend()) {
     use.history = historyUseOf(outcome_.frames);
     use.handlesFailures = translator_.failureIsHandled();
+    use.changesSharedMemory = effects.first && !inputsAreApart(translator_);
   }
   use.changesNothing = !effects.first && !effects.mode && !effects.random;
   if (withoutOperationModes(Py_None)) use.changesNothing = false;  // It needs a function.

@@ -35,6 +35,9 @@ struct GraphUse {
   bool handlesFailures = false;           // of its operations
   // It changes nothing, so that if it fails, nobody asks how far it came.
   bool changesNothing = false;
+  // It changes arrays, and some of its inputs share memory, or may: backends compute as if none
+  // did.
+  bool changesSharedMemory = false;
 };
 
 // Two callables without arguments, for before and after what Python does because of a break. Null

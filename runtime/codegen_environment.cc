@@ -74,7 +74,7 @@ CompiledGraph RuntimeEnvironment::compileGraph(const Graph& graph, const Node* f
   Clock::time_point start = Clock::now();
   CompiledGraph result;
   bool isCompiled = settings_->backend && !onlySetsModes(graph) &&
-                    isForBackends(graph, use.history) &&
+                    isForBackends(graph, use.history) && !use.changesSharedMemory &&
                     !(use.handlesFailures && mayLoseFailure(graph));
   bool isTorchs = isCompiled && onlyTorch(graph);
   result.isEager = !isTorchs;

@@ -20,8 +20,11 @@ class AddressReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* address = llvm::cast<AddressVariable>(tracker);
-    // Which of the equal objects it was, nothing tells.
-    if (address->isOfData()) throw UnsupportedReconstruction("the id() of data");
+    // Which of the equal objects it was, nothing tells, unless they came from one place.
+    bool isKnown = !address->isOfData() ||
+                   (address->object.isConstant() &&
+                    codegen.translator().constantSources(address->object.object()).size() < 2);
+    if (!isKnown) throw UnsupportedReconstruction("the id() of data");
     static PyObject* const function = checked(PyCFunction_New(&addressMethod, nullptr)).release();
     codegen.prepareCall(function);
     codegen.load(address->object);

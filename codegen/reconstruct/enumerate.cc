@@ -1,5 +1,6 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
+#include "codegen/reconstruct/iterator_argument.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/containers/iterators.h"
 
@@ -15,7 +16,7 @@ class EnumerateReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* enumerate = llvm::cast<EnumerateVariable>(tracker);
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyEnum_Type));
-    codegen.load(enumerate->iterator);
+    loadIteratorArgument(codegen, enumerate->iterator);
     codegen.load(enumerate->count);
     codegen.call(2);
   }

@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/iterator_argument.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/containers/iterators.h"
 
@@ -14,7 +15,9 @@ class FilterReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyFilter_Type));
-    needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
+    auto* filter = llvm::cast<FilterVariable>(tracker);
+    codegen.load(filter->function);
+    loadIteratorArgument(codegen, filter->iterator);
     codegen.call(2);
   }
 };

@@ -3,6 +3,7 @@
 
 #include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/iterator_argument.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "cpython/iterator_state.h"
@@ -103,7 +104,13 @@ class ItertoolsReconstructor : public Reconstructor {
     codegen.load(number(static_cast<size_t>(recipe.construction)));
     codegen.load(recipe.keyword ? Value::string(recipe.keyword) : Value::none());
     codegen.load(number(recipe.arguments.size()));
-    for (const Value& argument : recipe.arguments) codegen.load(argument);
+    for (size_t i = 0; i < recipe.arguments.size(); ++i) {
+      if (llvm::is_contained(recipe.iterators, i)) {
+        loadIteratorArgument(codegen, recipe.arguments[i]);
+      } else {
+        codegen.load(recipe.arguments[i]);
+      }
+    }
     for (const Value& state : recipe.state) codegen.load(state);
     codegen.call(static_cast<int32_t>(4 + recipe.arguments.size() + recipe.state.size()));
   }

@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/iterator_argument.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/containers/iterators.h"
 
@@ -15,8 +16,10 @@ class MapReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyMap_Type));
-    needs(codegen.translator(), tracker, [&](const Value& part) { codegen.load(part); });
-    codegen.call(1 + static_cast<int32_t>(llvm::cast<MapVariable>(tracker)->iterators.size()));
+    auto* map = llvm::cast<MapVariable>(tracker);
+    codegen.load(map->function);
+    for (const Value& item : map->iterators) loadIteratorArgument(codegen, item);
+    codegen.call(1 + static_cast<int32_t>(map->iterators.size()));
   }
 };
 

@@ -1,4 +1,5 @@
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/iterator_argument.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "variables/containers/iterators.h"
 
@@ -14,7 +15,7 @@ class ZipReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* zip = llvm::cast<ZipVariable>(tracker);
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyZip_Type));
-    for (const Value& item : zip->iterators) codegen.load(item);
+    for (const Value& item : zip->iterators) loadIteratorArgument(codegen, item);
     auto count = static_cast<int32_t>(zip->iterators.size());
     if (zip->strict.is(Py_False)) {
       codegen.call(count);

@@ -111,6 +111,15 @@ bool ResultReader::sharesMemory(BorrowedRef<> tensor, BorrowedRef<> other) const
   return false;
 }
 
+// Parameter.__new__ marks tensors of other classes, fake ones among them.
+bool ResultReader::isParameter(BorrowedRef<> tensor) const {
+  if (Py_TYPE(tensor.get()) == torch_.parameterType.get()) return true;
+  if (standIns_.kind != Stand::Fake) return false;
+  Ref<> mark = Ref<>::steal(PyObject_GetAttrString(tensor.get(), "_is_param"));
+  clearException();
+  return mark.get() == Py_True;
+}
+
 std::shared_ptr<const TensorMetadata> ResultReader::metadata(BorrowedRef<> tensor) const {
   auto result = std::make_shared<TensorMetadata>();
   std::string why = "torch is not registered with the guards";
@@ -126,7 +135,7 @@ std::shared_ptr<const TensorMetadata> ResultReader::metadata(BorrowedRef<> tenso
   Ref<> isView = Ref<>::steal(PyObject_CallMethod(tensor.get(), "_is_view", nullptr));
   result->mayBeView = isMixture_ || !isView || isView.get() != Py_False || sharesMemory(tensor);
   clearException();
-  result->isParameter = Py_TYPE(tensor.get()) == torch_.parameterType.get();
+  result->isParameter = isParameter(tensor);
   // An operation in place returns what stood for its argument.
   for (const auto& [node, standIn] : standIns_.all()) {
     if (standIn.object.get() != tensor.get() || !standIn.isInput) continue;

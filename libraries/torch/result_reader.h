@@ -21,6 +21,7 @@ class ResultReader {
   std::shared_ptr<const TensorMetadata> metadata(BorrowedRef<> tensor) const;
 
  private:
+  bool isParameter(BorrowedRef<> tensor) const;
   // Autograd does not know all views: those of inference mode, of unsafe_chunk.
   bool sharesMemory(BorrowedRef<> tensor) const;
   bool sharesMemory(BorrowedRef<> tensor, BorrowedRef<> other) const;

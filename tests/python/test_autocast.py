@@ -361,3 +361,20 @@ def test_what_a_manager_from_before_holds_is_asked():
     assert compiled(torch.ones(3, 3), holder).dtype == torch.float16
     holder.region._enabled = False
     assert compiled(torch.ones(3, 3), holder).dtype == torch.float32
+
+
+def test_parameters_are_parameters():
+    """The stand-in for one is none."""
+
+    def fn(x, module):
+        with torch.autocast("cpu"):
+            module.weight = torch.nn.Parameter(torch.zeros(3))
+            made = torch.nn.Parameter(x)
+        return type(made), type(module.weight), made, module.weight
+
+    module = torch.nn.Linear(2, 2)
+    compiled = armature.compile(fn, backend="eager")
+    for _ in range(2):
+        found, expected = compiled(torch.ones(2), module), fn(torch.ones(2), module)
+        assert found[:2] == expected[:2] == (torch.nn.Parameter,) * 2
+        assert [type(made) for made in found[2:]] == [torch.nn.Parameter] * 2

@@ -321,3 +321,31 @@ def test_containers_that_reduce_themselves(copied, kind, shared):
         assert (got[1]["value"] is held["value"]) == (expected[1]["value"] is held["value"])
         if isinstance(held["value"], collections.defaultdict):
             assert got[1]["value"].default_factory is held["value"].default_factory
+
+
+class Breaks:
+    def __deepcopy__(self, memo):
+        armature.graph_break()
+        return 1
+
+
+class Restored:
+    def __setstate__(self, state):
+        armature.graph_break()
+        self.__dict__.update(state)
+
+
+def test_addresses_of_constants_outlive_breaks():
+    """Keys are data, and so are their addresses, by which a memo goes."""
+
+    def fn(x, key):
+        made = Restored()
+        made.value = [key]
+        given = {"p": x, key: [Breaks(), key]}
+        copied = copy.deepcopy(given)
+        again = copy.deepcopy([made, made, given])
+        return list(copied), copied[key], again[0] is again[1], again[0].value, list(again[2])
+
+    compiled = armature.compile(fn)
+    for key in ("a", "".join(["b", "c"]), 5, 1.5, ("t", 1), "a"):
+        assert compiled(torch.ones(2), key) == fn(torch.ones(2), key)

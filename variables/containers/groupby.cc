@@ -66,7 +66,7 @@ Value groupbyNext(Translator& translator, ItertoolsVariable& self) {
   return makeTuple(translator, {key, group});
 }
 IteratorRecipe groupbyRecipe(Translator&, const ItertoolsVariable& self) {
-  IteratorRecipe recipe = {.arguments = {self[kIterator], self[kKeyFunction]}};
+  IteratorRecipe recipe = {.arguments = {self[kIterator], self[kKeyFunction]}, .iterators = {0}};
   if (!self[kCurrentKey]) return recipe;
   if (!self[kCurrentValue]) return {.impossible = "groupby amid a group"};
   recipe.state = {self[kCurrentKey], self[kCurrentValue], self[kTargetKey]};

@@ -185,6 +185,11 @@ Value dictNext(Translator& translator, const Value& value) {
   if (ordered && dict->entries().entryCount() != iterator->entryCount) {
     return changedSize(translator, iterator);
   }
+  // Where a key stands that came in the place of another, the table tells, which is packed now and
+  // then.
+  if (dict->entries().entryCount() != iterator->entryCount) {
+    throw GraphBreak(GraphBreakKind::ContainerChangedInLoop, describe(value));
+  }
   int32_t position = iterator->position;
   const OrderedValueMap::Entry* entry =
       iterator->reversed ? dict->previous(translator, position) : dict->next(translator, position);

@@ -50,6 +50,10 @@ IteratorRecipe callWithState(Translator&, const ItertoolsVariable& self) {
   return {.arguments = self.state()};
 }
 
+IteratorRecipe callWithFunction(Translator&, const ItertoolsVariable& self) {
+  return {.arguments = self.state(), .iterators = {1}};
+}
+
 Value verdictOn(Translator& translator, const ItertoolsVariable& self, const Value& item) {
   Value function = translator.realized(self[0]);
   Value verdict = call(translator, function, {item});

@@ -27,6 +27,9 @@ struct IteratorRecipe {
   };
   Construction construction = Construction::Call;
   ValueVector arguments = {};
+  // Which of the arguments are iterators. The class asks them for one, and is to be given them as
+  // they are.
+  std::vector<size_t> iterators = {};
   const char* keyword = nullptr;
   ValueVector state = {};
   // What it is that Python code has no way to make; null if it has.

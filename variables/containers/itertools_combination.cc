@@ -19,7 +19,7 @@ Value starmapNext(Translator& translator, ItertoolsVariable& self) {
   if (!item || !iterateInto(translator, item, arguments.values)) return Value();
   return call(translator, translator.realized(self[0]), arguments);
 }
-ItertoolsModel starmapModel = {"starmap", starmapNext, callWithState};
+ItertoolsModel starmapModel = {"starmap", starmapNext, callWithFunction};
 
 Value makeStarmap(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "starmap", arguments, 2, 2)) return Value();
@@ -50,7 +50,7 @@ Value accumulateNext(Translator& translator, ItertoolsVariable& self) {
   return item;
 }
 IteratorRecipe accumulateRecipe(Translator&, const ItertoolsVariable& self) {
-  IteratorRecipe recipe = {.arguments = {self[0], self[1]}};
+  IteratorRecipe recipe = {.arguments = {self[0], self[1]}, .iterators = {0}};
   if (self[3]) recipe.arguments.push_back(self[3]), recipe.keyword = "initial";
   if (self[2]) recipe.state = {self[2]};
   return recipe;
@@ -83,8 +83,9 @@ Value pairwiseNext(Translator& translator, ItertoolsVariable& self) {
 }
 IteratorRecipe pairwiseRecipe(Translator&, const ItertoolsVariable& self) {
   if (!self[0]) return {.arguments = {emptyTuple()}};
-  if (!self[1]) return {.arguments = {self[0]}};
-  return {.construction = Construction::Pairwise, .arguments = {self[1], self[0]}};
+  if (!self[1]) return {.arguments = {self[0]}, .iterators = {0}};
+  return {
+      .construction = Construction::Pairwise, .arguments = {self[1], self[0]}, .iterators = {1}};
 }
 ItertoolsModel pairwiseModel = {"pairwise", pairwiseNext, pairwiseRecipe};
 
@@ -122,7 +123,9 @@ IteratorRecipe zipLongestRecipe(Translator&, const ItertoolsVariable& self) {
   IteratorRecipe recipe = {.keyword = "fillvalue"};
   bool ended = numberOf(self[kActive]) == 0;
   for (size_t i = kFirstIterator; i < self.state().size(); ++i) {
-    recipe.arguments.push_back(self[i] && !ended ? self[i] : emptyTuple());
+    bool isLeft = self[i] && !ended;
+    if (isLeft) recipe.iterators.push_back(recipe.arguments.size());
+    recipe.arguments.push_back(isLeft ? self[i] : emptyTuple());
   }
   recipe.arguments.push_back(self[kFill]);
   return recipe;

@@ -17,6 +17,8 @@ Value verdictOn(Translator& translator, const ItertoolsVariable& self, const Val
 
 // What all of the state makes again, by a call.
 IteratorRecipe callWithState(Translator&, const ItertoolsVariable& self);
+// The same of a function and an iterator.
+IteratorRecipe callWithFunction(Translator&, const ItertoolsVariable& self);
 
 // An argument of a C function that is a Py_ssize_t. False with the exception pending.
 bool readSize(Translator& translator, const Value& value, Py_ssize_t& size);

@@ -81,7 +81,7 @@ Value cycleNext(Translator& translator, ItertoolsVariable& self) {
   }
 }
 IteratorRecipe cycleRecipe(Translator&, const ItertoolsVariable& self) {
-  return {.arguments = {self[0]}, .state = {self[1], self[2]}};
+  return {.arguments = {self[0]}, .iterators = {0}, .state = {self[1], self[2]}};
 }
 ItertoolsModel cycleModel = {"cycle", cycleNext, cycleRecipe};
 

@@ -13,7 +13,7 @@ namespace {
 // turned.
 
 IteratorRecipe turningRecipe(Translator&, const ItertoolsVariable& self) {
-  IteratorRecipe recipe = {.arguments = {self[0], self[1]}};
+  IteratorRecipe recipe = {.arguments = {self[0], self[1]}, .iterators = {1}};
   if (self[2].is(Py_True)) recipe.state = {self[2]};
   return recipe;
 }
@@ -53,7 +53,7 @@ Value filterfalseNext(Translator& translator, ItertoolsVariable& self) {
   }
   return Value();
 }
-ItertoolsModel filterfalseModel = {"filterfalse", filterfalseNext, callWithState};
+ItertoolsModel filterfalseModel = {"filterfalse", filterfalseNext, callWithFunction};
 
 template <ItertoolsModel& model, bool turns>
 Value makeFiltering(Translator& translator, const Value&, CallArguments& arguments) {
@@ -76,7 +76,10 @@ Value compressNext(Translator& translator, ItertoolsVariable& self) {
     if (truth) return item;
   }
 }
-ItertoolsModel compressModel = {"compress", compressNext, callWithState};
+IteratorRecipe compressRecipe(Translator&, const ItertoolsVariable& self) {
+  return {.arguments = self.state(), .iterators = {0, 1}};
+}
+ItertoolsModel compressModel = {"compress", compressNext, compressRecipe};
 
 Value makeCompress(Translator& translator, const Value&, CallArguments& arguments) {
   static constexpr Signature kSignature = {"compress", {"data", "selectors"}, 2, 2};
@@ -118,7 +121,7 @@ Value isliceNext(Translator& translator, ItertoolsVariable& self) {
 }
 IteratorRecipe isliceRecipe(Translator&, const ItertoolsVariable& self) {
   if (!self[0]) return {.arguments = {emptyTuple(), Value::integer(0)}};
-  return {.arguments = {self[0], self[1], self[2], self[3]}, .state = {self[4]}};
+  return {.arguments = {self[0], self[1], self[2], self[3]}, .iterators = {0}, .state = {self[4]}};
 }
 ItertoolsModel isliceModel = {"islice", isliceNext, isliceRecipe};
 

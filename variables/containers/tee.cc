@@ -18,7 +18,7 @@ using Construction = IteratorRecipe::Construction;
 // stepped), the position.
 
 IteratorRecipe teeDataRecipe(Translator&, const ItertoolsVariable& self) {
-  return {.construction = Construction::Tee, .arguments = {self[0], self[1]}};
+  return {.construction = Construction::Tee, .arguments = {self[0], self[1]}, .iterators = {1}};
 }
 ItertoolsModel teeDataModel = {"_tee", nullptr, teeDataRecipe};
 
@@ -64,6 +64,9 @@ Value makeTee(Translator& translator, const Value&, CallArguments& arguments) {
   if (!tee && translator.heap.lookup(typeOf(iterator), copy)) {
     return unimplemented::unary(translator, iterator);
   }
+  // tee_fromiterable asks for one once more.
+  if (!tee) iterator = getIterator(translator, iterator);
+  if (!iterator) return iterator;
   ValueVector tees;
   if (tee) {
     tees.push_back(iterator);
