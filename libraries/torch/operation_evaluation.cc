@@ -23,6 +23,7 @@
 #include "libraries/torch/operator_schema.h"
 #include "libraries/torch/remembered_results.h"
 #include "libraries/torch/settings.h"
+#include "libraries/torch/stand_ins.h"
 #include "libraries/torch/torch_library.h"
 #include "libraries/torch/torch_module.h"
 
@@ -434,9 +435,10 @@ const TensorMetadata* TorchLibrary::layout(Node* node, Observer& observer) const
   for (Node* unknown : withoutLayout(node)) {
     forEachInput(*unknown, [&](Node* each) { input(*each); });
     bool rules = useRules && rulesApplyTo(*unknown) && !anyIsInference(*unknown, input);
+    bool isLarge = unknown->metadata && unknown->metadata->numel() > kMostRealElements;
     std::optional<ResultStructure> found(std::in_place);
     if (!rules || !applyMetadataRule(*unknown, input, *found)) {
-      found = evaluateOnZeros(torch_, *unknown, input);
+      found = isLarge ? std::nullopt : evaluateOnZeros(torch_, *unknown, input);
     }
     std::shared_ptr<const TensorMetadata> array = found ? found->metadata : nullptr;
     if (unknown->metadata) array = withLayout(*unknown->metadata, array);

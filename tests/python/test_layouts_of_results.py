@@ -74,6 +74,16 @@ def test_what_zeros_do_not_tell_is_asked_in_python():
         assert compiled(torch.eye(3)) == program(torch.eye(3))
 
 
+def test_large_results_are_not_tried():
+    def program(x):
+        return torch.linspace(0, 1, 2**21)[::2].stride(), x
+
+    compiled = armature.compile(program)
+    explained = armature.explain(program)(torch.ones(2))
+    assert compiled(torch.ones(2))[0] == (2,)
+    assert explained.graph_break_count == 1
+
+
 def solved(x, out):
     return torch.linalg.solve(torch.eye(3), x, out=out)
 
