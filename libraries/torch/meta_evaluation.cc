@@ -1,6 +1,7 @@
 #include "libraries/torch/meta_evaluation.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallSet.h>
 
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ class Evaluation {
     standIns_.kind = needsFake() ? Stand::Fake : Stand::Meta;
     std::optional<ResultStructure> result = tryOut();
     if (result && hasOut()) result = evaluateWithOut();
+    if (result && mixesDTypes()) requireSuccess();
     // An interrupt is not the operation's.
     if (interrupted()) throw PendingPythonException();
     if (result) return *result;
@@ -168,6 +170,8 @@ class Evaluation {
       hasArrays_ = true;
       elements_ += input.metadata->numel();
       if (input.metadata->device.type != kCpuDevice) onlyCpu_ = false;
+      DType dtype = input.metadata->dtype;
+      if (isFloating(dtype) || isComplex(dtype)) dtypes_.insert(dtype);
     }
     for (const ResultStructure& element : input.elements) lookAt(element);
   }
@@ -409,6 +413,19 @@ class Evaluation {
     return false;
   }
 
+  // Meta tensors do not always refuse operands of several dtypes that real ones refuse.
+  bool mixesDTypes() const {
+    return dtypes_.size() > 1 && onlyCpu_ && standIns_.kind == Stand::Meta && before_.empty() &&
+           elements_ <= kMostRealElements;
+  }
+  void requireSuccess() {
+    standIns_.kind = Stand::Real;
+    bool succeeded = static_cast<bool>(tryOut());
+    if (interrupted()) throw PendingPythonException();
+    clearException();
+    if (!succeeded) breakOnData(node_);
+  }
+
   // One of several arrays goes by its own name behind the operation, and keeps its shape.
   void requireSize(const Argument& out) {
     if (out.kind() != Argument::Kind::Node) return;
@@ -494,6 +511,7 @@ class Evaluation {
   bool isMixture_ = false;
   bool warningsAreErrors_ = false;
   Dimension elements_ = 0;
+  llvm::SmallSet<DType, 2> dtypes_;  // of floating-point and complex arrays among the arguments
 };
 
 }  // namespace

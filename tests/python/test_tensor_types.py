@@ -133,3 +133,35 @@ def test_methods_without_their_arguments(form, backend):
 
         compiled = armature.compile(program, backend=backend)
         assert [compiled(torch.ones(2)) for _ in range(2)] == [program(torch.ones(2))] * 2, name
+
+
+def product(x):
+    return x.double() @ x
+
+
+def linear(x):
+    return torch.nn.functional.linear(x.half(), x)
+
+
+def batches(x):
+    return torch.bmm(x[None], x[None].to(torch.bfloat16))
+
+
+def promoted(x):
+    return torch.logaddexp(x.double(), x)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("fn", [product, linear, batches, promoted])
+def test_operands_of_several_types(fn, backend):
+    """Meta tensors accept what real ones refuse."""
+
+    def program(x):
+        try:
+            fn(x)
+        except RuntimeError as error:
+            return str(error)
+        return "runs"
+
+    compiled = armature.compile(program, backend=backend)
+    assert [compiled(torch.ones(3, 3)) for _ in range(2)] == [program(torch.ones(3, 3))] * 2
