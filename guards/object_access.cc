@@ -47,8 +47,10 @@ PyObject* keyAt(PyDictObject* dict, int64_t index) {
 bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys) {
   if (static_cast<size_t>(cpython::usedCount(dict)) != keys.size()) return false;
   size_t count = 0;
-  return forEachKey(
+  bool isSame = forEachKey(
       dict, [&](PyObject* key) { return count < keys.size() && sameConstant(keys[count++], key); });
+  // The order of an OrderedDict lacks keys that dict.__setitem__ has put in.
+  return isSame && count == keys.size();
 }
 
 bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items) {

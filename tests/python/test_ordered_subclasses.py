@@ -253,3 +253,26 @@ def test_an_order_that_the_program_has_changed(keys, function, kind):
                 ordered.move_to_end(keys[moved])
             results.append((repr(called(ordered, keys[1])), repr(list(ordered.items()))))
         assert results[0] == results[1]
+
+
+def test_keys_that_the_order_lacks():
+    """dict.__setitem__ puts them in beside it: as many keys, and others."""
+
+    def fn(table):
+        try:
+            table.move_to_end("a", last=False)
+        except KeyError as error:
+            return str(error), len(table)
+        return list(table), len(table)
+
+    compiled = armature.compile(fn)
+    for kind in (collections.OrderedDict, type("Own", (collections.OrderedDict,), {})):
+        outcomes = []
+        for run in (fn, compiled):
+            table = kind(a=1, b=2, c=3)
+            found = [run(table), run(table)]
+            del table["a"]
+            found.append(run(table))
+            dict.__setitem__(table, "hidden", 1)
+            outcomes.append([*found, run(table), list(table)])
+        assert outcomes[0] == outcomes[1]
