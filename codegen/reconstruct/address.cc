@@ -13,6 +13,15 @@ namespace {
 PyObject* addressOf(PyObject*, PyObject* object) { return PyLong_FromVoidPtr(object); }
 PyMethodDef addressMethod = {"id", addressOf, METH_O, nullptr};
 
+// Which of the equal objects it was that the address is of, nothing tells, unless they came from
+// one place, or are the code's. (One that each call makes need not live as long as its address.)
+bool isKnown(const Translator& translator, const AddressVariable& address) {
+  if (!address.isOfData()) return true;
+  PyObject* constant = address.object.objectOrNull();
+  return constant && !translator.isMadeHere(constant) &&
+         translator.constantSources(constant).size() < 2;
+}
+
 class AddressReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
@@ -20,11 +29,9 @@ class AddressReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* address = llvm::cast<AddressVariable>(tracker);
-    // Which of the equal objects it was, nothing tells, unless they came from one place.
-    bool isKnown = !address->isOfData() ||
-                   (address->object.isConstant() &&
-                    codegen.translator().constantSources(address->object.object()).size() < 2);
-    if (!isKnown) throw UnsupportedReconstruction("the id() of data");
+    if (!isKnown(codegen.translator(), *address)) {
+      throw UnsupportedReconstruction("the id() of data");
+    }
     static PyObject* const function = checked(PyCFunction_New(&addressMethod, nullptr)).release();
     codegen.prepareCall(function);
     codegen.load(address->object);

@@ -313,3 +313,17 @@ def test_keys_of_a_dict_and_a_set_from_before() -> None:
     known.clear()
     assert compiled(other) == ((False, True), 1, 2, True)
     assert known == {id(other): other}
+
+
+def test_addresses_of_tuples_that_live():
+    """A tuple of constants that each call makes lives as long as the program holds it."""
+
+    def f():
+        pairs = list(zip("abc", "def", strict=True))
+        return list(map(id, pairs)), pairs
+
+    with armature.config.patch(strict=False):
+        compiled = armature.compile(f)
+        for _ in range(2):
+            addresses, pairs = compiled()
+            assert addresses == list(map(id, pairs))
