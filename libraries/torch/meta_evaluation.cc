@@ -90,11 +90,7 @@ class Evaluation {
   std::optional<ResultStructure> runOnZeros() {
     lookAtArguments();
     if (!onlyCpu_ || elements_ > kMostRealElements) return std::nullopt;
-    standIns_.kind = Stand::Real;
-    std::optional<ResultStructure> result = tryOut();
-    if (interrupted()) throw PendingPythonException();
-    clearException();
-    return result;
+    return tryOutOnZeros();
   }
 
   std::optional<bool> runsOnZeros() {
@@ -128,6 +124,15 @@ class Evaluation {
     State state;
     Ref<> object = call(state);
     return object ? std::optional(reader().read(object)) : std::nullopt;
+  }
+
+  // The same on zeros of the layouts of the inputs; no exception stays.
+  std::optional<ResultStructure> tryOutOnZeros() {
+    standIns_.kind = Stand::Real;
+    std::optional<ResultStructure> result = tryOut();
+    if (interrupted()) throw PendingPythonException();
+    clearException();
+    return result;
   }
 
   ResultReader reader() const {
@@ -419,11 +424,7 @@ class Evaluation {
            elements_ <= kMostRealElements;
   }
   void requireSuccess() {
-    standIns_.kind = Stand::Real;
-    bool succeeded = static_cast<bool>(tryOut());
-    if (interrupted()) throw PendingPythonException();
-    clearException();
-    if (!succeeded) breakOnData(node_);
+    if (!tryOutOnZeros()) breakOnData(node_);
   }
 
   // One of several arrays goes by its own name behind the operation, and keeps its shape.
@@ -469,10 +470,7 @@ class Evaluation {
 
   ResultStructure evaluateWithOut() {
     if (elements_ > kMostRealElements) breakOnData(node_);
-    standIns_.kind = Stand::Real;
-    std::optional<ResultStructure> result = tryOut();
-    if (interrupted()) throw PendingPythonException();
-    clearException();
+    std::optional<ResultStructure> result = tryOutOnZeros();
     if (!result) breakOnData(node_);
     return *result;
   }

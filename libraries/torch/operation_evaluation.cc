@@ -228,6 +228,16 @@ void observeOffsets(Node& node, Observer& observer) {
   }
 }
 
+// What is known of the node, evaluated where `structures` have it not. Throws
+// PendingPythonException where it raises.
+const ResultStructure& evaluated(const TorchLibrary& library, const Node& node,
+                                 Structures& structures, Observer& observer) {
+  auto [entry, isNew] = structures.try_emplace(&node);
+  if (isNew) entry->second = library.evaluate(const_cast<Node*>(&node), observer);
+  if (isFailure(entry->second)) throw PendingPythonException();
+  return entry->second;
+}
+
 }  // namespace
 
 ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer) const {
@@ -240,10 +250,7 @@ ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer
   std::vector<const Node*> before = transformNodesBefore(node);
   Structures structures;
   auto input = [&](const Node& other) -> const ResultStructure& {
-    auto [entry, isNew] = structures.try_emplace(&other);
-    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
-    if (isFailure(entry->second)) throw PendingPythonException();
-    return entry->second;
+    return evaluated(*this, other, structures, observer);
   };
   ResultStructure result = evaluateOnMeta(torch_, node, input, before);
   if (isFailure(result)) return result;
@@ -426,10 +433,7 @@ const TensorMetadata* TorchLibrary::layout(Node* node, Observer& observer) const
   if (!metadata(node, observer)) return nullptr;
   Structures structures;
   auto input = [&](const Node& other) -> const ResultStructure& {
-    auto [entry, isNew] = structures.try_emplace(&other);
-    if (isNew) entry->second = evaluate(const_cast<Node*>(&other), observer);
-    if (isFailure(entry->second)) throw PendingPythonException();
-    return entry->second;
+    return evaluated(*this, other, structures, observer);
   };
   bool useRules = rulesApply();
   for (Node* unknown : withoutLayout(node)) {
