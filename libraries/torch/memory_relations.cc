@@ -1,5 +1,6 @@
 #include "libraries/torch/memory_relations.h"
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SetVector.h>
 
@@ -7,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/text.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
+#include "libraries/torch/metadata_rules.h"
+#include "libraries/torch/operation_nodes.h"
+#include "shapes/memory_overlap.h"
 
 namespace armature {
 
@@ -120,6 +125,64 @@ bool areApartInMemory(const Node& node, Observer& observer) {
     }
   }
   return observer.areApart(places.getArrayRef());
+}
+
+namespace {
+
+// Of an assignment to items that are a view of the array, where that lies; null for all others.
+std::shared_ptr<const TensorMetadata> placeOfItems(const Node& node) {
+  const CallableName& name = callableNames().of(node.target);
+  if (name.module != "operator" || name.name != "setitem" || node.arguments.size() != 3) {
+    return nullptr;
+  }
+  static PyObject* const getitem = [] {
+    Ref<> module = checked(PyImport_ImportModule("operator"));
+    return checked(PyObject_GetAttrString(module.get(), "getitem")).release();
+  }();
+  Node items{};
+  items.operation = NodeOperation::CallFunction;
+  items.target = Ref<>::create(getitem);
+  items.arguments = {node.arguments[0], node.arguments[1]};
+  KnownArrays inputs;
+  ResultStructure result;
+  if (!applyMetadataRule(items, inputs, result) || !result.metadata) return nullptr;
+  return result.metadata->mayBeView ? result.metadata : nullptr;
+}
+
+}  // namespace
+
+bool readsWhatItWrites(const Node& node, MetadataOf metadata) {
+  if (!changesArgument(node)) return false;
+  auto changed = changedArrays(node);
+  if (changed.empty()) return false;
+  bool isKnown = true;
+  llvm::SmallVector<Node*, 8> arrays;  // as often as they are given
+  forEachInput(node, [&](Node* input) {
+    isKnown &= metadata(input) != nullptr;
+    arrays.push_back(input);
+  });
+  if (!isKnown) return false;  // the operation is not foretold either
+  llvm::DenseMap<Node*, llvm::SmallVector<size_t, 2>> inMemory;
+  std::vector<llvm::SmallSetVector<Node*, 4>> roots;
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    for (Node* root : roots.emplace_back(rootsOf(arrays[i]))) inMemory[root].push_back(i);
+  }
+  std::shared_ptr<const TensorMetadata> items = placeOfItems(node);
+  bool isInOrder = items || isElementwise(node);
+  llvm::DenseSet<Node*> written(changed.begin(), changed.end());
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (!written.contains(arrays[i])) continue;
+    const TensorMetadata& place = items ? *items : *metadata(arrays[i]);
+    if (mayOverlapItself(place)) return true;
+    for (Node* root : roots[i]) {
+      for (size_t k : inMemory[root]) {
+        const TensorMetadata& other = *metadata(arrays[k]);
+        bool isSame = k == i || (isInOrder && haveSamePlaces(place, other));
+        if (!isSame && mayOverlap(place, other)) return true;
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace armature

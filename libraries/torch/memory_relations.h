@@ -1,6 +1,8 @@
 // Where the arrays of a graph have their memory, as far as its operations say.
 #pragma once
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 #include "graph/graph.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "variables/library.h"
@@ -17,5 +19,13 @@ bool mayMeetInMemory(const Node& node, InputStructures inputs);
 
 // What mayMeetInMemory() is afraid of does not happen in this call, and is guarded not to.
 bool areApartInMemory(const Node& node, Observer& observer);
+
+// The metadata of an array of the graph; null where nothing is known.
+using MetadataOf = llvm::function_ref<const TensorMetadata*(Node*)>;
+
+// Does the operation write where it reads another element, or twice to one place? torch refuses
+// much of that, and for the rest its result follows from the order in which the kernel goes through
+// memory. Backends that think of arrays as values answer as if all had been read first.
+bool readsWhatItWrites(const Node& node, MetadataOf metadata);
 
 }  // namespace armature

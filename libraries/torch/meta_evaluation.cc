@@ -69,8 +69,8 @@ class Evaluation {
       breakOnData(node_);
     }
     if (standIns_.kind == Stand::Fake) return breakOnFakeFailure();
-    if (std::optional<ResultStructure> known = resultOfChange()) return *known;
     if (isAboutMeta()) {
+      if (std::optional<ResultStructure> known = resultOfChange()) return *known;
       clearException();
       breakOnData(node_);
     }

@@ -91,4 +91,9 @@ bool applyMetadataRule(const Node& node, InputStructures inputs, ResultStructure
   return true;
 }
 
+bool isElementwise(const Node& node) {
+  const RuleEntry* entry = findRule(node);
+  return entry && entry->isElementwise;
+}
+
 }  // namespace armature

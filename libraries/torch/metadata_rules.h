@@ -10,4 +10,8 @@ namespace armature {
 // operation would raise: then torch itself has to be asked. Sets no exception.
 bool applyMetadataRule(const Node& node, InputStructures inputs, ResultStructure& result);
 
+// Does each element of the result follow from those at the same index of the (broadcast) arguments?
+// False for operations that are not known.
+bool isElementwise(const Node& node);
+
 }  // namespace armature

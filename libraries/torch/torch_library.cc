@@ -177,6 +177,12 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
     });
     if (isMasked && givesGradients) return "it assigns what requires gradients by a mask";
   }
+  auto given = [&](Node* input) {
+    const TensorMetadata* known = metadata(input, observer);
+    clearUnlessInterrupted();
+    return known;
+  };
+  if (readsWhatItWrites(node, given)) return "it writes to memory that it reads, or twice";
   // Autograd refuses it for views, which backends say while they compile.
   if (Node* input = inputAt(node, 0); input && operation == "detach_") {
     const TensorMetadata* given = metadata(input, observer);

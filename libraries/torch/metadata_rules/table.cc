@@ -69,8 +69,9 @@ class RuleTable {
   }
 
   void add(const std::string& name, const Row& row, bool isInPlace, bool needsSelf) {
-    entries_.try_emplace(
-        name, RuleEntry{name, Parameters(row.parameters), row.rule, isInPlace, needsSelf});
+    bool isElementwise = row.places & InPlaceToo;
+    entries_.try_emplace(name, RuleEntry{name, Parameters(row.parameters), row.rule, isInPlace,
+                                         isElementwise, needsSelf});
   }
 
   llvm::StringMap<RuleEntry> entries_;

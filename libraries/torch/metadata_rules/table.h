@@ -49,6 +49,7 @@ struct RuleEntry {
   Parameters parameters;
   Rule rule;
   bool isInPlace;
+  bool isElementwise;  // as all are that exist in place, too
   // The first argument is a tensor: only operators take a number there.
   bool needsSelf;
 };
