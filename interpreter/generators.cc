@@ -17,6 +17,11 @@ namespace armature {
 
 namespace {
 
+// Is the yield at `pc` one of `yield from` or `await`?
+bool yieldsForDelegate(const Code& code, int32_t pc) {
+  return pc > 0 && code.instructions[pc - 1].opcode == Opcode::SEND;
+}
+
 // Has the trace given a function that it made another name?
 bool isRenamed(Translator& translator, const UserFunctionVariable& function) {
   static PyObject* const names[] = {staticName("__name__"), staticName("__qualname__")};
@@ -54,7 +59,10 @@ Value InstructionTranslator::makeGenerator(Frame& frame) {
       nullptr};
   trail.record(kGrowth, &generators_, 0);
   generators_.push_back(generator);
-  if (!kept.code->regions.empty()) cleanUps_.push_back(generator);
+  bool delegates = llvm::any_of(kept.code->yields, [&](const Yield& yield) {
+    return yieldsForDelegate(*kept.code, yield.instruction);
+  });
+  if (delegates || !kept.code->regions.empty()) cleanUps_.push_back(generator);
   return generator;
 }
 
@@ -94,7 +102,25 @@ bool InstructionTranslator::hasCleanUp(GeneratorVariable* generator) {
   if (known.pc != frame.pc || known.changes != effects.changeCount()) {
     known = {frame.pc, effects.changeCount(), !passesHandlers(*this, frame, frame.pc - 1)};
   }
-  return known.answer;
+  return known.answer || closesDelegate(generator);
+}
+
+// Would the end of the generator close what it delegates to, so that the program hears of it? A
+// generator that was made for it dies with it, and is asked by itself; but where both are the
+// program's, what has become of the one leads to the other.
+bool InstructionTranslator::closesDelegate(GeneratorVariable* generator) {
+  Value delegate = realized(delegateOf(generator));
+  if (!delegate || !delegate.isTracker()) return false;
+  if (auto* inner = trackerOf<GeneratorVariable>(delegate)) {
+    if (inner->state == GeneratorVariable::State::Finished) return false;
+    const Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
+    // It stands behind CALL, GET_YIELD_FROM_ITER, LOAD_CONST, SEND and YIELD_VALUE.
+    int32_t maker = frame.pc - 5;
+    bool isMadeForIt = maker >= 0 && frame.code->instructions[maker].opcode == Opcode::CALL;
+    return !isMadeForIt || (owned_.count(generator) && hasCleanUp(inner));
+  }
+  static PyObject* const closeName = staticName("close");
+  return trackerOf<UserObjectVariable>(delegate) || heap.lookup(typeOf(delegate), closeName);
 }
 
 namespace {
@@ -279,9 +305,7 @@ Value InstructionTranslator::resume(GeneratorVariable* generator, Resumption res
 Value InstructionTranslator::delegateOf(const GeneratorVariable* generator) const {
   if (generator->state != GeneratorVariable::State::Suspended) return Value();
   Frame& frame = *static_cast<SuspendedGenerator*>(generator->frame.get())->frame;
-  const std::vector<Instruction>& instructions = frame.code->instructions;
-  bool inLoop = frame.pc >= 2 && instructions[frame.pc - 2].opcode == Opcode::SEND;
-  return inLoop ? frame.peek(1) : Value();
+  return yieldsForDelegate(*frame.code, frame.pc - 1) ? frame.peek(1) : Value();
 }
 
 // gen_close_iter

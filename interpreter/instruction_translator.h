@@ -301,6 +301,7 @@ class InstructionTranslator : public Translator {
   void forgetFinished();
   // Is it suspended where GeneratorExit does not just pass through?
   bool hasCleanUp(GeneratorVariable* generator);
+  bool closesDelegate(GeneratorVariable* generator);
 
   EntryPoint entry_;
   const SkippedFunctions* skipped_ = nullptr;

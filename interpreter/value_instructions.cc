@@ -146,7 +146,16 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
       realizeOperand(frame, 1);
       DictVariable* other = unpackedMapping(*this, frame.peek(1));
       if (!other) {
-        if (exceptionPending()) return false;
+        if (exceptionPending()) {
+          // Of some exceptions of the mapping's own, CPython says something else (DICT_UPDATE,
+          // format_kwargs_error).
+          for (PyObject* type : {PyExc_AttributeError, PyExc_KeyError}) {
+            if (heap.isSubtype(typeOf(exception()), reinterpret_cast<PyTypeObject*>(type))) {
+              throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
+            }
+          }
+          return false;
+        }
         bool isDisplay = instruction.opcode == Opcode::DICT_UPDATE;
         if (isDisplay && isConstantData(frame.peek(1))) {
           raise(PyExc_TypeError, "'%.200s' object is not a mapping",

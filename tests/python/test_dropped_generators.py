@@ -600,3 +600,102 @@ def test_held(name: str) -> None:
     compiled = armature.compile(function)
     assert compiled(torch.arange(3.0))[1] == expected
     assert compiled(torch.arange(3.0))[1] == expected
+
+
+class Closes:
+    """An iterator that is told when what delegates to it ends."""
+
+    def __init__(self, log: list[Any], error: type[Exception] | None = None) -> None:
+        self.log, self.error = log, error
+
+    def __iter__(self) -> Closes:
+        return self
+
+    def __next__(self) -> int:
+        return 1
+
+    def close(self) -> None:
+        self.log.append("close")
+        if self.error:
+            raise self.error("close")
+
+
+def delegates(iterator: Any) -> Iterator[Any]:
+    yield from iterator
+
+
+def delegates_twice(iterator: Any) -> Iterator[Any]:
+    yield from delegates(iterator)
+
+
+def plain(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
+@pytest.mark.parametrize("outer", [delegates, delegates_twice])
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("drop", ["none", "del", "leave", "any"])
+@pytest.mark.parametrize("delegate", ["closes", "generator", "guarded", "list", "chain"])
+def test_what_a_dropped_generator_delegates_to_is_closed(
+    outer: Callable[..., Any], breaks: bool, drop: str, delegate: str
+) -> None:
+    def dropped(x: torch.Tensor, log: list[Any], inner: Any) -> Any:
+        g: Any = outer(inner)
+        log.append(next(g))
+        if breaks:
+            armature.graph_break()
+        if drop == "none":
+            g = None
+        elif drop == "del":
+            del g
+        elif drop == "any":
+            log.append(any(q == 1 for q in g))
+            g = None
+        log.append("behind")
+        return x + 1
+
+    def entry(x: torch.Tensor, log: list[Any]) -> Any:
+        if delegate == "closes":
+            inner: Any = Closes(log)
+        elif delegate == "generator":
+            inner = plain(4)
+        elif delegate == "guarded":
+            inner = items(log, "inner")
+        elif delegate == "list":
+            inner = iter([1, 2, 3])
+        else:
+            inner = itertools.chain([1], [2, 3])
+        result = dropped(x, log, inner)
+        log.append("left")
+        if delegate != "closes":
+            log.append(list(inner))
+        return result
+
+    compiled = armature.compile(entry)
+    for _ in range(3):
+        expected: list[Any] = []
+        actual: list[Any] = []
+        entry(torch.ones(2), expected)
+        compiled(torch.ones(2), actual)
+        assert actual == expected
+
+
+def test_a_delegate_whose_close_raises(capsys: Any, monkeypatch: Any) -> None:
+    said: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda info: said.append(str(info.exc_value)))
+
+    def entry(x: torch.Tensor, log: list[Any]) -> torch.Tensor:
+        g: Any = delegates(Closes(log, LookupError))
+        next(g)
+        g = None
+        log.append("behind")
+        return x + 1
+
+    compiled = armature.compile(entry)
+    for _ in range(3):
+        logs: list[list[Any]] = [[], []]
+        for function, log in zip((entry, compiled), logs, strict=True):
+            said.clear()
+            function(torch.ones(2), log)
+            log.extend(said)
+        assert logs[0] == logs[1] == ["close", "behind", "close"]

@@ -194,3 +194,71 @@ def test_a_partial_with_keys_that_are_no_names():
     compiled = armature.compile(lambda x: (x + 1, partial()))
     with pytest.raises(TypeError, match="keywords must be strings"):
         compiled(torch.ones(2))
+
+
+MAPPINGS = """
+class Keys:
+    def __init__(self, error, where): self.error, self.where = error, where
+    def keys(self):
+        LOG.append("keys")
+        if self.where == "keys": raise self.error
+        return ["a"]
+    def __getitem__(self, key):
+        if self.where == "item": raise self.error
+        return key
+LOG = []
+def display(x, o): return x + 1, {**o}
+def call(x, o): return x + 1, (lambda **k: k)(**o)
+def call_of_c(x, o): return x + 1, dict(**o)
+def update(x, o): d = {}; d.update(o); return d
+def entry(f, x, o): return f(x, o), LOG
+"""
+
+
+@pytest.mark.parametrize("where", ["keys", "item", "nowhere"])
+@pytest.mark.parametrize(
+    "error",
+    ["AttributeError('k')", "KeyError('a')", "KeyError()", "KeyError(1, 2)", "TypeError(1)"],
+)
+def test_what_unpacking_says_of_a_mapping_that_raises(error, where):
+    given = f"torch.ones(2), Keys({error}, {where!r})"
+    calls = ("display", "call", "call_of_c", "update")
+    check_world(MAPPINGS, *(f"entry({f}, {given})" for f in calls))
+
+
+@pytest.mark.parametrize("length", ["1", "2 ** 70", "-1", "None", "len(self.seen)"])
+def test_a_deque_asks_its_length_for_its_text(length):
+    check_world(
+        f"""
+import collections
+class Asked(collections.deque):
+    seen = []
+    def __len__(self): self.seen.append("len"); return {length}
+def text(x, d): return x + 1, repr(d), d.seen
+def formatted(x, d): return "%r" % (d,), f"{{d}}", d.seen
+def doubled(x, d): d.extend(d); return list.__len__(d.seen)
+def entry(f, x, d): return f(x, d)
+GIVEN = Asked("ab")
+""",
+        *(f"entry({f}, torch.ones(2), GIVEN)" for f in ("text", "formatted", "doubled", "text")),
+    )
+
+
+@pytest.mark.parametrize("value", ["5", "'a'", "None", "(1, 2)", "2.5", "True", "range(3)"])
+@pytest.mark.parametrize(
+    ("name", "assigned"),
+    [("__class__", "Mine"), ("__class__", "int"), ("__class__", "3"), ("__doc__", "'d'")]
+    + [("real", "1"), ("start", "1"), ("other", "Mine"), ("__dict__", "{}")],
+)
+def test_what_is_said_of_an_assignment_to_data(value, name, assigned):
+    check_world(
+        f"""
+class Mine: pass
+def entry(x, value):
+    x = x + 1
+    try: value.{name} = {assigned}
+    except Exception as e: return type(e), str(e)
+    return x
+""",
+        f"entry(torch.ones(2), {value})",
+    )

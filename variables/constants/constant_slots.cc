@@ -482,8 +482,11 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
     translator.raise(PyExc_AttributeError, "%U", name);
     return false;
   }
-  // No attribute of data can be set, whatever the value.
-  if (isConstantData(self)) {
+  // No attribute of data can be set; but what the error says may follow from the value, where a
+  // descriptor has looked at it (object_set_class).
+  Found found = translator.heap.lookup(typeOf(self), name);
+  bool looksAtValue = found && translator.heap.isDataDescriptor(found.object);
+  if (isConstantData(self) && !(value && looksAtValue)) {
     int done = PyObject_GenericSetAttr(self.object(), name, value ? Py_None : nullptr);
     if (done < 0) {
       translator.raiseFromPython();

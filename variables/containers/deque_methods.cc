@@ -308,7 +308,7 @@ bool extendDeque(Translator& translator, DequeVariable* deque, const Value& iter
   llvm::ArrayRef<Value> known;
   if (items.sameAs(wholeOf(deque))) {
     // PySequence_List
-    if (!iterateInto(translator, items, storage)) return false;
+    if (!collectInto(translator, items, storage)) return false;
   } else if (itemsOf(items, storage, known)) {
     if (storage.empty()) storage.append(known.begin(), known.end());
   } else {

@@ -173,7 +173,7 @@ Value repr(Translator& translator, const Value& self) {
   std::string_view name = nameOf(translator, typeOf(self));
   name.remove_prefix(name.rfind('.') + 1);
   ValueVector items;
-  if (!iterateInto(translator, wholeOf(deque), items)) return Value();
+  if (!collectInto(translator, wholeOf(deque), items)) return Value();  // PySequence_List
   Value text = toRepr(translator, translator.make<ListVariable>(std::move(items)));
   if (!text) return text;
   std::string open = std::string(name) + "(";
