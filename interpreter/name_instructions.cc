@@ -27,6 +27,23 @@ PyObject* builtinsOf(Translator& translator, const Frame& frame) {
   throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value::constant(builtins)));
 }
 
+// What sys.modules has by the name, guarded; null where it has nothing, or no module. Once the
+// program has come to that dict, it is what the trace has made of it.
+PyObject* importedModule(Translator& translator, PyObject* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  if (translator.known(modules)) {
+    Value module = translator.moduleDict(modules)->get(translator, name);
+    PyObject* object = module ? translator.realized(module).objectOrNull() : nullptr;
+    return object && PyModule_CheckExact(object) ? object : nullptr;
+  }
+  const Source* dict = translator.sources->modulesDict();
+  PyObject* module = translator.heap.item(dict, modules, name).object;
+  if (!module || !PyModule_CheckExact(module)) return nullptr;
+  const Source* source = translator.sources->item(SourceKind::DictItem, dict, name);
+  translator.addGuard(source, GuardType::MODULE_MATCH, module);
+  return module;
+}
+
 }  // namespace
 
 void raiseNameError(Translator& translator, const char* format, PyObject* name) {
@@ -160,14 +177,11 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
   // Only what is imported already: importing runs module code.
   PyObject* level = realized(frame.peek(2)).objectOrNull();
   Value fromList = realized(frame.peek(1));
-  PyObject* modules = PyImport_GetModuleDict();
-  PyObject* module = heap.item(sources->modulesDict(), modules, name).object;
+  PyObject* module = importedModule(*this, name);
   bool absolute = level && PyLong_CheckExact(level) && Py_SIZE(level) == 0;
-  if (!absolute || !module || !PyModule_CheckExact(module)) {
+  if (!absolute || !module) {
     throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, printable(name));
   }
-  const Source* source = sources->item(SourceKind::DictItem, sources->modulesDict(), name);
-  addGuard(source, GuardType::MODULE_MATCH, module);
   // import_ensure_initialized of import.c
   static PyObject* const specName = staticName("__spec__");
   getOptionalAttribute(*this, Value::constant(module), specName);
@@ -177,8 +191,8 @@ bool InstructionTranslator::importInstruction(Frame& frame, const Instruction& i
     Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
     if (dot >= 0) {
       Ref<> top = checked(PyUnicode_Substring(name, 0, dot));
-      module = heap.item(sources->modulesDict(), modules, top.get()).object;
-      if (!module || !PyModule_CheckExact(module)) {
+      module = importedModule(*this, top.get());
+      if (!module) {
         throw GraphBreak(GraphBreakKind::ImportInsideTracedCode, printable(name));
       }
     }

@@ -106,6 +106,29 @@ bool isEmpty(Translator& translator, const Value& hooks) {
   return table && table->size(translator) == 0;
 }
 
+// True if the dicts of hooks by these names among the globals of torch's module are empty; guarded
+// then. Once the program has come to them, they are what the trace has made of them.
+bool hasNoGlobalHooks(Translator& translator, PyObject* globals, llvm::ArrayRef<PyObject*> names) {
+  bool isKnown = static_cast<bool>(translator.known(globals));
+  for (PyObject* name : names) {
+    PyObject* hooks = PyDict_GetItemWithError(globals, name);
+    if (!hooks) {
+      clearException();
+      return false;
+    }
+    isKnown |= static_cast<bool>(translator.known(hooks));
+  }
+  if (!isKnown) {
+    const Source* source = translator.sources->globalsDict(globals, false);
+    return translator.heap.hasNoHooks(source, globals, names);
+  }
+  DictVariable* dict = translator.moduleDict(globals);
+  return llvm::all_of(names, [&](PyObject* name) {
+    Value hooks = dict->get(translator, name);
+    return hooks && isEmpty(translator, hooks);
+  });
+}
+
 // Whether calling the module is calling its forward: neither it nor the process has hooks, nothing
 // is recorded by torch.jit.trace. Guards the answer when it is yes.
 bool callsForwardDirectly(Translator& translator, UserObjectVariable* module) {
@@ -120,8 +143,7 @@ bool callsForwardDirectly(Translator& translator, UserObjectVariable* module) {
   bool isStock =
       stock.globals && stock.callImpl && !TorchModule::modules().isForeign(stock.callImpl);
   if (!isStock) return false;
-  const Source* globals = translator.sources->globalsDict(stock.globals, false);
-  if (!translator.heap.hasNoHooks(globals, stock.globals, kGlobalHooks)) return false;
+  if (!hasNoGlobalHooks(translator, stock.globals, kGlobalHooks)) return false;
   DictVariable* dict = slotsOf(module).instanceDict(translator, module);
   if (!dict) return false;
   // Module.compile() makes __call__ go elsewhere; the class attribute is None.

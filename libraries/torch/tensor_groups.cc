@@ -47,6 +47,7 @@ Value callGroupTensors(Translator& translator, const Value& callable, CallArgume
                                    columns.back()->items().size() == columns[0]->items().size());
     if (!fits) throw refuse();
   }
+  if (columns[0]->items().empty()) throw refuse();  // torch raises
   Ref<> first = checked(PyList_New(0));
   for (ListVariable* column : columns) {
     for (const Value& item : column->items()) {

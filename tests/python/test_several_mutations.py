@@ -123,10 +123,15 @@ def test_history_comes_with_the_arguments() -> None:
     check(with_history, x, y, torch.ones(3, requires_grad=True), more=((x, y, torch.ones(3)),))
 
 
-@pytest.mark.parametrize("function", [one_twice, new_lists, by_keyword, two_outputs])
+@pytest.mark.parametrize("function", [new_lists, by_keyword, two_outputs])
 def test_as_many_operations_as_torch_dynamo(function: Any) -> None:
     args = torch.ones(3), torch.ones(3)
     assert sizes(armature.compile, function, args) == sizes(torch.compile, function, args)
+
+
+def test_unlike_torch_dynamo_no_backend_changes_one_array_twice() -> None:
+    """AOTAutograd would keep one of the two changes only."""
+    check(one_twice, torch.ones(3), torch.ones(3), options={"backend": "aot_eager"}, breaks=1)
 
 
 # --- Memory that tensors share.
@@ -295,3 +300,17 @@ def test_a_step_is_one_graph(name: str) -> None:
 
     trained(name, lambda step: armature.compile(step, backend=backend), steps=1)
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("clip", ["clip_grad_value_", "clip_grad_norm_"])
+def test_where_there_are_no_gradients_to_clip(clip):
+    layer = torch.nn.Linear(2, 2)
+
+    def clipped(x):
+        try:
+            getattr(torch.nn.utils, clip)(layer.parameters(), 0.1)
+        except RuntimeError as error:
+            return x + 1, str(error)
+        return x + 2
+
+    check(clipped, torch.ones(2))
