@@ -482,11 +482,10 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
     translator.raise(PyExc_AttributeError, "%U", name);
     return false;
   }
-  // No attribute of data can be set; but what the error says may follow from the value, where a
-  // descriptor has looked at it (object_set_class).
-  Found found = translator.heap.lookup(typeOf(self), name);
-  bool looksAtValue = found && translator.heap.isDataDescriptor(found.object);
-  if (isConstantData(self) && !(value && looksAtValue)) {
+  // No attribute of data can be set, whatever the value; but what the error says of a class follows
+  // from it (object_set_class).
+  bool isClass = PyUnicode_CompareWithASCIIString(name, "__class__") == 0;
+  if (isConstantData(self) && !(value && isClass)) {
     int done = PyObject_GenericSetAttr(self.object(), name, value ? Py_None : nullptr);
     if (done < 0) {
       translator.raiseFromPython();
