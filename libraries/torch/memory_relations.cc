@@ -155,13 +155,13 @@ bool readsWhatItWrites(const Node& node, MetadataOf metadata) {
   if (!changesArgument(node)) return false;
   auto changed = changedArrays(node);
   if (changed.empty()) return false;
-  bool isKnown = true;
   llvm::SmallVector<Node*, 8> arrays;  // as often as they are given
+  llvm::SmallVector<const TensorMetadata*, 8> places;
   forEachInput(node, [&](Node* input) {
-    isKnown &= metadata(input) != nullptr;
     arrays.push_back(input);
+    places.push_back(metadata(input));
   });
-  if (!isKnown) return false;  // the operation is not foretold either
+  if (llvm::is_contained(places, nullptr)) return false;  // the operation is not foretold either
   llvm::DenseMap<Node*, llvm::SmallVector<size_t, 2>> inMemory;
   std::vector<llvm::SmallSetVector<Node*, 4>> roots;
   for (size_t i = 0; i < arrays.size(); ++i) {
@@ -172,13 +172,12 @@ bool readsWhatItWrites(const Node& node, MetadataOf metadata) {
   llvm::DenseSet<Node*> written(changed.begin(), changed.end());
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!written.contains(arrays[i])) continue;
-    const TensorMetadata& place = items ? *items : *metadata(arrays[i]);
+    const TensorMetadata& place = items ? *items : *places[i];
     if (mayOverlapItself(place)) return true;
     for (Node* root : roots[i]) {
       for (size_t k : inMemory[root]) {
-        const TensorMetadata& other = *metadata(arrays[k]);
-        bool isSame = k == i || (isInOrder && haveSamePlaces(place, other));
-        if (!isSame && mayOverlap(place, other)) return true;
+        bool isSame = k == i || (isInOrder && haveSamePlaces(place, *places[k]));
+        if (!isSame && mayOverlap(place, *places[k])) return true;
       }
     }
   }

@@ -138,6 +138,11 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
       "it makes a leaf that requires gradients, which backends do not return";
   if (isScriptFunction(node.target)) return "it calls a script, which backends do not look into";
   const std::string_view operation = nameOf(node);
+  auto metadataOf = [&](Node* input) {
+    const TensorMetadata* known = metadata(input, observer);
+    clearUnlessInterrupted();
+    return known;
+  };
   if (node.target.get() == reinterpret_cast<PyObject*>(torch_.parameterType.get()) ||
       operation == "requires_grad_") {
     return kMakesLeaf;
@@ -145,8 +150,7 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   // For the backward pass it keeps None in the place of the input's gradient, which AOTAutograd
   // refuses. (TorchDynamo leaves all recurrent layers out.)
   if (Node* input = inputAt(node, 0); input && operation == "lstm") {
-    const TensorMetadata* given = metadata(input, observer);
-    clearUnlessInterrupted();
+    const TensorMetadata* given = metadataOf(input);
     if (!given || !given->requiresGrad) return "its input requires no gradients";
   }
   // A scale that is data, unless it was put into an operation of its own (scaled_updates.h).
@@ -169,24 +173,17 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   if (operation == "setitem" || operation == "index_put" || operation == "index_put_") {
     bool isMasked = false, givesGradients = false;
     forEachInput(node, [&](Node* input) {
-      const TensorMetadata* given = metadata(input, observer);
-      clearUnlessInterrupted();
+      const TensorMetadata* given = metadataOf(input);
       if (!given) return;
       isMasked |= isMask(*given);
       givesGradients |= given->requiresGrad && inputAt(node, 0) != input;
     });
     if (isMasked && givesGradients) return "it assigns what requires gradients by a mask";
   }
-  auto given = [&](Node* input) {
-    const TensorMetadata* known = metadata(input, observer);
-    clearUnlessInterrupted();
-    return known;
-  };
-  if (readsWhatItWrites(node, given)) return "it writes to memory that it reads, or twice";
+  if (readsWhatItWrites(node, metadataOf)) return "it writes to memory that it reads, or twice";
   // Autograd refuses it for views, which backends say while they compile.
   if (Node* input = inputAt(node, 0); input && operation == "detach_") {
-    const TensorMetadata* given = metadata(input, observer);
-    clearException();
+    const TensorMetadata* given = metadataOf(input);
     if (!given || given->mayBeView) return "it may detach a view";
   }
   for (const auto& [name, argument] : node.keywordArguments) {
