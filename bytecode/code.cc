@@ -12,6 +12,17 @@ void Code::indexRegions() {
   }
 }
 
+Position shownPosition(const Code& code, int32_t instruction) {
+  for (size_t i = instruction; i < code.positions.size(); ++i) {
+    if (code.positions[i].line >= 0) return code.positions[i];
+  }
+  return {code.firstLine, code.firstLine};
+}
+
+bool yieldsForDelegate(const Code& code, int32_t instruction) {
+  return instruction > 0 && code.instructions[instruction - 1].opcode == Opcode::SEND;
+}
+
 int32_t Code::classCell() const {
   for (size_t i = 0; i < locals.size(); ++i) {
     if (locals[i].kind == LocalKind::Free &&

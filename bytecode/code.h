@@ -106,6 +106,13 @@ struct Code {
 
 using CodePtr = std::shared_ptr<const Code>;
 
+// Where a traceback shows a frame that stands at the instruction. CPython's own instructions
+// between the program's have no line: at the next that has one, or the function's own.
+Position shownPosition(const Code& code, int32_t instruction);
+
+// Is the yield at the instruction one of `yield from` or `await`?
+bool yieldsForDelegate(const Code& code, int32_t instruction);
+
 // Lifts a code object of the running CPython version to canonical form. The code object owns its
 // lifted form (in co_extra): the same code object gives the same Code for as long as it lives.
 // Returns null with a Python exception set (ValueError) if the code object is malformed.

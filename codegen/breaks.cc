@@ -1,6 +1,7 @@
 // What a graph break leaves in locals of the generated code, and what it lets go of there.
 #include <llvm/ADT/DenseSet.h>
 
+#include "codegen/call_rewriting.h"
 #include "codegen/frame_code.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -15,6 +16,7 @@
 #include "variables/objects/traceback.h"
 #include "variables/objects/user_defined.h"
 #include "variables/objects/weak_reference.h"
+#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -36,6 +38,27 @@ bool mayBeHeard(const Value& value) {
 }  // namespace
 
 // What the result, the stacks and the live locals refer to has to exist, and so do classes.
+// As CPython calls a method that LOAD_METHOD has found: as a function of its object, which its
+// errors tell (_PyObject_GetMethod).
+void PyCodegen::unbindCalledMethod() {
+  FrameState& frame = outcome_.frames.back();
+  const Instruction& instruction = frame.code->instructions[frame.pc];
+  if (instruction.opcode != Opcode::CALL) return;
+  size_t callable = frame.stack.size() - instruction.argument - 1;
+  auto* method = trackerOf<BoundMethodVariable>(frame.stack[callable]);
+  if (!method || frame.stack[callable - 1]) return;
+  PyTypeObject* type = typeOf(method->self);
+  PyObject* function = method->function.objectOrNull();
+  if (!function || type->tp_getattro != PyObject_GenericGetAttr) return;
+  // A method of arrays goes by its name.
+  if (PyUnicode_Check(function)) function = translator_.heap.lookup(type, function).object;
+  if (!function || !Py_IS_TYPE(function, &PyMethodDescr_Type)) return;
+  int32_t beginning = beginningOfCall(*frame.code, stackDepths(*frame.code, nullptr), frame.pc);
+  if (beginning < 0 || frame.code->instructions[beginning].opcode != Opcode::LOAD_METHOD) return;
+  frame.stack[callable - 1] = Value::constant(function);
+  frame.stack[callable] = method->self;
+}
+
 void PyCodegen::requireRoots() {
   for (UserClassVariable* made : translator_.madeClasses().standing()) plan_.require(Value(made));
   plan_.require(outcome_.result);

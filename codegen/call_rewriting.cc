@@ -17,10 +17,9 @@ enum class Rewriting : uint8_t {
   Starred,
 };
 
-// The instruction that left the lower of the two entries below the arguments of a call: PUSH_NULL
-// or LOAD_METHOD, which the compiler puts before them in the text of the code, or MAKE_FUNCTION,
-// where a comprehension's function is called like the method of its iterator. -1 if another did.
-int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_t call) {
+}  // namespace
+
+int32_t beginningOfCall(const Code& code, const std::vector<int32_t>& depths, int32_t call) {
   int32_t slot = depths[call] - code.instructions[call].argument - 2;
   for (int32_t pc = call - 1; pc >= 0; --pc) {
     if (depths[pc] < 0) continue;
@@ -36,8 +35,6 @@ int32_t beginningOf(const Code& code, const std::vector<int32_t>& depths, int32_
   return -1;
 }
 
-}  // namespace
-
 Ref<> starredCaller(BorrowedRef<> caller) {
   return checked(PyObject_GetAttrString(caller.get(), "starred"));
 }
@@ -52,7 +49,7 @@ Code rewriteCalls(const Code& code, BorrowedRef<> caller) {
     Opcode opcode = code.instructions[pc].opcode;
     if (opcode == Opcode::CALL_FUNCTION_EX && depths[pc] >= 0) rewritings[pc] = Rewriting::Starred;
     if (opcode != Opcode::CALL || depths[pc] < 0) continue;
-    int32_t beginning = beginningOf(code, depths, pc);
+    int32_t beginning = beginningOfCall(code, depths, pc);
     if (beginning < 0) continue;
     if (code.instructions[beginning].opcode == Opcode::MAKE_FUNCTION) {
       if (code.instructions[pc].argument == 0) rewritings[pc] = Rewriting::CallOfMade;

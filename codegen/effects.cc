@@ -52,6 +52,11 @@ HistoryUse historyUseOf(llvm::ArrayRef<FrameState> frames) {
   return use;
 }
 
+bool isPure(const Node& node) {
+  const Library* library = findLibrary(node.library);
+  return library && library->isPure(node);
+}
+
 // Have the arrays that are passed for the graph no memory in common? Then that is guarded.
 bool inputsAreApart(InstructionTranslator& translator) {
   std::vector<Node*> arrays = translator.graph->placeholders();
@@ -109,7 +114,7 @@ void PyCodegen::callGraph() {
   }
   graphHasEffects_ = effects.first;
   modeBefore_ = effects.mode;
-  handlesFailure_ = !graphHasEffects_ || failureRecorder_ || modeBefore_;
+  handlesFailure_ = !graphHasEffects_ || failureRecorder_ || modeBefore_ || interruptHandler_;
   if (effects.random) {
     randomState_ = findLibrary(effects.random->library)->randomState();
     randomStateLocal_ = freshLocal("random_state");
@@ -158,13 +163,17 @@ void PyCodegen::callGraph() {
   enterContexts();
 }
 
-void PyCodegen::closeRegions() {
-  translator_.graph->breakAt(-1);  // What is added now is not the program's.
+void PyCodegen::finishGraph() {
+  Graph& graph = *translator_.graph;
+  graph.breakAt(-1);  // What is added now is not the program's.
+  std::vector<Node*> results = plan_.outputs().vec();
   for (const Library* library : registeredLibraries()) {
-    for (Node* enter : library->leaveContexts(*translator_.graph)) contexts_.push_back({enter});
+    for (Node* enter : library->leaveContexts(graph)) contexts_.push_back({enter});
   }
-  if (!translator_.usesForeignBackend()) return;
-  for (const Library* library : registeredLibraries()) library->closeRegions(*translator_.graph);
+  if (translator_.usesForeignBackend()) {
+    for (const Library* library : registeredLibraries()) library->finishForBackend(graph, results);
+  }
+  graph.finish(results, isPure);
 }
 
 // The mode that a graph leaves set, a backend may have set while it compiled, and never again, or
@@ -267,25 +276,37 @@ void PyCodegen::inlineGraph() {
 
 // Where the graph raised: graphFailure() is returned for an exception of the program, if the call
 // can go on; what comes from outside (KeyboardInterrupt, outsideExceptions()) leaves as it is.
+// What a graph that cannot be forgotten raises leaves the frame: none of its operations is inside
+// of a handler that would see it (Translator::checkFailure), wherever the frame stood before. Only
+// what comes from outside is raised there.
 void PyCodegen::emitGraphHandler() {
-  Assembler::Label raise = assembler_.newLabel();
+  Assembler::Label outside = assembler_.newLabel(), leave = assembler_.newLabel();
+  auto emitRaise = [&](Assembler::Label& label) {
+    assembler_.bind(label);
+    assembler_.emit(Opcode::SWAP, 2);
+    assembler_.emit(Opcode::POP_EXCEPT);
+    assembler_.emit(Opcode::RERAISE, 0);
+  };
+  beginInterruptible();
   assembler_.bind(graphHandler_);
   assembler_.emit(Opcode::PUSH_EXC_INFO);
   if (modeBefore_) putModeBack();
-  if (failureRecorder_ || !graphHasEffects_) {
-    loadConstant(PyExc_Exception);
-    assembler_.emit(Opcode::CHECK_EXC_MATCH);
-    assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
-    loadConstant(outsideExceptions());
-    assembler_.emit(Opcode::CHECK_EXC_MATCH);
-    assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, raise);
-    if (failureRecorder_) {
-      assembler_.emit(Opcode::PUSH_NULL);
-      loadConstant(failureRecorder_);
-      assembler_.emit(Opcode::COPY, 3);
-      call(1);
-      assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, raise);
-    }
+  loadConstant(PyExc_Exception);
+  assembler_.emit(Opcode::CHECK_EXC_MATCH);
+  assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, outside);
+  loadConstant(outsideExceptions());
+  assembler_.emit(Opcode::CHECK_EXC_MATCH);
+  assembler_.emitJump(Opcode::POP_JUMP_IF_TRUE, outside);
+  bool isForgotten = failureRecorder_ || !graphHasEffects_;
+  if (!isForgotten) assembler_.emitJump(Opcode::JUMP, leave);
+  if (failureRecorder_) {
+    assembler_.emit(Opcode::PUSH_NULL);
+    loadConstant(failureRecorder_);
+    assembler_.emit(Opcode::COPY, 3);
+    call(1);
+    assembler_.emitJump(Opcode::POP_JUMP_IF_FALSE, leave);
+  }
+  if (isForgotten) {
     if (randomStateLocal_ >= 0) {
       prepareCall(randomNumbersRestorer());
       loadConstant(randomState_.set);
@@ -298,10 +319,9 @@ void PyCodegen::emitGraphHandler() {
     loadConstant(graphFailure());
     assembler_.emit(Opcode::RETURN_VALUE);
   }
-  assembler_.bind(raise);
-  assembler_.emit(Opcode::SWAP, 2);
-  assembler_.emit(Opcode::POP_EXCEPT);
-  assembler_.emit(Opcode::RERAISE, 0);
+  emitRaise(outside);
+  endInterruptible();
+  if (failureRecorder_ || !isForgotten) emitRaise(leave);
 }
 
 void PyCodegen::requireEffects() {

@@ -64,12 +64,7 @@ void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
 }
 
 // Where a frame stands.
-Position positionOf(const FrameState& frame) {
-  const Code& code = *frame.code;
-  Position position = code.positions[frame.pc];
-  // The compiler's own instructions have no line.
-  return position.line < 0 ? Position{code.firstLine, code.firstLine} : position;
-}
+Position positionOf(const FrameState& frame) { return shownPosition(*frame.code, frame.pc); }
 
 }  // namespace
 

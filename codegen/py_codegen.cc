@@ -14,11 +14,6 @@ namespace armature {
 
 namespace {
 
-bool isPure(const Node& node) {
-  const Library* library = findLibrary(node.library);
-  return library && library->isPure(node);
-}
-
 // Name and place of the function that the generated code stands for.
 Assembler makeAssembler(const Code& code) {
   return Assembler(code.name, code.filename, code.firstLine);
@@ -64,11 +59,7 @@ bool PyCodegen::isInsideInterruptRegion(const FrameState& frame) const {
 }
 
 void PyCodegen::emitInterruptHandlers() {
-  if (handlesFailure_) {
-    beginInterruptible();
-    emitGraphHandler();
-    endInterruptible();
-  }
+  if (handlesFailure_) emitGraphHandler();
   if (!interruptHandler_) return;
   assembler_.bind(*interruptHandler_);
   emitInterruption(assembler_);
@@ -77,9 +68,8 @@ void PyCodegen::emitInterruptHandlers() {
 // An exception that the graph raises needs some line in its traceback.
 Position PyCodegen::startPosition() const {
   const EntryPoint& entry = translator_.entry();
-  Position position = entry.code->positions[entry.start];
-  bool hasNone = entry.isFunctionStart() || position.line < 0;
-  return hasNone ? Position{entry.code->firstLine, entry.code->firstLine} : position;
+  if (entry.isFunctionStart()) return {entry.code->firstLine, entry.code->firstLine};
+  return shownPosition(*entry.code, entry.start);
 }
 
 GeneratedCode PyCodegen::generate() {
@@ -97,6 +87,7 @@ GeneratedCode PyCodegen::generate() {
       generated.unsupported = "the frame is skipped";
       return generated;
     }
+    if (isBreak) unbindCalledMethod();
     requireRoots();
     requireEffects();
     requireHeldLocals();
@@ -106,8 +97,7 @@ GeneratedCode PyCodegen::generate() {
       throw UnsupportedReconstruction("the end of generator " + describe(code->qualifiedName) +
                                       ", suspended inside try or with");
     }
-    closeRegions();
-    translator_.graph->finish(plan_.outputs().vec(), isPure);
+    finishGraph();
 
     const EntryPoint& entry = translator_.entry();
     auto addParameter = [&](const std::string& name) {

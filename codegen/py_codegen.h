@@ -133,7 +133,7 @@ class PyCodegen {
 
   // --- Effects (effects.cc).
   void callGraph();
-  void closeRegions();
+  void finishGraph();
   void setModeBehindGraph(const Node& first);
   void callModeFunction(const Library::ModeCall& modeCall);
   void enterContexts();
@@ -144,6 +144,7 @@ class PyCodegen {
   void replayEffects();
 
   // --- Breaks (breaks.cc).
+  void unbindCalledMethod();
   void requireRoots();
   void requireHeldLocals();
   bool keepsAlive(const Value& value);

@@ -374,9 +374,23 @@ class FunctionWriter {
   int32_t modeLocal_ = -1;  // what the mode was
 };
 
+// The file of the program from which all nodes come, which their warnings tell; null if from
+// several or none.
+Ref<> fileOf(const Graph& graph) {
+  PyObject* file = nullptr;
+  for (const auto& node : graph.nodes()) {
+    if (!node->location.code) continue;
+    PyObject* own = node->location.code->co_filename;
+    if (file && file != own && PyUnicode_Compare(file, own) != 0) return nullptr;
+    file = own;
+  }
+  return file ? Ref<>::create(file) : nullptr;
+}
+
 Ref<> makeFunction(const Graph& graph, int32_t keepFrom, const ModeState& mode) {
   Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));
-  Ref<> filename = Ref<>::steal(PyUnicode_InternFromString("<armature graph>"));
+  Ref<> filename = fileOf(graph);
+  if (!filename) filename = Ref<>::steal(PyUnicode_InternFromString("<armature graph>"));
   if (!name || !filename) return nullptr;
   int32_t firstLine = 1;
   for (const auto& node : graph.nodes()) {

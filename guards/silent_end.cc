@@ -33,8 +33,7 @@ bool hasCleanUp(PyObject* generator) {
   }
   return std::any_of(code->yields.begin(), code->yields.end(), [&](const Yield& yield) {
     int32_t pc = yield.instruction;
-    bool delegates = pc > 0 && code->instructions[pc - 1].opcode == Opcode::SEND;
-    return delegates || code->regionOf[pc] >= 0;
+    return yieldsForDelegate(*code, pc) || code->regionOf[pc] >= 0;
   });
 }
 

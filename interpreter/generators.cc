@@ -17,11 +17,6 @@ namespace armature {
 
 namespace {
 
-// Is the yield at `pc` one of `yield from` or `await`?
-bool yieldsForDelegate(const Code& code, int32_t pc) {
-  return pc > 0 && code.instructions[pc - 1].opcode == Opcode::SEND;
-}
-
 // Has the trace given a function that it made another name?
 bool isRenamed(Translator& translator, const UserFunctionVariable& function) {
   static PyObject* const names[] = {staticName("__name__"), staticName("__qualname__")};

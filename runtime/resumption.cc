@@ -288,7 +288,7 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   PyErr_NormalizeException(&type, &value, &traceback);
   Ref<> ownedType = Ref<>::steal(type), exception = Ref<>::steal(value);
   Ref<> ownedTraceback = Ref<>::steal(traceback);
-  const Position& position = entry.code->positions[entry.interruptedAt()];
+  Position position = shownPosition(*entry.code, entry.interruptedAt());
   Ref<> raisedHere = cpython::makeTraceback(
       ownedTraceback, entry.code->original, state.globals,
       cpython::offsetOf(entry.code->original, position.line, position.endLine, position.column,
@@ -307,6 +307,17 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   size_t kept = handler.firstLocalInput() - handler.handlesException() - handler.isShown -
                 handler.isGenerator;
   arguments.append(inputs.begin(), inputs.begin() + kept);
+  // At the beginning of a handler, its exception is still in the place of the one that was handled
+  // before, to which the handler there goes back.
+  Ref<> handledBefore;
+  bool isBeginning =
+      entry.code->instructions[entry.interruptedAt()].opcode == Opcode::PUSH_EXC_INFO &&
+      static_cast<size_t>(region.depth) == entry.stackIsNull.size();
+  if (isBeginning && kept > 0) {
+    handledBefore = entry.handlesException() ? Ref<>::create(inputs[entry.handledInput()])
+                                             : Ref<>::steal(PyErr_GetHandledException());
+    arguments.back() = handledBefore ? handledBefore.get() : Py_None;
+  }
   auto push = [&](PyObject* object) {
     handler.stackIsNull.push_back(false);
     arguments.push_back(object);

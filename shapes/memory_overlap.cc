@@ -51,6 +51,16 @@ Distance beginning(const TensorMetadata& array) {
   return place;
 }
 
+// The place behind its last one.
+Distance ending(const TensorMetadata& array) {
+  Distance place = static_cast<Distance>(array.storageOffset.value()) + 1;
+  for (size_t i = 0; i < array.sizes.size(); ++i) {
+    Distance indices = static_cast<Distance>(array.sizes[i].value()) - 1;
+    if (array.strides[i] > 0) place += indices * array.strides[i].value();
+  }
+  return place;
+}
+
 Distance floorQuotient(Distance a, Distance b) { return a / b - (a % b < 0); }
 
 // Is there a sum of steps that is the distance? `work` bounds the search; true where it ends it.
@@ -101,6 +111,13 @@ bool mayOverlap(const TensorMetadata& left, const TensorMetadata& right) {
   llvm::sort(steps, [](const Step& a, const Step& b) { return a.stride > b.stride; });
   int work = kMostWork;
   return mayReach(steps, beginning(right) - beginning(left), work);
+}
+
+bool isPart(const TensorMetadata& part, const TensorMetadata& whole) {
+  if (isEmpty(part)) return true;
+  if (isEmpty(whole) || mayOverlapItself(whole)) return false;
+  Distance first = beginning(whole), end = first + whole.numel().value();
+  return ending(whole) == end && beginning(part) >= first && ending(part) <= end;
 }
 
 bool haveSamePlaces(const TensorMetadata& left, const TensorMetadata& right) {

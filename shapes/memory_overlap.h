@@ -14,6 +14,10 @@ bool mayOverlapItself(const TensorMetadata& array);
 // work.
 bool mayOverlap(const TensorMetadata& left, const TensorMetadata& right);
 
+// Does `whole` have all the places between its first and its last one, each once, and `part` none
+// but these?
+bool isPart(const TensorMetadata& part, const TensorMetadata& whole);
+
 // Have both the same elements, each at the same index?
 bool haveSamePlaces(const TensorMetadata& left, const TensorMetadata& right);
 

@@ -350,9 +350,12 @@ class Library {
     (void)mode, (void)states;
     return false;
   }
-  // Adds to a graph for a backend what leaves the regions in which it would end: compilers of
-  // graphs refuse such a graph. callsInto() enters them again.
-  virtual void closeRegions(Graph& graph) const { (void)graph; }
+  // Makes of a graph that ends here, and gives these results, what compilers of graphs understand:
+  // adds what leaves the regions in which it would end (callsInto() enters them again), and says by
+  // their own nodes which arrays are the same.
+  virtual void finishForBackend(Graph& graph, std::vector<Node*>& results) const {
+    (void)graph, (void)results;
+  }
   // Adds to a graph what leaves the contexts that it would leave entered, and that only objects
   // which cannot come out of it can leave. Gives the calls that have entered them, the outermost
   // first: made again behind the graph, each in its mode (Node::mode), they give such objects.

@@ -2,7 +2,6 @@
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
-#include <llvm/ADT/SetVector.h>
 
 #include <array>
 #include <string_view>
@@ -22,29 +21,6 @@ namespace {
 
 bool isInput(const Node& node) { return node.operation == NodeOperation::Placeholder; }
 
-// The inputs, and the graph's own results, whose memory the array may have.
-llvm::SmallSetVector<Node*, 4> rootsOf(Node* array) {
-  llvm::SmallSetVector<Node*, 4> roots;
-  std::vector<Node*> pending = {array};
-  llvm::DenseSet<Node*> seen = {array};
-  while (!pending.empty()) {
-    Node* node = pending.back();
-    pending.pop_back();
-    auto follow = [&](Node* input) {
-      if (seen.insert(input).second) pending.push_back(input);
-    };
-    bool isOwn = isInput(*node) || (node->metadata && !node->metadata->mayBeView);
-    size_t before = pending.size();
-    if (!isOwn && changesArgument(*node)) {
-      for (Node* changed : changedArrays(*node)) follow(changed);
-    } else if (!isOwn) {
-      forEachInput(*node, follow);
-    }
-    if (isOwn || pending.size() == before) roots.insert(node);
-  }
-  return roots;
-}
-
 // Does the call return memory that nothing else has, by its name?
 bool makesMemory(const Node& call) {
   static constexpr std::array kNames = {
@@ -61,6 +37,30 @@ bool makesMemory(const Node& call) {
 }
 
 }  // namespace
+
+llvm::SmallSetVector<Node*, 4> memoryRoots(Node* array) {
+  llvm::SmallSetVector<Node*, 4> roots;
+  std::vector<Node*> pending = {array};
+  llvm::DenseSet<Node*> seen = {array};
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    auto follow = [&](Node* input) {
+      if (seen.insert(input).second) pending.push_back(input);
+    };
+    bool isChanged = changesArgument(*node) && returnsChanged(*node);
+    bool isNew = node->metadata && !node->metadata->mayBeView && !isChanged;
+    bool isOwn = isInput(*node) || isNew;
+    size_t before = pending.size();
+    if (isChanged) {
+      for (Node* changed : changedArrays(*node)) follow(changed);
+    } else if (!isOwn) {
+      forEachInput(*node, follow);
+    }
+    if (isOwn || pending.size() == before) roots.insert(node);
+  }
+  return roots;
+}
 
 bool ownsMemory(const Node& array) {
   std::vector<const Node*> pending = {&array};
@@ -110,7 +110,7 @@ bool areApartInMemory(const Node& node, Observer& observer) {
   forEachInput(node, [&](Node* input) { arrays.insert(input); });
   std::vector<llvm::SmallSetVector<Node*, 4>> roots;
   llvm::SmallSetVector<Node*, 8> places;
-  for (Node* array : arrays) roots.push_back(rootsOf(array));
+  for (Node* array : arrays) roots.push_back(memoryRoots(array));
   for (size_t i = 0; i < arrays.size(); ++i) {
     if (!llvm::is_contained(changed, arrays[i])) continue;
     for (size_t k = 0; k < arrays.size(); ++k) {
@@ -165,7 +165,7 @@ bool readsWhatItWrites(const Node& node, MetadataOf metadata) {
   llvm::DenseMap<Node*, llvm::SmallVector<size_t, 2>> inMemory;
   std::vector<llvm::SmallSetVector<Node*, 4>> roots;
   for (size_t i = 0; i < arrays.size(); ++i) {
-    for (Node* root : roots.emplace_back(rootsOf(arrays[i]))) inMemory[root].push_back(i);
+    for (Node* root : roots.emplace_back(memoryRoots(arrays[i]))) inMemory[root].push_back(i);
   }
   std::shared_ptr<const TensorMetadata> items = placeOfItems(node);
   bool isInOrder = items || isElementwise(node);

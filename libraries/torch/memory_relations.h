@@ -2,12 +2,16 @@
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SetVector.h>
 
 #include "graph/graph.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "variables/library.h"
 
 namespace armature {
+
+// The inputs, and the graph's own results, whose memory the array may have.
+llvm::SmallSetVector<Node*, 4> memoryRoots(Node* array);
 
 // Is the memory of the array the graph's own? That of an operation's result is new, or some of its
 // inputs'.

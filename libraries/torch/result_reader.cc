@@ -4,6 +4,7 @@
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
 #include "guards/array_library.h"
+#include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/function_transforms.h"
 
@@ -136,12 +137,12 @@ std::shared_ptr<const TensorMetadata> ResultReader::metadata(BorrowedRef<> tenso
   result->mayBeView = isMixture_ || !isView || isView.get() != Py_False || sharesMemory(tensor);
   clearException();
   result->isParameter = isParameter(tensor);
-  // An operation in place returns what stood for its argument.
+  // An operation in place returns what stood for its argument. Any other that does so shares it.
   for (const auto& [node, standIn] : standIns_.all()) {
     if (standIn.object.get() != tensor.get() || !standIn.isInput) continue;
     const ResultStructure& input = inputs_(*node);
     if (!input.metadata) continue;
-    result->mayBeView = input.metadata->mayBeView;
+    result->mayBeView = input.metadata->mayBeView || !changesArgument(node_);
     result->isParameter = input.metadata->isParameter;
   }
   // Meta tensors stood for the CPU's.

@@ -37,6 +37,7 @@
 #include "libraries/torch/overriding.h"
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/regions.h"
+#include "libraries/torch/returned_arguments.h"
 #include "libraries/torch/script_functions.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/tensor_assertion.h"
@@ -132,67 +133,6 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
   return false;
 }
 
-// What backends return is no leaf, or none that requires gradients, and a plain tensor.
-const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& observer) const {
-  constexpr const char* kMakesLeaf =
-      "it makes a leaf that requires gradients, which backends do not return";
-  if (isScriptFunction(node.target)) return "it calls a script, which backends do not look into";
-  const std::string_view operation = nameOf(node);
-  auto metadataOf = [&](Node* input) {
-    const TensorMetadata* known = metadata(input, observer);
-    clearUnlessInterrupted();
-    return known;
-  };
-  if (node.target.get() == reinterpret_cast<PyObject*>(torch_.parameterType.get()) ||
-      operation == "requires_grad_") {
-    return kMakesLeaf;
-  }
-  // For the backward pass it keeps None in the place of the input's gradient, which AOTAutograd
-  // refuses. (TorchDynamo leaves all recurrent layers out.)
-  if (Node* input = inputAt(node, 0); input && operation == "lstm") {
-    const TensorMetadata* given = metadataOf(input);
-    if (!given || !given->requiresGrad) return "its input requires no gradients";
-  }
-  // A scale that is data, unless it was put into an operation of its own (scaled_updates.h).
-  for (const auto& [name, argument] : node.keywordArguments) {
-    bool isScale = stringView(name) == "value" || stringView(name) == "alpha";
-    bool isArrays = operation.starts_with("masked_fill") || operation.starts_with("index_fill") ||
-                    operation.starts_with("fill");
-    if (isScale && !isArrays && argument.kind() == Argument::Kind::Node) return "a scale is data";
-  }
-  auto isDatas = [](const Argument& index) {
-    return index.kind() == Argument::Kind::Slice && mentionsNode(index);
-  };
-  if ((operation == "setitem" || operation == "getitem") && node.arguments.size() > 1) {
-    const Argument& index = node.arguments[1];
-    if (isDatas(index) || llvm::any_of(index.elements(), isDatas)) {
-      return "bounds of a slice are data";
-    }
-  }
-  // The gradient of what is assigned has a size that only data tell.
-  if (operation == "setitem" || operation == "index_put" || operation == "index_put_") {
-    bool isMasked = false, givesGradients = false;
-    forEachInput(node, [&](Node* input) {
-      const TensorMetadata* given = metadataOf(input);
-      if (!given) return;
-      isMasked |= isMask(*given);
-      givesGradients |= given->requiresGrad && inputAt(node, 0) != input;
-    });
-    if (isMasked && givesGradients) return "it assigns what requires gradients by a mask";
-  }
-  if (readsWhatItWrites(node, metadataOf)) return "it writes to memory that it reads, or twice";
-  // Autograd refuses it for views, which backends say while they compile.
-  if (Node* input = inputAt(node, 0); input && operation == "detach_") {
-    const TensorMetadata* given = metadataOf(input);
-    if (!given || given->mayBeView) return "it may detach a view";
-  }
-  for (const auto& [name, argument] : node.keywordArguments) {
-    bool isOff = argument.object().get() == Py_False || argument.object().get() == Py_None;
-    if (stringView(name) == "requires_grad" && !isOff) return kMakesLeaf;
-  }
-  return nullptr;
-}
-
 HistoryUse TorchLibrary::historyUse(const Code& code, BorrowedRef<> globals) const {
   return historyUseOf(code, globals);
 }
@@ -236,7 +176,8 @@ Library::ModeState TorchLibrary::modeState(const Node& node) const {
 }
 
 // A graph that ends inside of a transform is given to no backend: it does all that itself.
-void TorchLibrary::closeRegions(Graph& graph) const {
+void TorchLibrary::finishForBackend(Graph& graph, std::vector<Node*>& results) const {
+  resolveReturnedArguments(graph, results);
   auto nodes = llvm::reverse(graph.nodes());
   auto last = llvm::find_if(nodes, [](const auto& node) { return node->newMode.has_value(); });
   if (last != nodes.end() && !hasTransform(*(*last)->newMode)) leaveAutocast(graph);

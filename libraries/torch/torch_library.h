@@ -49,7 +49,7 @@ class TorchLibrary : public Library {
                     llvm::ArrayRef<Value> arguments) const override;
   uint32_t currentMode() const override;
   ModeState modeState(const Node& node) const override;
-  void closeRegions(Graph& graph) const override;
+  void finishForBackend(Graph& graph, std::vector<Node*>& results) const override;
   std::vector<Node*> leaveContexts(Graph& graph) const override;
   ModeCall callBetween(uint32_t from, uint32_t to) const override;
   std::vector<ModeCall> callsInto(uint32_t mode) const override;

@@ -8,6 +8,7 @@ goes on with what the graph has computed, and for other backends the graph break
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -600,3 +601,61 @@ def of_the_program(x: torch.Tensor, index: torch.Tensor, log: list[Any]) -> Any:
 
 def test_operators_of_the_program_raise_what_they_like() -> None:
     compare_writes(of_the_program, armature.compile(of_the_program))
+
+
+def leaves_a_handler(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        armature.graph_break()
+    except IndexError:
+        return "caught what was not raised there"
+    x += 1
+    return x[index]
+
+
+def leaves_a_handler_by_exception(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        [][armature.graph_break() or 0]
+    except IndexError:
+        pass
+    x += 1
+    return x[index]
+
+
+def leaves_a_context(x: torch.Tensor, index: torch.Tensor) -> Any:
+    with contextlib.suppress(IndexError):
+        armature.graph_break()
+    x += 1
+    return x[index]
+
+
+def leaves_clean_up(x: torch.Tensor, index: torch.Tensor) -> Any:
+    done = []
+    try:
+        armature.graph_break()
+    finally:
+        done.append(1)
+        assert done == [1]
+    x += 1
+    return x[index]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "function",
+    [leaves_a_handler, leaves_a_handler_by_exception, leaves_a_context, leaves_clean_up],
+)
+def test_a_failure_behind_a_handler_is_not_its(function: Callable[..., Any], backend: str) -> None:
+    compiled = armature.compile(function, backend=backend)
+    wrong = torch.tensor([9])
+    for _ in range(2):
+        with pytest.raises(IndexError) as caught:
+            compiled(torch.arange(3.0), wrong)
+        assert caught.value.__context__ is None
+        lines = [
+            entry.lineno
+            for entry in caught.traceback
+            if entry.frame.code.raw.co_name == function.__name__
+        ]
+        assert lines and all(line is not None for line in lines)
+        assert sys.exc_info() == (None, None, None)
+    assert torch.equal(compiled(torch.arange(3.0), torch.tensor([2])), torch.tensor([3.0]))

@@ -1,6 +1,7 @@
 #include "shapes/memory_overlap.h"
 
 #include <gtest/gtest.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include <random>
 #include <set>
@@ -51,6 +52,18 @@ TEST(MemoryOverlap, KnowsWhatIsExpandedOrUnfolded) {
   EXPECT_FALSE(mayOverlap(placed({0, 4}, {4, 1}), placed({4}, {1})));
 }
 
+TEST(MemoryOverlap, KnowsThePartsOfWhatHasNoGaps) {
+  TensorMetadata matrix = placed({4, 4}, {4, 1}, 8);
+  EXPECT_TRUE(isPart(placed({4, 4}, {1, 4}, 8), matrix));
+  EXPECT_TRUE(isPart(placed({4}, {5}, 8), matrix));        // the diagonal
+  EXPECT_TRUE(isPart(placed({3, 3}, {1, 1}, 8), matrix));  // windows
+  EXPECT_TRUE(isPart(placed({0}, {1}, 99), matrix));
+  EXPECT_FALSE(isPart(placed({4}, {1}, 7), matrix));               // begins before
+  EXPECT_FALSE(isPart(placed({4}, {1}, 21), matrix));              // ends behind
+  EXPECT_FALSE(isPart(placed({2}, {1}, 8), placed({4}, {2}, 8)));  // in the gaps
+  EXPECT_FALSE(isPart(placed({2}, {1}, 8), placed({4, 2}, {0, 1}, 8)));
+}
+
 TEST(MemoryOverlap, HoldsForHugeArrays) {
   constexpr int64_t kHuge = int64_t{1} << 40;
   TensorMetadata left = placed({kHuge, kHuge / 2}, {kHuge, 1});
@@ -82,6 +95,9 @@ TEST(MemoryOverlap, AgreesWithEveryElement) {
     ASSERT_EQ(mayOverlap(left, right), meet) << toString(left) << toString(right);
     bool meetsItself = distinct.size() != places.size();
     ASSERT_TRUE(!meetsItself || mayOverlapItself(left)) << toString(left);
+    std::vector<int64_t> others = placesOf(right);
+    bool isInside = llvm::all_of(others, [&](int64_t place) { return distinct.contains(place); });
+    ASSERT_TRUE(!isPart(right, left) || isInside) << toString(right) << toString(left);
   }
 }
 

@@ -51,6 +51,7 @@ bool giveWithoutGrad(ResultStructure& result, MetadataPointer metadata) {
 bool giveItself(ResultStructure& result, const TensorMetadata& metadata) {
   MetadataPointer itself = viewOf(metadata);
   itself->isParameter = metadata.isParameter;
+  itself->mayBeView = true;
   result.metadata = std::move(itself);
   return true;
 }
