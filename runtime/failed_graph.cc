@@ -14,6 +14,7 @@
 #include "runtime/failure.h"
 #include "runtime/input_guards.h"
 #include "runtime/thread_state.h"
+#include "variables/data_errors.h"
 #include "variables/library.h"
 #include "variables/objects/call_result.h"
 #include "variables/operation_modes.h"
@@ -81,7 +82,16 @@ bool isWhatRan(const Graph& again, const GraphFailure& failure) {
   return true;
 }
 
-// Where no handler waits for the exception, it ends the frames, and nobody sees again what they
+// May a handler of the program see the exception of the operation that failed?
+bool isObserved(InstructionTranslator& translator, const GraphFailure& failure) {
+  if (!translator.errorsAreObserved()) return false;
+  auto failed = llvm::find_if(failure.graph->nodes(), [&](const auto& node) {
+    return node->isCall() && node->ordinal == failure.failed;
+  });
+  return failed == failure.graph->nodes().end() || dataErrorsAreObserved(translator, **failed);
+}
+
+// Where no handler waits for such an exception, it ends the frames, and nobody sees again what they
 // hold: what leads to a value that the graph has dropped is taken out of them, but for generators,
 // which have an end of their own. True if anything does.
 bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failure,
@@ -89,7 +99,7 @@ bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failu
   bool mayGoOn = llvm::any_of(frames, [](const FrameState& frame) {
     return frame.generator || !frame.continuations.empty();
   });
-  if (mayGoOn || translator.hasGenerators() || translator.errorsAreObserved()) return false;
+  if (mayGoOn || translator.hasGenerators() || isObserved(translator, failure)) return false;
   bool anyOut = false;
   auto isDropped = [&](const VariableTracker* part) {
     bool isMade = !part->source() && !part->existing();

@@ -305,10 +305,16 @@ class Evaluation {
       return nullptr;
     }
     Ref<> result = callObject(node.target, arguments, keywords);
-    if (needsLeave && !callFunctorch("set_inplace_requires_grad_allowed", {Py_False})) {
+    if (!needsLeave) return result;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool isLeft = static_cast<bool>(callFunctorch("set_inplace_requires_grad_allowed", {Py_False}));
+    if (isLeft && !result) {
+      PyErr_Restore(type, value, traceback);
       return nullptr;
     }
-    return result;
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(traceback);
+    return isLeft ? std::move(result) : nullptr;
   }
 
   Ref<> callMethod(const Node& node, BorrowedRef<> arguments, BorrowedRef<> keywords) {

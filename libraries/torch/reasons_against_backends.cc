@@ -1,4 +1,6 @@
 // Which operations no backend can have, but only torch itself.
+#include <llvm/ADT/DenseSet.h>
+
 #include <string_view>
 
 #include "core/pending_python_exception.h"
@@ -91,6 +93,25 @@ bool looksOutside(Node& node, std::string_view operation, MetadataOf metadata) {
   return !whole || !part || !isPart(*part, *whole);
 }
 
+// Does the operation change an array by way of a view that has its elements in another form, as
+// conjugates, or one of them twice? Backends do not find the way back to the array.
+bool changesByOddView(const Node& node, MetadataOf metadata) {
+  if (!changesArgument(node)) return false;
+  llvm::SmallVector<Node*, 8> pending;
+  llvm::append_range(pending, changedArrays(node));
+  llvm::DenseSet<Node*> seen(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    Node* array = pending.pop_back_val();
+    const TensorMetadata* known = array->isCall() ? metadata(array) : nullptr;
+    if (!known || !known->mayBeView) continue;
+    if (known->isConjugate || known->isNegative || mayOverlapItself(*known)) return true;
+    forEachInput(*array, [&](Node* input) {
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+  }
+  return false;
+}
+
 bool expandsTo(const TensorMetadata& array, const TensorMetadata& whole) {
   size_t more = whole.sizes.size() - array.sizes.size();
   if (array.sizes.size() > whole.sizes.size()) return false;
@@ -143,6 +164,7 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
     return "it assigns what requires gradients by a mask";
   }
   if (readsWhatItWrites(node, metadataOf)) return "it writes to memory that it reads, or twice";
+  if (changesByOddView(node, metadataOf)) return "it changes an array by way of an odd view";
   if (doesNotFit(torch_, node, metadataOf)) return "its arguments do not fit what it changes";
   if (operation == "polygamma_") return "there is no operation that does it without a change";
   if (looksOutside(const_cast<Node&>(node), operation, metadataOf)) {

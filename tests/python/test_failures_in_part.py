@@ -134,3 +134,31 @@ def test_effects_are_kept_where_an_input_is_not_what_it_was(function: Any) -> No
                 each(torch.arange(3.0), other, log)
             seen.append((log, other.requires_grad, other.shape))
         assert seen[0] == seen[1]
+
+
+WEIGHT = torch.ones(3, requires_grad=True)
+
+
+def drops_a_value_in_a_handler_of_others(t: torch.Tensor, log: list[Any]) -> torch.Tensor:
+    z = t = WEIGHT * 2
+    t.register_hook(log.append)
+    log.append(1)
+    try:
+        t = WEIGHT.view(3)
+        t.add_(1)
+        z = t + 1
+    except AttributeError:
+        z = t + 2
+    return z
+
+
+def test_a_handler_of_other_errors_needs_no_value() -> None:
+    compiled = armature.compile(drops_a_value_in_a_handler_of_others)
+    for _ in range(2):
+        seen = []
+        for each in (drops_a_value_in_a_handler_of_others, compiled):
+            log: list[Any] = []
+            with pytest.raises(RuntimeError, match="a view of a leaf") as caught:
+                each(torch.arange(3.0), log)
+            seen.append((log, [entry.lineno for entry in caught.traceback[1:]]))
+        assert seen[0] == seen[1]

@@ -204,3 +204,12 @@ def test_autocast_inside(program: Callable[..., Any]) -> None:
     compiled = armature.compile(program)
     assert outcome(compiled) == outcome(program)
     assert outcome(compiled) == outcome(program)
+
+
+def test_what_cannot_require_gradients_has_torchs_error() -> None:
+    def gradient(x: torch.Tensor) -> torch.Tensor:
+        return grad(torch.sum)(x)
+
+    for called in (gradient, armature.compile(gradient)):
+        with pytest.raises(RuntimeError, match="only Tensors of floating point"):
+            called(torch.arange(3))

@@ -140,6 +140,31 @@ def test_views_from_outside_are_not_left() -> None:
     assert results[0] == results[1]
 
 
+def conjugates_beside_parts(x: torch.Tensor) -> Any:
+    c = torch.complex(x, x)
+    parts = torch.view_as_real(c)
+    k = c.conj()
+    k.mul_(2)
+    return c, parts, k
+
+
+def one_window(x: torch.Tensor) -> torch.Tensor:
+    x.unfold(0, 2, 1)[0].add_(1)
+    return x
+
+
+def one_row(x: torch.Tensor) -> torch.Tensor:
+    x.expand(3, 4)[1].mul_(2)
+    return x
+
+
+def test_changes_by_way_of_odd_views() -> None:
+    for function in (conjugates_beside_parts, one_window, one_row):
+        expected = outcome(function, torch.arange(4.0))
+        actual = outcome(armature.compile(function, backend="aot_eager"), torch.arange(4.0))
+        assert actual == expected
+
+
 def test_the_graph_shows_a_dropout_that_nobody_could_tell() -> None:
     texts = []
 
