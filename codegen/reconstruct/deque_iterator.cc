@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
@@ -13,9 +15,11 @@ DequeIteratorVariable* iteratorOf(VariableTracker* tracker) {
 }
 
 // It is made anew where the deque stands as it did when the iterator was made: no item has moved
-// since, none will when effects are replayed, and none is put in later.
+// since, none will when effects are replayed, and none is put in later. Of an existing one that had
+// not been changed, it is made before effects are replayed, which it notices.
 bool canBeMade(PyCodegen& codegen, const DequeIteratorVariable* iterator) {
   DequeVariable* deque = iterator->deque;
+  if (deque->existing() && iterator->moves == 0) return true;
   if (deque->moves() != iterator->moves) return false;
   if (deque->existing()) return !codegen.translator().effects.isWritten(deque);
   bool isFilledLater = deque->instance || codegen.isMadeInTwoSteps(deque);
@@ -35,7 +39,9 @@ class DequeIteratorReconstructor : public Reconstructor {
     if (!canBeMade(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
     codegen.prepareCall(reinterpret_cast<PyObject*>(iterator->type()));
     codegen.load(iterator->deque);
-    codegen.load(Value::integer(iterator->position));
+    // One that has failed gives nothing more, however many items there were.
+    constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+    codegen.load(Value::integer(iterator->remaining ? iterator->position : kAll));
     codegen.call(2);
   }
 };

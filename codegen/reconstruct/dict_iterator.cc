@@ -1,6 +1,6 @@
 // A new iterator of the dict, advanced past the items that the trace has seen: it must notice what
-// happens to the dict later. Where the trace has changed the dict's keys since it began, there is
-// no such iterator.
+// happens to the dict later. Where the trace has changed the keys of a new dict since it began,
+// there is no such iterator.
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -19,6 +19,23 @@ DictIteratorVariable* iteratorOf(VariableTracker* tracker) {
   return llvm::cast<DictIteratorVariable>(tracker);
 }
 
+// Had the dict, when the iterator was made, the keys that it has before effects are replayed? What
+// the iterator has given since comes before all changes of keys, behind which it gives nothing; it
+// notices them when they are replayed.
+bool isOlderThanChanges(Translator& translator, DictIteratorVariable* iterator,
+                        DictVariable* dict) {
+  if (!dict->existing() || dict->isOrdered() || iterator->reversed) return false;
+  size_t keysBefore = 0;
+  for (int32_t i = 0; i < dict->entries().entryCount(); ++i) {
+    bool existed = dict->entries()[i].existed;
+    if (i < iterator->entryCount && !existed) return false;
+    keysBefore += existed;
+  }
+  // One that has failed fails again.
+  bool failsAgain = iterator->expectedSize == SIZE_MAX && dict->size(translator) != keysBefore;
+  return failsAgain || iterator->expectedSize == keysBefore;
+}
+
 bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
   if (iterator->exhausted) return true;
   auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
@@ -31,6 +48,7 @@ bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
   const VariableTracker* object = dict->instance ? dict->instance : dict->owner();
   bool isFilledLater = object ? !object->existing() : codegen.isMadeInTwoSteps(dict);
   if (isFilledLater && dict->size(codegen.translator()) > 0) return false;
+  if (isOlderThanChanges(codegen.translator(), iterator, dict)) return true;
   if (dict->size(codegen.translator()) != iterator->expectedSize ||
       dict->entries().entryCount() != iterator->entryCount) {
     return false;
@@ -96,9 +114,9 @@ class DictIteratorReconstructor : public Reconstructor {
     } else {
       assembler.emit(Opcode::GET_ITER);
     }
-    if (size_t seen = iterator->expectedSize - iterator->remaining) {
-      advanceTop(codegen, static_cast<int64_t>(seen));
-    }
+    bool hasFailed = iterator->expectedSize == SIZE_MAX;
+    size_t seen = hasFailed ? 0 : iterator->expectedSize - iterator->remaining;
+    if (seen) advanceTop(codegen, static_cast<int64_t>(seen));
   }
 };
 
