@@ -1,4 +1,6 @@
 // The graph call, and what Python must see changed after it.
+#include <llvm/ADT/DenseSet.h>
+
 #include <algorithm>
 
 #include "codegen/graph_failure.h"
@@ -154,13 +156,31 @@ void PyCodegen::callGraph() {
     assembler_.emit(Opcode::POP_TOP);
     return enterContexts();
   }
-  assembler_.emit(Opcode::UNPACK_SEQUENCE, static_cast<int32_t>(plan_.outputs().size()));
+  size_t count = plan_.outputs().size() + unusedFailures_;
+  assembler_.emit(Opcode::UNPACK_SEQUENCE, static_cast<int32_t>(count));
   for (Node* node : plan_.outputs()) {
     int32_t local = freshLocal("graph_out");
     outputs_[node] = local;
     assembler_.emit(Opcode::STORE_FAST, local);
   }
+  for (size_t i = 0; i < unusedFailures_; ++i) assembler_.emit(Opcode::POP_TOP);
   enterContexts();
+}
+
+// Compilers drop what nobody uses, and with it the exception that it might raise.
+void PyCodegen::addUnusedFailures(const Graph& graph, std::vector<Node*>& results) {
+  llvm::DenseSet<const Node*> used(results.begin(), results.end());
+  for (const auto& node : graph.nodes()) {
+    forEachInput(*node, [&](Node* input) { used.insert(input); });
+  }
+  size_t before = results.size();
+  for (const auto& node : graph.nodes()) {
+    bool mayFail = node->isCall() && !node->checked && node->metadata;
+    if (mayFail && !used.contains(node.get()) && effectOf(*node) == NodeEffect::None) {
+      results.push_back(node.get());
+    }
+  }
+  unusedFailures_ = results.size() - before;
 }
 
 void PyCodegen::finishGraph() {
@@ -172,6 +192,7 @@ void PyCodegen::finishGraph() {
   }
   if (translator_.usesForeignBackend()) {
     for (const Library* library : registeredLibraries()) library->finishForBackend(graph, results);
+    addUnusedFailures(graph, results);
   }
   graph.finish(results, isPure);
 }

@@ -133,6 +133,7 @@ class PyCodegen {
 
   // --- Effects (effects.cc).
   void callGraph();
+  void addUnusedFailures(const Graph& graph, std::vector<Node*>& results);
   void finishGraph();
   void setModeBehindGraph(const Node& first);
   void callModeFunction(const Library::ModeCall& modeCall);
@@ -172,6 +173,7 @@ class PyCodegen {
   std::optional<Assembler::Label> interruptHandler_;
   // Where the graph raises: see graph_failure.h.
   bool graphHasEffects_ = false;
+  size_t unusedFailures_ = 0;  // results of the graph, behind those that are wanted
   bool handlesFailure_ = false;
   Assembler::Label graphHandler_;
   // Calls that are made again behind the graph, with what they give (Library::leaveContexts).

@@ -223,24 +223,32 @@ void InstructionTranslator::forgetFinished() {
 void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, const Value& result) {
   if (!parts_) return;
   forgetFinished();
+  auto mayReach = [](GeneratorVariable*) { return true; };
   for (bool hasClosed = false;; hasClosed = true) {
     llvm::SmallVector<GeneratorVariable*, 4> unknown;
     for (GeneratorVariable* generator : cleanUps_) {
       // Code of C that runs this code may hold what is older than that.
-      if (generator->serial() >= runStart_ && hasCleanUp(generator) &&
+      if (generator->serial() >= runStart_ && hasCleanUp(generator, mayReach) &&
           !stands(paths_[generator], leaving)) {
         unknown.push_back(generator);
       }
     }
     if (unknown.empty()) return;
     ReachedObjects reached = reachedObjects(leaving, result);
-    llvm::SmallVector<GeneratorVariable*, 4> lost;
+    auto isReached = [&](GeneratorVariable* generator) { return reached.contains(generator); };
+    llvm::SmallVector<GeneratorVariable*, 4> lost, forgotten;
     for (GeneratorVariable* generator : unknown) {
       if (reached.contains(generator)) {
         paths_[generator] = reached.pathTo(generator);
-      } else {
+      } else if (hasCleanUp(generator, isReached)) {
         lost.push_back(generator);
+      } else {
+        forgotten.push_back(generator);
       }
+    }
+    for (GeneratorVariable* generator : forgotten) {
+      recordUndo(trail, [this, generator] { cleanUps_.push_back(generator); });
+      llvm::erase_value(cleanUps_, generator);
     }
     if (lost.empty()) return;
     GeneratorVariable* first = firstToEnd(lost, reached, leaving);

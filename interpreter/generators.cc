@@ -81,13 +81,13 @@ bool passesHandlers(Translator& translator, const Frame& frame, int32_t pc) {
 const Code* InstructionTranslator::leavesCleanUp(
     llvm::function_ref<bool(GeneratorVariable*)> isKept) {
   for (GeneratorVariable* generator : generators_) {
-    if (isKept(generator) || !hasCleanUp(generator)) continue;
+    if (isKept(generator) || !hasCleanUp(generator, isKept)) continue;
     return static_cast<SuspendedGenerator*>(generator->frame.get())->frame->code.get();
   }
   return nullptr;
 }
 
-bool InstructionTranslator::hasCleanUp(GeneratorVariable* generator) {
+bool InstructionTranslator::hasCleanUp(GeneratorVariable* generator, IsReached isReached) {
   if (generator->state != GeneratorVariable::State::Suspended) return false;
   // Asked after each instruction. That the names of exceptions mean what they meant is known as
   // long as the program has changed nothing.
@@ -97,13 +97,13 @@ bool InstructionTranslator::hasCleanUp(GeneratorVariable* generator) {
   if (known.pc != frame.pc || known.changes != effects.changeCount()) {
     known = {frame.pc, effects.changeCount(), !passesHandlers(*this, frame, frame.pc - 1)};
   }
-  return known.answer || closesDelegate(generator);
+  return known.answer || closesDelegate(generator, isReached);
 }
 
 // Would the end of the generator close what it delegates to, so that the program hears of it? A
-// generator that was made for it dies with it, and is asked by itself; but where both are the
-// program's, what has become of the one leads to the other.
-bool InstructionTranslator::closesDelegate(GeneratorVariable* generator) {
+// generator that was made for it, or that nobody else reaches, dies with it and is asked by itself;
+// but of one that lives on, it is seen that it was closed.
+bool InstructionTranslator::closesDelegate(GeneratorVariable* generator, IsReached isReached) {
   Value delegate = realized(delegateOf(generator));
   if (!delegate || !delegate.isTracker()) return false;
   if (auto* inner = trackerOf<GeneratorVariable>(delegate)) {
@@ -112,7 +112,8 @@ bool InstructionTranslator::closesDelegate(GeneratorVariable* generator) {
     // It stands behind CALL, GET_YIELD_FROM_ITER, LOAD_CONST, SEND and YIELD_VALUE.
     int32_t maker = frame.pc - 5;
     bool isMadeForIt = maker >= 0 && frame.code->instructions[maker].opcode == Opcode::CALL;
-    return !isMadeForIt || (owned_.count(generator) && hasCleanUp(inner));
+    if (!isMadeForIt && (!newObject(delegate) || isReached(inner))) return true;
+    return owned_.count(generator) && hasCleanUp(inner, isReached);
   }
   static PyObject* const closeName = staticName("close");
   return trackerOf<UserObjectVariable>(delegate) || heap.lookup(typeOf(delegate), closeName);

@@ -1,6 +1,7 @@
 // What a failure of the graph needs of what it has computed: the second trace of the call, up to
-// the failed operation (codegen/graph_failure.h), replays the effects as they stood there, with
-// values that the program may have let go of since.
+// the failed operation (codegen/graph_failure.h), replays the effects as they stood there, and
+// rebuilds the exceptions that are handled there, with values that the program may have let go of
+// since.
 #include <llvm/ADT/DenseSet.h>
 
 #include <vector>
@@ -8,6 +9,7 @@
 #include "interpreter/instruction_translator.h"
 #include "interpreter/parts.h"
 #include "variables/objects/call_result.h"
+#include "variables/objects/exception.h"
 
 namespace armature {
 
@@ -18,9 +20,14 @@ constexpr size_t kMostSteps = 1 << 17;
 
 }  // namespace
 
-void InstructionTranslator::holdValuesOfEffects() {
-  if (!parts_ || heldAt_ == effects.changeCount() || holdSteps_ > kMostSteps) return;
+void InstructionTranslator::holdValuesForFailure() {
+  Value handled = handledInTrace();
+  VariableTracker* exception = handled.isTracker() ? handled.tracker() : nullptr;
+  if (!exception && effects.empty()) return;
+  bool isKnown = heldAt_ == effects.changeCount() && heldFor_ == exception;
+  if (!parts_ || isKnown || holdSteps_ > kMostSteps) return;
   heldAt_ = effects.changeCount();
+  heldFor_ = exception;
   llvm::DenseSet<VariableTracker*> seen;
   std::vector<VariableTracker*> pending;
   auto reach = [&](const Value& value) {
@@ -37,6 +44,14 @@ void InstructionTranslator::holdValuesOfEffects() {
   for (int32_t i = 0; i < effects.size(); ++i) {
     ++holdSteps_;
     if (effects[i].kind != EffectKind::Cancelled) parts_->ofEffect(*this, effects[i], reach);
+  }
+  // What is handled, here and around, becomes the context of what the operation raises, with its
+  // traceback and the frames in that.
+  if (exception) reach(handled);
+  for (Frame* frame = frame_; exception && frame; frame = frame->back) {
+    for (const Value& value : llvm::ArrayRef(frame->stack(), frame->depth)) {
+      if (trackerOf<ExceptionVariable>(value)) reach(value);
+    }
   }
   while (!pending.empty() && holdSteps_ <= kMostSteps) {
     VariableTracker* object = pending.back();

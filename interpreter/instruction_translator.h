@@ -142,7 +142,7 @@ class InstructionTranslator : public Translator {
     return Translator::keepsExisting() && entry_.inputsAreHeld();
   }
   bool isHeldByFrames(const Value& object) override;
-  void holdValuesOfEffects() override;
+  void holdValuesForFailure() override;
   bool errorsAreObserved() const override;
   bool failureCanGoOn() const override { return frame_->callersResumable; }
 
@@ -299,15 +299,18 @@ class InstructionTranslator : public Translator {
   // none.
   void endGenerators(bool ranCode, const Frame* leaving, const Value& result);
   void forgetFinished();
+  // Does the program reach the generator when the one that is asked about is let go of?
+  using IsReached = llvm::function_ref<bool(GeneratorVariable*)>;
   // Is it suspended where GeneratorExit does not just pass through?
-  bool hasCleanUp(GeneratorVariable* generator);
-  bool closesDelegate(GeneratorVariable* generator);
+  bool hasCleanUp(GeneratorVariable* generator, IsReached isReached);
+  bool closesDelegate(GeneratorVariable* generator, IsReached isReached);
 
   EntryPoint entry_;
   const SkippedFunctions* skipped_ = nullptr;
   const Parts* parts_ = nullptr;
-  uint64_t heldAt_ = 0;   // SideEffects::changeCount() at the last holdValuesOfEffects()
-  size_t holdSteps_ = 0;  // of all of them
+  uint64_t heldAt_ = 0;  // SideEffects::changeCount() at the last holdValuesForFailure()
+  const VariableTracker* heldFor_ = nullptr;  // what was handled then
+  size_t holdSteps_ = 0;                      // of all of them
   Frame* frame_ = nullptr;
   std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
   // Those whose code has handlers, and how the program reached them when that was last asked.

@@ -272,8 +272,9 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
   node->library = library.kind();
   node->mode = mode(library);
   if (failureIsHandled_ && isForeign_) checkChange(library, node);
-  if (!isForeign_ && !effects.empty() && hasChanged()) holdValuesOfEffects();
-  if (const char* reason = isForeign_ ? library.reasonAgainstBackends(*node, *this) : nullptr) {
+  if (!isForeign_ && hasChanged()) holdValuesForFailure();
+  if (const char* reason =
+          isForeign_ ? library.reasonAgainstBackends(*node, *graph, *this) : nullptr) {
     throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, targetName(target), reason);
   }
   bool failureIsPythons = errorsAreObserved() || isArrayAssertion(*node) ||

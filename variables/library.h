@@ -245,8 +245,10 @@ class Library {
   }
 
   // Why only the library itself can run the operation, and no backend; null if backends can.
-  virtual const char* reasonAgainstBackends(const Node& node, Observer& observer) const {
-    (void)node, (void)observer;
+  // `graph`: what comes before it, and the node.
+  virtual const char* reasonAgainstBackends(const Node& node, const Graph& graph,
+                                            Observer& observer) const {
+    (void)node, (void)graph, (void)observer;
     return nullptr;
   }
   // As far as can be told by the code, which runs with these globals.

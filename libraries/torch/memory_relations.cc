@@ -151,6 +151,24 @@ std::shared_ptr<const TensorMetadata> placeOfItems(const Node& node) {
 
 }  // namespace
 
+bool isOfAnyChanged(const Node& node, MetadataOf metadata,
+                    llvm::function_ref<bool(const Node&, const TensorMetadata&)> predicate) {
+  if (!changesArgument(node)) return false;
+  llvm::SmallVector<Node*, 8> pending;
+  llvm::append_range(pending, changedArrays(node));
+  llvm::DenseSet<Node*> seen(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    Node* array = pending.pop_back_val();
+    const TensorMetadata* known = metadata(array);
+    if (known && predicate(*array, *known)) return true;
+    if (!array->isCall() || (known && !known->mayBeView)) continue;
+    forEachInput(*array, [&](Node* input) {
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+  }
+  return false;
+}
+
 bool readsWhatItWrites(const Node& node, MetadataOf metadata) {
   if (!changesArgument(node)) return false;
   auto changed = changedArrays(node);

@@ -27,6 +27,11 @@ bool areApartInMemory(const Node& node, Observer& observer);
 // The metadata of an array of the graph; null where nothing is known.
 using MetadataOf = llvm::function_ref<const TensorMetadata*(Node*)>;
 
+// Is it so of an array that the operation changes, or of one of which that is a view? The predicate
+// is asked of those whose metadata is known.
+bool isOfAnyChanged(const Node& node, MetadataOf metadata,
+                    llvm::function_ref<bool(const Node&, const TensorMetadata&)> predicate);
+
 // Does the operation write where it reads another element, or twice to one place? torch refuses
 // much of that, and for the rest its result follows from the order in which the kernel goes through
 // memory. Backends that think of arrays as values answer as if all had been read first.

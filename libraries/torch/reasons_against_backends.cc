@@ -1,12 +1,11 @@
 // Which operations no backend can have, but only torch itself.
-#include <llvm/ADT/DenseSet.h>
-
 #include <string_view>
 
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "libraries/mentions_node.h"
 #include "libraries/torch/changed_arguments.h"
+#include "libraries/torch/changes_under_autograd.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/operation_nodes.h"
@@ -93,23 +92,13 @@ bool looksOutside(Node& node, std::string_view operation, MetadataOf metadata) {
   return !whole || !part || !isPart(*part, *whole);
 }
 
-// Does the operation change an array by way of a view that has its elements in another form, as
-// conjugates, or one of them twice? Backends do not find the way back to the array.
+// Does it change an array by way of a view that has its elements in another form, as conjugates, or
+// one of them twice? Backends do not find the way back to the array.
 bool changesByOddView(const Node& node, MetadataOf metadata) {
-  if (!changesArgument(node)) return false;
-  llvm::SmallVector<Node*, 8> pending;
-  llvm::append_range(pending, changedArrays(node));
-  llvm::DenseSet<Node*> seen(pending.begin(), pending.end());
-  while (!pending.empty()) {
-    Node* array = pending.pop_back_val();
-    const TensorMetadata* known = array->isCall() ? metadata(array) : nullptr;
-    if (!known || !known->mayBeView) continue;
-    if (known->isConjugate || known->isNegative || mayOverlapItself(*known)) return true;
-    forEachInput(*array, [&](Node* input) {
-      if (seen.insert(input).second) pending.push_back(input);
-    });
-  }
-  return false;
+  return isOfAnyChanged(node, metadata, [](const Node& array, const TensorMetadata& known) {
+    bool isOdd = known.isConjugate || known.isNegative || mayOverlapItself(known);
+    return array.isCall() && known.mayBeView && isOdd;
+  });
 }
 
 bool expandsTo(const TensorMetadata& array, const TensorMetadata& whole) {
@@ -145,7 +134,8 @@ bool hidesSharedMemory(std::string_view operation) {
 
 }  // namespace
 
-const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& observer) const {
+const char* TorchLibrary::reasonAgainstBackends(const Node& node, const Graph& graph,
+                                                Observer& observer) const {
   const std::string_view operation = nameOf(node);
   auto metadataOf = [&](Node* each) {
     const TensorMetadata* known = metadata(each, observer);
@@ -159,11 +149,13 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, Observer& obse
   if (const char* reason = reasonAgainstRecurrent(node, operation, metadataOf)) return reason;
   if (hasScaleOfData(node, operation)) return "a scale is data";
   if (hasBoundsOfData(node, operation)) return "bounds of a slice are data";
+  if (operation == "_assert_async") return "it returns nothing that a backend would need";
   if (operation == "ctc_loss") return "the size of what it keeps to go back depends on data";
   if (assignsGradientsByMask(node, operation, metadataOf)) {
     return "it assigns what requires gradients by a mask";
   }
   if (readsWhatItWrites(node, metadataOf)) return "it writes to memory that it reads, or twice";
+  if (mayChangeSaved(node, graph)) return "it may change what is kept for the backward pass";
   if (changesByOddView(node, metadataOf)) return "it changes an array by way of an odd view";
   if (doesNotFit(torch_, node, metadataOf)) return "its arguments do not fit what it changes";
   if (operation == "polygamma_") return "there is no operation that does it without a change";

@@ -11,10 +11,10 @@
 #include "core/pending_python_exception.h"
 #include "cpython/imported_modules.h"
 #include "guards/array_library.h"
-#include "libraries/mentions_node.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
+#include "libraries/torch/changes_under_autograd.h"
 #include "libraries/torch/checkpoint.h"
 #include "libraries/torch/compiler_queries.h"
 #include "libraries/torch/data_errors.h"
@@ -26,8 +26,6 @@
 #include "libraries/torch/grad_modes.h"
 #include "libraries/torch/history_use.h"
 #include "libraries/torch/inference_mode.h"
-#include "libraries/torch/kernel_support.h"
-#include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
 #include "libraries/torch/metadata_rules.h"
 #include "libraries/torch/mixtures.h"
@@ -38,7 +36,6 @@
 #include "libraries/torch/profiler_ranges.h"
 #include "libraries/torch/regions.h"
 #include "libraries/torch/returned_arguments.h"
-#include "libraries/torch/script_functions.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/tensor_assertion.h"
 #include "libraries/torch/tensor_constants.h"
@@ -138,7 +135,8 @@ HistoryUse TorchLibrary::historyUse(const Code& code, BorrowedRef<> globals) con
 }
 
 bool TorchLibrary::isForBackends(const Graph& graph, HistoryUse use) const {
-  return !transformsAreActive() && closesTransforms(graph) && !losesHistory(graph, use);
+  return !transformsAreActive() && closesTransforms(graph) && !losesHistory(graph, use) &&
+         !dependsOnHistoryOfViews(graph);
 }
 
 bool TorchLibrary::holdsFractions(DType dtype) const {

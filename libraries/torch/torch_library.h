@@ -37,7 +37,8 @@ class TorchLibrary : public Library {
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);
   }
-  const char* reasonAgainstBackends(const Node& node, Observer& observer) const override;
+  const char* reasonAgainstBackends(const Node& node, const Graph& graph,
+                                    Observer& observer) const override;
   Ref<> exampleValue(const TensorMetadata& metadata, Ref<>& mode) const override {
     return fakeTensor(metadata, mode);
   }

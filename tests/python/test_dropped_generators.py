@@ -699,3 +699,55 @@ def test_a_delegate_whose_close_raises(capsys: Any, monkeypatch: Any) -> None:
             function(torch.ones(2), log)
             log.extend(said)
         assert logs[0] == logs[1] == ["close", "behind", "close"]
+
+
+def moving_average(module: torch.nn.Module, average: torch.nn.Module) -> None:
+    with torch.no_grad():
+        for own, other in zip(module.parameters(), average.parameters(), strict=False):
+            other.lerp_(own, 0.1)
+
+
+def through_a_local() -> Iterator[int]:
+    inner = iter(range(3))
+    given = (each + 1 for each in inner)
+    yield from given
+
+
+def drops_one(x: torch.Tensor, held: list[Any]) -> torch.Tensor:
+    for each in through_a_local():
+        x = x + each
+        break
+    return x
+
+
+def test_a_delegate_that_dies_too_is_not_heard(caplog: pytest.LogCaptureFixture) -> None:
+    modules = [torch.nn.Linear(2, 2) for _ in range(4)]
+    for module in modules[2:]:
+        module.load_state_dict(modules[module is modules[3]].state_dict())
+    expected, actual = modules[1], modules[3]
+    moving_average(modules[0], expected)
+    armature.compile(moving_average)(modules[2], actual)
+    for own, other in zip(expected.parameters(), actual.parameters(), strict=True):
+        assert torch.equal(own, other)
+    assert torch.equal(armature.compile(drops_one)(torch.ones(2), []), torch.full((2,), 2.0))
+    assert "failed to compile" not in caplog.text
+
+
+def closes_what_lives_on(log: list[Any]) -> list[int]:
+    def numbers() -> Iterator[int]:
+        yield 1
+        yield 2
+
+    def delegating() -> Iterator[int]:
+        yield from inner
+
+    inner = numbers()
+    next(inner)
+    outer = delegating()
+    next(outer)
+    del outer
+    return list(inner)
+
+
+def test_a_delegate_that_lives_on_is_closed() -> None:
+    assert armature.compile(closes_what_lives_on)([]) == closes_what_lives_on([]) == []

@@ -162,3 +162,50 @@ def test_a_handler_of_other_errors_needs_no_value() -> None:
                 each(torch.arange(3.0), log)
             seen.append((log, [entry.lineno for entry in caught.traceback[1:]]))
         assert seen[0] == seen[1]
+
+
+class Raised(Exception):
+    pass
+
+
+def raises(held: Any) -> None:
+    raise Raised
+
+
+def fails_in_a_handler(t: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    t.add_(1)
+    y = t.sum()
+    try:
+        raises(y)
+    except Raised:
+        return t.index_select(0, index)
+    return y
+
+
+def fails_in_a_handler_of_a_handler(t: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    y = torch.rand(3)
+    try:
+        raises(y)
+    except Raised:
+        try:
+            raises(t + y)
+        except Raised:
+            t.add_(1)
+            return t[index]
+    return y
+
+
+@pytest.mark.parametrize("function", [fails_in_a_handler, fails_in_a_handler_of_a_handler])
+def test_the_context_of_a_failure_has_the_values_of_its_frames(function: Any) -> None:
+    compiled = armature.compile(function)
+    for _ in range(2):
+        contexts = []
+        for each in (function, compiled):
+            with pytest.raises(IndexError) as caught:
+                each(torch.arange(3.0), torch.tensor([9]))
+            context = caught.value.__context__
+            assert type(context) is Raised and context.__traceback__ is not None
+            inner = context.__traceback__.tb_next
+            assert inner is not None
+            contexts.append((repr(context.__context__), list(inner.tb_frame.f_locals)))
+        assert contexts[0] == contexts[1]

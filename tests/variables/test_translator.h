@@ -39,7 +39,7 @@ class TestTranslator : public Translator {
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
   bool isHeldByFrames(const Value& object) override;
-  void holdValuesOfEffects() override {}
+  void holdValuesForFailure() override {}
   ProgramLocation location() const override { return {}; }
   DictVariable* runningGlobals() override;
 };
