@@ -149,7 +149,10 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, const Graph& g
   if (const char* reason = reasonAgainstRecurrent(node, operation, metadataOf)) return reason;
   if (hasScaleOfData(node, operation)) return "a scale is data";
   if (hasBoundsOfData(node, operation)) return "bounds of a slice are data";
-  if (operation == "_assert_async") return "it returns nothing that a backend would need";
+  // With a message, it is known to have an effect.
+  if (operation == "_assert_async" && node.arguments.size() + node.keywordArguments.size() < 2) {
+    return "it returns nothing that a backend would need";
+  }
   if (operation == "ctc_loss") return "the size of what it keeps to go back depends on data";
   if (assignsGradientsByMask(node, operation, metadataOf)) {
     return "it assigns what requires gradients by a mask";
