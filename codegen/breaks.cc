@@ -37,7 +37,6 @@ bool mayBeHeard(const Value& value) {
 
 }  // namespace
 
-// What the result, the stacks and the live locals refer to has to exist, and so do classes.
 // As CPython calls a method that LOAD_METHOD has found: as a function of its object, which its
 // errors tell (_PyObject_GetMethod).
 void PyCodegen::unbindCalledMethod() {
@@ -59,6 +58,7 @@ void PyCodegen::unbindCalledMethod() {
   frame.stack[callable] = method->self;
 }
 
+// What the result, the stacks and the live locals refer to has to exist, and so do classes.
 void PyCodegen::requireRoots() {
   for (UserClassVariable* made : translator_.madeClasses().standing()) plan_.require(Value(made));
   plan_.require(outcome_.result);

@@ -296,10 +296,9 @@ void PyCodegen::inlineGraph() {
 }
 
 // Where the graph raised: graphFailure() is returned for an exception of the program, if the call
-// can go on; what comes from outside (KeyboardInterrupt, outsideExceptions()) leaves as it is.
-// What a graph that cannot be forgotten raises leaves the frame: none of its operations is inside
-// of a handler that would see it (Translator::checkFailure), wherever the frame stood before. Only
-// what comes from outside is raised there.
+// can go on. Where it cannot, the exception leaves the frame: none of the graph's operations is
+// inside of a handler that would see it (Translator::checkFailure), wherever the frame stood
+// before. Only what comes from outside (KeyboardInterrupt, outsideExceptions()) is raised there.
 void PyCodegen::emitGraphHandler() {
   Assembler::Label outside = assembler_.newLabel(), leave = assembler_.newLabel();
   auto emitRaise = [&](Assembler::Label& label) {

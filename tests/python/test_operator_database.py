@@ -29,6 +29,14 @@ def strided(value: Any) -> list[torch.Tensor]:
     return [each for each in arrays if each.layout == torch.strided]
 
 
+def zero_first(value: Any) -> None:
+    """Sets the first array in nested sequences to zeros, if one stands there."""
+    while isinstance(value, tuple | list) and len(value):
+        value = value[0]
+    if isinstance(value, torch.Tensor):
+        value.zero_()
+
+
 def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda arguments, keywords: function(*arguments, **keywords)
 
@@ -36,11 +44,7 @@ def as_it_is(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_changed_result(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         result = function(*arguments, **keywords)
-        first = result
-        while isinstance(first, tuple | list) and len(first):
-            first = first[0]
-        if isinstance(first, torch.Tensor):
-            first.zero_()
+        zero_first(result)
         return result
 
     return call
@@ -49,11 +53,7 @@ def with_changed_result(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_changed_argument(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         result = function(*arguments, **keywords)
-        first = arguments[0]
-        while isinstance(first, tuple | list) and len(first):
-            first = first[0]
-        if isinstance(first, torch.Tensor):
-            first.zero_()
+        zero_first(arguments)
         return result
 
     return call
