@@ -172,6 +172,10 @@ int32_t PyCodegen::moveBehind(int32_t local, const char* name) {
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   StoredFrame& stored = storedFrames_.emplace_back();
   auto store = [&](const Value& value, const char* name) {
+    if (const ConstructionPlan::Part* part = plan_.find(value); part && part->isLate) {
+      lateStores_.emplace_back(value, assembler_.addFreshLocal(name));
+      return lateStores_.back().second;
+    }
     size_t before = assembler_.size();
     load(value);
     if (assembler_.size() == before + 1 && takeOver(assembler_.last())) {

@@ -39,6 +39,12 @@ const ConstructionPlan::Part* ConstructionPlan::find(VariableTracker* tracker) c
   return found == byTracker_.end() ? nullptr : found->second;
 }
 
+const ConstructionPlan::Part* ConstructionPlan::find(const Value& value) const {
+  VariableTracker* tracker = codegen_.trackerFor(value);
+  while (tracker && tracker->instance) tracker = tracker->instance;
+  return tracker ? find(tracker) : nullptr;
+}
+
 // The part that stands for a value, counted as referred to once more; null for what exists already
 // and for results of the graph.
 ConstructionPlan::Part* ConstructionPlan::partOf(const Value& value) {
@@ -69,12 +75,18 @@ void ConstructionPlan::require(const Value& value) {
   while (!pending.empty()) {
     Part* part = pending.back();
     pending.pop_back();
-    if (part->mark != Part::Mark::New) continue;
-    part->mark = Part::Mark::Entered;
+    if (part->made != Part::Mark::New) continue;
+    part->made = Part::Mark::Entered;
     expand(part);
     pending.insert(pending.end(), part->holds.rbegin(), part->holds.rend());
     pending.insert(pending.end(), part->needs.rbegin(), part->needs.rend());
   }
+}
+
+void ConstructionPlan::requireForEffects(const Value& value) {
+  require(value);
+  // Counted above.
+  if (const Part* part = find(value)) const_cast<Part*>(part)->isStored = true;
 }
 
 void ConstructionPlan::expand(Part* part) {
@@ -110,47 +122,107 @@ void ConstructionPlan::breakCycles() {
   }
 }
 
-void ConstructionPlan::place(Part* root) {
-  struct Step {
-    Part* part;
-    size_t next;
+// What leads to a late part is late itself.
+void ConstructionPlan::findLate() {
+  llvm::DenseMap<Part*, llvm::SmallVector<Part*, 2>> users;
+  std::vector<Part*> pending;
+  for (Part& part : parts_) {
+    for (Part* other : part.needs) users[other].push_back(&part);
+    for (Part* other : part.holds) users[other].push_back(&part);
+    const Reconstructor& reconstructor = reconstructorOf(part.tracker->kind());
+    if (reconstructor.showsReplayed(codegen_.translator(), part.tracker)) pending.push_back(&part);
+  }
+  while (!pending.empty()) {
+    Part* part = pending.back();
+    pending.pop_back();
+    if (part->isLate) continue;
+    part->isLate = true;
+    if (part->isStored) {
+      throw UnsupportedReconstruction(describe(part->tracker) + ", which is stored before");
+    }
+    llvm::append_range(pending, users.lookup(part));
+  }
+}
+
+std::vector<ConstructionPlan::Part*> ConstructionPlan::filledBefore(const Part* part) const {
+  std::vector<Part*> parts;
+  const Reconstructor& reconstructor = reconstructorOf(part->tracker->kind());
+  reconstructor.filledBefore(part->tracker, [&](const Value& value) {
+    const Part* other = find(value);
+    if (other && other->twoSteps) parts.push_back(const_cast<Part*>(other));
+  });
+  return parts;
+}
+
+void ConstructionPlan::place(Step root) {
+  struct Place {
+    Step step;
+    std::vector<Step> before;
+    size_t next = 0;
   };
-  std::vector<Step> path;
-  auto enter = [&](Part* part) {
-    if (part->mark == Part::Mark::Placed) return;
-    if (part->mark == Part::Mark::Entered) {
+  std::vector<Place> path;
+  auto markOf = [](Step step) -> Part::Mark& {
+    return step.fills ? step.part->filled : step.part->made;
+  };
+  auto enter = [&](Step step) {
+    Part* part = step.part;
+    if (markOf(step) == Part::Mark::Placed) return;
+    if (markOf(step) == Part::Mark::Entered) {
       throw UnsupportedReconstruction("a cycle through " + describe(part->tracker));
     }
-    part->mark = Part::Mark::Entered;
-    path.push_back({part, 0});
+    markOf(step) = Part::Mark::Entered;
+    Place& place = path.emplace_back(Place{step});
+    if (step.fills) place.before.push_back({part, false});
+    for (Part* other : step.fills ? part->holds : part->needs) {
+      place.before.push_back({other, false});
+    }
+    if (step.fills) return;
+    for (Part* other : filledBefore(part)) place.before.push_back({other, true});
   };
   enter(root);
   while (!path.empty()) {
-    Step& step = path.back();
-    Part* part = step.part;
-    if (step.next < part->needs.size()) {
-      enter(part->needs[step.next++]);
+    Place& place = path.back();
+    if (place.next < place.before.size()) {
+      enter(place.before[place.next++]);
       continue;
     }
+    Step step = place.step;
     path.pop_back();
-    part->mark = Part::Mark::Placed;
+    markOf(step) = Part::Mark::Placed;
+    order_.push_back(step);
+    if (step.fills) continue;
+    Part* part = step.part;
     for (const Part* needed : part->needs) {
       if (!needed->hasLocal) part->depth = std::max(part->depth, needed->depth + 1);
     }
-    part->hasLocal = part->twoSteps || part->references > 1 || part->depth >= kDeepest ||
-                     reconstructorOf(part->tracker->kind()).showsState();
-    order_.push_back(part);
+    part->hasLocal = part->twoSteps || part->isLate || part->references > 1 ||
+                     part->depth >= kDeepest || reconstructorOf(part->tracker->kind()).showsState();
+  }
+}
+
+// All that are made, then what is left to fill of them, in the order in which they are.
+void ConstructionPlan::placeAll(bool late) {
+  size_t first = order_.size();
+  for (Part& part : parts_) {
+    if (part.isLate == late) place({&part, false});
+  }
+  for (size_t i = first, end = order_.size(); i < end; ++i) {
+    Step step = order_[i];
+    if (!step.fills && step.part->twoSteps) place({step.part, true});
   }
 }
 
 void ConstructionPlan::finish() {
   // One graph of all that has to exist: its root needs everything.
   for (Part& part : parts_) {
-    part.mark = Part::Mark::New;
+    part.made = Part::Mark::New;
     roots_.needs.push_back(&part);
   }
   breakCycles();
-  for (Part& part : parts_) place(&part);
+  findLate();
+  placeAll(false);
+  firstLate_ = order_.size();
+  placeAll(true);
 }
 
 }  // namespace armature

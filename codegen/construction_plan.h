@@ -30,23 +30,40 @@ class ConstructionPlan {
     bool twoSteps = false;
     // Kept in a local from where it is made; others are made where they are used, once.
     bool hasLocal = false;
+    // An effect stores it.
+    bool isStored = false;
+    // It is, or leads to, what can be made only when the effects were replayed.
+    bool isLate = false;
     // How many objects are made within each other where this one is used.
     int32_t depth = 0;
-    enum class Mark : uint8_t { New, Entered, Placed } mark = Mark::New;
+    enum class Mark : uint8_t { New, Entered, Placed };
+    Mark made = Mark::New;
+    Mark filled = Mark::New;
+  };
+
+  struct Step {
+    Part* part;
+    bool fills;  // an object of two steps; else makes one
   };
 
   explicit ConstructionPlan(PyCodegen& codegen) : codegen_(codegen) {}
 
   // The value has to exist.
   void require(const Value& value);
+  // It has to when the effects are replayed.
+  void requireForEffects(const Value& value);
   // Orders what was required. Throws UnsupportedReconstruction where a cycle passes only through
-  // objects that cannot be made before their parts are.
+  // objects that cannot be made before their parts are, and where an effect stores what can be made
+  // only when it was replayed.
   void finish();
 
-  // Every part behind those that it needs. Valid once finished, like the rest.
-  const std::vector<Part*>& order() const { return order_; }
+  // Every step behind those that it needs. Valid once finished, like the rest.
+  llvm::ArrayRef<Step> early() const { return llvm::ArrayRef(order_).take_front(firstLate_); }
+  // Those that come when the effects were replayed.
+  llvm::ArrayRef<Step> late() const { return llvm::ArrayRef(order_).drop_front(firstLate_); }
   // Null for what exists already.
   const Part* find(VariableTracker* tracker) const;
+  const Part* find(const Value& value) const;
   // Graph results in the order in which they were required.
   bool isOutput(Node* node) const { return outputs_.contains(node); }
   llvm::ArrayRef<Node*> outputs() const { return outputs_.getArrayRef(); }
@@ -55,14 +72,18 @@ class ConstructionPlan {
   Part* partOf(const Value& value);
   void expand(Part* part);
   void breakCycles();
-  void place(Part* root);
+  void findLate();
+  std::vector<Part*> filledBefore(const Part* part) const;
+  void place(Step root);
+  void placeAll(bool late);
 
   PyCodegen& codegen_;
   std::deque<Part> parts_;
   llvm::DenseMap<VariableTracker*, Part*> byTracker_;
   llvm::SetVector<Node*> outputs_;
   Part roots_;
-  std::vector<Part*> order_;
+  std::vector<Step> order_;
+  size_t firstLate_ = 0;
 };
 
 }  // namespace armature

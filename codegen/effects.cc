@@ -350,7 +350,7 @@ void PyCodegen::requireEffects() {
     const Effect& effect = effects[i];
     if (effect.kind == EffectKind::Cancelled) continue;
     reconstructorOf(effect.target->kind()).storedBy(translator_, effect, [&](const Value& value) {
-      plan_.require(value);
+      plan_.requireForEffects(value);
     });
     const Source* source = effect.target->source();
     if (source && source->kind() == SourceKind::LocalCell) writtenCells_.insert(source->index());

@@ -116,13 +116,15 @@ GeneratedCode PyCodegen::generate() {
     beginInterruptible();
     assembler_.emit(Opcode::RESUME, 0);
     callGraph();
-    makeObjects();
+    makeObjects(plan_.early());
     // What the program does when its frame has left the handler is done once.
     bool staysInside = !outcome_.frames.empty() && isInsideInterruptRegion(outcome_.frames.front());
     if (!staysInside) endInterruptible();
     if (!isBreak && !plain) {
+      const ConstructionPlan::Part* made = plan_.find(outcome_.result);
+      bool isLate = made && made->isLate;
       int32_t result = -1;
-      if (!translator_.effects.empty() || translator_.errorOnGraphBreakSetter()) {
+      if (!isLate && (!translator_.effects.empty() || translator_.errorOnGraphBreakSetter())) {
         // Loaded before the effects, which may replace what a source leads to.
         load(outcome_.result);
         result = freshLocal("result");
@@ -130,6 +132,8 @@ GeneratedCode PyCodegen::generate() {
         replayEffects();
         assembler_.emit(Opcode::LOAD_FAST, result);
       } else {
+        replayEffects();
+        finishObjects();
         load(outcome_.result);
       }
       if (entry.isShown) leaveLocals();
@@ -137,6 +141,7 @@ GeneratedCode PyCodegen::generate() {
     } else {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
       replayEffects();
+      finishObjects();
       if (staysInside) endInterruptible();
       FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain, [&] {
         releaseLocals();

@@ -129,7 +129,8 @@ class PyCodegen {
   void emitInterruptHandlers();
 
   // --- Values (values.cc).
-  void makeObjects();
+  void makeObjects(llvm::ArrayRef<ConstructionPlan::Step> steps);
+  void finishObjects();
 
   // --- Effects (effects.cc).
   void callGraph();
@@ -195,6 +196,8 @@ class PyCodegen {
   llvm::DenseMap<Node*, int32_t> outputs_;
   // The local that holds an object; -1 for one that was made where it was used, once.
   llvm::DenseMap<VariableTracker*, int32_t> made_;
+  // What the frames have of objects that come when the effects were replayed, with their locals.
+  std::vector<std::pair<Value, int32_t>> lateStores_;
 
   // Locals that hold the stack and the live locals of the frames at a break.
   std::vector<StoredFrame> storedFrames_;

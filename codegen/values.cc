@@ -114,6 +114,9 @@ void PyCodegen::load(const Value& value) {
   const Reconstructor& reconstructor = reconstructorOf(tracker->kind());
   auto [found, isFirst] = made_.try_emplace(tracker, -1);
   if (isFirst) {
+    // What the plan keeps in a local is made in its turn, or shows another state.
+    const ConstructionPlan::Part* part = plan_.find(tracker);
+    if (part && part->hasLocal) throw UnsupportedReconstruction("an early " + describe(tracker));
     reconstructor.build(*this, tracker);
     return;
   }
@@ -122,11 +125,12 @@ void PyCodegen::load(const Value& value) {
   assembler_.emit(reconstructor.loadOpcode(), found->second);
 }
 
-// Everything that the plan keeps in a local, in its order; then what was made empty is filled.
-void PyCodegen::makeObjects() {
-  for (const ConstructionPlan::Part* part : plan_.order()) {
-    if (!part->hasLocal) continue;
+// Everything that the plan keeps in a local, in its order.
+void PyCodegen::makeObjects(llvm::ArrayRef<ConstructionPlan::Step> steps) {
+  for (auto [part, fills] : steps) {
     const Reconstructor& reconstructor = reconstructorOf(part->tracker->kind());
+    if (fills) reconstructor.fill(*this, part->tracker);
+    if (fills || !part->hasLocal) continue;
     int32_t local = freshLocal(reconstructor.localName());
     if (part->twoSteps) {
       reconstructor.allocate(*this, part->tracker, local);
@@ -136,8 +140,14 @@ void PyCodegen::makeObjects() {
     }
     made_[part->tracker] = local;
   }
-  for (const ConstructionPlan::Part* part : plan_.order()) {
-    if (part->twoSteps) reconstructorOf(part->tracker->kind()).fill(*this, part->tracker);
+}
+
+// What shows the effects comes behind them, and goes where the frames have it.
+void PyCodegen::finishObjects() {
+  makeObjects(plan_.late());
+  for (const auto& [value, local] : lateStores_) {
+    load(value);
+    assembler_.emit(Opcode::STORE_FAST, local);
   }
 }
 

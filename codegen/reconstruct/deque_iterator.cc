@@ -15,15 +15,11 @@ DequeIteratorVariable* iteratorOf(VariableTracker* tracker) {
 }
 
 // It is made anew where the deque stands as it did when the iterator was made: no item has moved
-// since, none will when effects are replayed, and none is put in later. Of an existing one that had
-// not been changed, it is made before effects are replayed, which it notices.
-bool canBeMade(PyCodegen& codegen, const DequeIteratorVariable* iterator) {
-  DequeVariable* deque = iterator->deque;
-  if (deque->existing() && iterator->moves == 0) return true;
-  if (deque->moves() != iterator->moves) return false;
-  if (deque->existing()) return !codegen.translator().effects.isWritten(deque);
-  bool isFilledLater = deque->instance || codegen.isMadeInTwoSteps(deque);
-  return !isFilledLater || deque->size() == 0;
+// since. Of an existing one that had not been changed, it is made before effects are replayed,
+// which it notices.
+bool canBeMade(const DequeIteratorVariable* iterator) {
+  const DequeVariable* deque = iterator->deque;
+  return (deque->existing() && iterator->moves == 0) || deque->moves() == iterator->moves;
 }
 
 class DequeIteratorReconstructor : public Reconstructor {
@@ -31,12 +27,20 @@ class DequeIteratorReconstructor : public Reconstructor {
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     visit(iteratorOf(tracker)->deque);
   }
+  void filledBefore(VariableTracker* tracker, PartVisitor visit) const override {
+    visit(iteratorOf(tracker)->deque);
+  }
   bool showsState() const override { return true; }
+  bool showsReplayed(Translator& translator, VariableTracker* tracker) const override {
+    DequeVariable* deque = iteratorOf(tracker)->deque;
+    bool isOlder = iteratorOf(tracker)->moves == 0;
+    return deque->existing() && !isOlder && translator.effects.isWritten(deque);
+  }
 
   // _deque_iterator(deque, position)
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    if (!canBeMade(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
+    if (!canBeMade(iterator)) throw UnsupportedReconstruction(describe(tracker));
     codegen.prepareCall(reinterpret_cast<PyObject*>(iterator->type()));
     codegen.load(iterator->deque);
     // One that has failed gives nothing more, however many items there were.

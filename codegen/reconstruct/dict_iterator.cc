@@ -1,6 +1,9 @@
-// A new iterator of the dict, advanced past the items that the trace has seen: it must notice what
-// happens to the dict later. Where the trace has changed the keys of a new dict since it began,
-// there is no such iterator.
+// A new iterator of the dict or set, advanced past the items that the trace has seen: it must
+// notice what happens to the container later. Of an existing one it is made before effects are
+// replayed, where that has its keys already, or behind them, where they give it those that it had
+// when the iterator was made. Otherwise there is no such iterator.
+#include <algorithm>
+
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -36,29 +39,44 @@ bool isOlderThanChanges(Translator& translator, DictIteratorVariable* iterator,
   return failsAgain || iterator->expectedSize == keysBefore;
 }
 
-bool canBeMade(PyCodegen& codegen, DictIteratorVariable* iterator) {
-  if (iterator->exhausted) return true;
-  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
-  // A copy of a set, and a set that was changed and changed back, may have another order.
-  if (!dict) {
-    return iterator->container->source() &&
-           !codegen.translator().effects.isWritten(iterator->container);
-  }
-  // The dict of a new object gets its items when everything else is there.
-  const VariableTracker* object = dict->instance ? dict->instance : dict->owner();
-  bool isFilledLater = object ? !object->existing() : codegen.isMadeInTwoSteps(dict);
-  if (isFilledLater && dict->size(codegen.translator()) > 0) return false;
-  if (isOlderThanChanges(codegen.translator(), iterator, dict)) return true;
-  if (dict->size(codegen.translator()) != iterator->expectedSize ||
+enum class Moment : uint8_t { BeforeEffects, BehindEffects, Never };
+
+Moment momentOf(Translator& translator, DictIteratorVariable* iterator, DictVariable* dict) {
+  if (isOlderThanChanges(translator, iterator, dict)) return Moment::BeforeEffects;
+  if (dict->size(translator) != iterator->expectedSize ||
       dict->entries().entryCount() != iterator->entryCount) {
-    return false;
+    return Moment::Never;
   }
-  // It is made before effects are replayed: an existing dict must have its keys already.
   for (int32_t i = 0; dict->existing() && i < dict->entries().entryCount(); ++i) {
     const OrderedValueMap::Entry& entry = dict->entries()[i];
-    if (entry.existed != entry.live()) return false;
+    if (entry.existed != entry.live()) return Moment::BehindEffects;
   }
-  return true;
+  return Moment::BeforeEffects;
+}
+
+bool isIdentical(const Value& left, const Value& right) {
+  if (left.isTracker() || right.isTracker()) {
+    return left.isTracker() && right.isTracker() && left.tracker() == right.tracker();
+  }
+  return left.object() == right.object();
+}
+
+// Items that come and go may leave a set in another order.
+Moment momentOf(Translator& translator, DictIteratorVariable* iterator, SetVariable* set) {
+  if (set->existing() && !translator.effects.isWritten(set)) return Moment::BeforeEffects;
+  ValueVector order;
+  if (!set->inOrder(translator, order) || order.size() != iterator->order.size() ||
+      !std::equal(order.begin(), order.end(), iterator->order.begin(), isIdentical)) {
+    return Moment::Never;
+  }
+  return set->existing() ? Moment::BehindEffects : Moment::BeforeEffects;
+}
+
+Moment momentOf(Translator& translator, DictIteratorVariable* iterator) {
+  if (iterator->exhausted) return Moment::BeforeEffects;
+  auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+  return dict ? momentOf(translator, iterator, dict)
+              : momentOf(translator, iterator, llvm::cast<SetVariable>(iterator->container));
 }
 
 constexpr const char* kViews[] = {"keys", "values", "items"};
@@ -88,11 +106,24 @@ class DictIteratorReconstructor : public Reconstructor {
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     if (!iteratorOf(tracker)->exhausted) visit(iteratorOf(tracker)->container);
   }
+  void filledBefore(VariableTracker* tracker, PartVisitor visit) const override {
+    auto* iterator = iteratorOf(tracker);
+    if (iterator->exhausted) return;
+    auto* dict = llvm::dyn_cast<DictVariable>(iterator->container);
+    visit(dict && dict->owner() ? dict->owner() : iterator->container);
+  }
   bool showsState() const override { return true; }
+  bool showsReplayed(Translator& translator, VariableTracker* tracker) const override {
+    return momentOf(translator, iteratorOf(tracker)) == Moment::BehindEffects;
+  }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    if (!canBeMade(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
+    bool isSet = llvm::isa<SetVariable>(iterator->container);
+    if (momentOf(codegen.translator(), iterator) == Moment::Never ||
+        (isSet && !iterator->exhausted && codegen.isMadeInTwoSteps(iterator->container))) {
+      throw UnsupportedReconstruction(describe(tracker));
+    }
     Assembler& assembler = codegen.assembler();
     if (iterator->exhausted) {
       // One of an empty container of its own.

@@ -31,8 +31,12 @@ class Reconstructor {
   virtual void needs(Translator&, VariableTracker*, PartVisitor) const {}
   // What can be put in later: by fill(), in two steps.
   virtual void holds(Translator&, VariableTracker*, PartVisitor) const {}
+  // Of what it needs, what must have its parts in it before the object is made.
+  virtual void filledBefore(VariableTracker*, PartVisitor) const {}
   // It shows the state of an existing object, so it is made before the effects are replayed.
   virtual bool showsState() const { return false; }
+  // It shows the state that an existing object has when they were.
+  virtual bool showsReplayed(Translator&, VariableTracker*) const { return false; }
 
   // --- Build.
   // Leaves the whole object on the stack. The default throws UnsupportedReconstruction.

@@ -19,7 +19,7 @@ SequenceIteratorVariable* iteratorOf(VariableTracker* tracker) {
   return llvm::cast<SequenceIteratorVariable>(tracker);
 }
 
-// At a place that an existing list gets only when the effects are replayed.
+// At a place that an existing list gets only when the effects are replayed: it is made then.
 bool isBeyondList(SequenceIteratorVariable* iterator) {
   auto* list = trackerOf<ListVariable>(iterator->sequence);
   if (!list || !list->existing()) return false;
@@ -48,16 +48,27 @@ bool isReversed(VariableTracker* tracker) { return tracker->type() == &PyReverse
 
 bool isBuiltinPart(const Value& value) { return value.isTracker() && value.tracker()->instance; }
 
-// at_end(iterator), which has no items
+// at_end(iterator)
 PyObject* atEnd(PyObject*, PyObject* const* arguments, Py_ssize_t) {
-  Ref<> item = Ref<>::steal(PyIter_Next(arguments[0]));
-  if (!item && PyErr_Occurred()) return nullptr;
-  return Py_NewRef(arguments[0]);
+  while (Ref<> item = Ref<>::steal(PyIter_Next(arguments[0]))) {
+  }
+  return PyErr_Occurred() ? nullptr : Py_NewRef(arguments[0]);
+}
+
+void prepareAtEnd(PyCodegen& codegen) { codegen.prepareCall(privateFunction<atEnd>("at_end")); }
+
+void callMaker(PyCodegen& codegen, SequenceIteratorVariable* iterator) {
+  bool isExhausted = !iterator->sequence;
+  if (isExhausted) prepareAtEnd(codegen);
+  codegen.prepareCall(iterator->maker);
+  codegen.call(0);
+  if (isExhausted) return codegen.call(1);
+  if (iterator->index > 0) advanceTop(codegen, iterator->index);
 }
 
 // One that has come to its end, of a sequence without items.
 void buildExhausted(PyCodegen& codegen, PyTypeObject* type) {
-  codegen.prepareCall(privateFunction<atEnd>("at_end"));
+  prepareAtEnd(codegen);
   bool isReversedList = type == &PyListRevIter_Type;
   if (isReversedList) codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
   if (isReversedList || type == &PyListIter_Type) {
@@ -84,22 +95,23 @@ class SequenceIteratorReconstructor : public Reconstructor {
   // A position is set when the sequence has its items: CPython bounds it by their number.
   Steps steps(VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    if (isReversed(tracker)) return Steps::One;
+    if (isReversed(tracker) || iterator->maker) return Steps::One;
     return iterator->sequence && (iterator->index > 0 || iterator->step < 0) ? Steps::Two
                                                                              : Steps::One;
   }
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
-    visit(iteratorOf(tracker)->sequence);
+    auto* iterator = iteratorOf(tracker);
+    if (!iterator->maker) visit(iterator->sequence);
   }
   bool showsState() const override { return true; }
+  bool showsReplayed(Translator&, VariableTracker* tracker) const override {
+    return isBeyondList(iteratorOf(tracker));
+  }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    // The iterator of a constant set walks over a tuple, and so does that of the matches of re.
-    if (isOfAnotherMode(codegen, iterator) || iterator->type() == &PySetIter_Type ||
-        iterator->type() == &PyCallIter_Type || isBeyondList(iterator)) {
-      throw UnsupportedReconstruction(describe(tracker));
-    }
+    if (isOfAnotherMode(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
+    if (iterator->maker) return callMaker(codegen, iterator);
     if (isReversed(tracker)) {
       codegen.prepareCall(makeReversedFunction());
       if (iterator->sequence) {

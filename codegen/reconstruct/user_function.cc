@@ -36,6 +36,12 @@ class UserFunctionReconstructor : public Reconstructor {
     }
   }
 
+  // The constructor looks for the builtins in the globals.
+  void filledBefore(VariableTracker* tracker, PartVisitor visit) const override {
+    UserFunctionVariable* function = functionOf(tracker);
+    if (function->builtins) visit(function->globals);
+  }
+
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     UserFunctionVariable* function = functionOf(tracker);
     if (isOfRoot(codegen.translator(), function)) {
@@ -74,15 +80,12 @@ class UserFunctionReconstructor : public Reconstructor {
     codegen.assembler().emit(Opcode::BUILD_TUPLE, static_cast<int32_t>(function->closure.size()));
   }
 
-  // The constructor looks for the builtins in the globals.
   static void requireBuiltins(PyCodegen& codegen, UserFunctionVariable* function) {
     if (!function->builtins) return;
     static PyObject* const name = staticName("__builtins__");
     Value found = function->globals->get(codegen.translator(), name);
     bool isFound = found && found.isTracker() && found.tracker() == function->builtins;
-    if (!isFound || codegen.isMadeInTwoSteps(function->globals)) {
-      throw UnsupportedReconstruction(describe(Value(function)));
-    }
+    if (!isFound) throw UnsupportedReconstruction(describe(Value(function)));
   }
   // Its globals are those of the code that is generated.
   static void makeFunction(PyCodegen& codegen, UserFunctionVariable* function) {

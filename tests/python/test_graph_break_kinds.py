@@ -404,7 +404,15 @@ example("FakeTensorFailure")(lambda: torch.add(WITHOUT_DATA, torch.ones(3, devic
 
 # --- runtime/
 
-example("NotRebuilt")(lambda: iter({1, 2}))
+
+@example("NotRebuilt")
+def iterator_over_keys_that_changed():
+    made = {1: 2, 3: 4}
+    iterator = iter(made)
+    del made[1]
+    made[5] = 6
+    return iterator
+
 
 # --- variables/builtins/
 

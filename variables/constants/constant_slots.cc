@@ -396,7 +396,9 @@ Value constantIterator(Translator& translator, const Value& self) {
     if (!items || !PyFrozenSet_CheckExact(object)) {
       return items ? constantIterator(translator, items) : items;
     }
-    return translator.make<SequenceIteratorVariable>(&PySetIter_Type, std::move(items));
+    auto* iterator = translator.make<SequenceIteratorVariable>(&PySetIter_Type, std::move(items));
+    iterator->maker = checked(PyObject_GetAttrString(object, "__iter__"));
+    return iterator;
   }
   if (PyType_Check(object)) {
     return translator.raise(PyExc_TypeError, "'type' object is not iterable");

@@ -12,6 +12,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/partial.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -105,8 +106,8 @@ Value answer(Translator& translator, const Value& self, CallArguments& arguments
   return result;
 }
 
-// All matches of the pattern, as finditer gives them. Null with an exception pending.
-Ref<> allMatches(Translator& translator, const Value& self, CallArguments& arguments) {
+// A functools.partial that makes the iterator of all matches of the pattern.
+Ref<> matchesMaker(Translator& translator, const Value& self, CallArguments& arguments) {
   requireSteady(self);
   for (Value& argument : arguments.values) {
     translator.realize(argument);
@@ -114,11 +115,17 @@ Ref<> allMatches(Translator& translator, const Value& self, CallArguments& argum
       throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(argument));
     }
   }
+  if (!partialType()) throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
   Ref<> method = checked(PyObject_GetAttrString(self.object(), "finditer"));
-  llvm::SmallVector<PyObject*, 4> objects;
+  llvm::SmallVector<PyObject*, 4> objects{method.get()};
   for (const Value& argument : arguments.values) objects.push_back(argument.object());
-  Ref<> iterator = Ref<>::steal(PyObject_Vectorcall(
-      method.get(), objects.data(), arguments.positionalCount(), arguments.keywordNames));
+  return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(partialType()), objects.data(),
+                                     1 + arguments.positionalCount(), arguments.keywordNames));
+}
+
+// What the iterator gives. Null with an exception pending.
+Ref<> allMatches(Translator& translator, const Ref<>& maker) {
+  Ref<> iterator = Ref<>::steal(PyObject_CallNoArgs(maker.get()));
   if (iterator) return checked(PySequence_Tuple(iterator.get()));
   translator.raiseFromPython();
   return nullptr;
@@ -126,9 +133,13 @@ Ref<> allMatches(Translator& translator, const Value& self, CallArguments& argum
 
 // Pattern.finditer: the matches are found beforehand, of which nobody hears.
 Value findEach(Translator& translator, const Value& self, CallArguments& arguments) {
-  Ref<> matches = allMatches(translator, self, arguments);
+  Ref<> maker = matchesMaker(translator, self, arguments);
+  Ref<> matches = allMatches(translator, maker);
   if (!matches) return Value();
-  return translator.make<SequenceIteratorVariable>(&PyCallIter_Type, Value::constant(matches));
+  auto* iterator =
+      translator.make<SequenceIteratorVariable>(&PyCallIter_Type, Value::constant(matches));
+  iterator->maker = std::move(maker);
+  return iterator;
 }
 
 // Pattern.sub and subn with a function, which is called with each match (pattern_subx).
@@ -153,7 +164,7 @@ Value substitute(Translator& translator, const Value& self, CallArguments& argum
     clearException();
     throw GraphBreak(GraphBreakKind::UnknownCFunction, describe(self));
   }
-  Ref<> matches = allMatches(translator, self, ofText);
+  Ref<> matches = allMatches(translator, matchesMaker(translator, self, ofText));
   if (!matches) return Value();
   Ref<> pieces = checked(PyList_New(0));
   Py_ssize_t end = 0, count = 0;

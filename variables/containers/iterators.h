@@ -15,6 +15,9 @@ class SequenceIteratorVariable : public VariableTracker {
   Value sequence;      // a constant, a List/Tuple variable or a Tensor; null once exhausted
   const int64_t step;  // -1 for reversed()
   int64_t index;
+  // A callable without arguments that makes such an iterator anew, where that does not iterate
+  // `sequence`, a tuple of what it gives.
+  Ref<> maker;
   // Of a constant or, once asked for, a tensor; -1: not known. Lists change theirs.
   int64_t length = -1;
   // A constant range whose items are machine integers: item i is rangeFirst + i * rangeStep.
