@@ -4,8 +4,6 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
-#include "variables/constants/sym_node_variable.h"
-#include "variables/protocol/object_protocol.h"
 
 namespace armature {
 
@@ -15,21 +13,13 @@ namespace {
 PyObject* addressOf(PyObject*, PyObject* object) { return PyLong_FromVoidPtr(object); }
 PyMethodDef addressMethod = {"id", addressOf, METH_O, nullptr};
 
-// Of data, it has to be known which of the equal objects it was. (One that each call makes need not
-// live as long as its address.)
-void requireKnown(Translator& translator, const AddressVariable& address) {
-  if (!address.isOfData()) return;
-  Value object = address.object;
-  if (auto* number = trackerOf<SymNodeVariable>(object)) {
-    if (!number->specialized && number->node->operation == SymOperation::Input) return;
-    object = number->specialized;
-  }
-  PyObject* constant = object ? object.objectOrNull() : nullptr;
-  if (!constant || translator.isMadeHere(constant)) {
-    throw UnsupportedReconstruction("the id() of " + describe(address.object));
-  }
-  llvm::ArrayRef<const Source*> sources = translator.constantSources(constant);
-  for (const Source* source : sources) translator.guardSame(sources.front(), source, true);
+// Which of the equal objects it was that the address is of, nothing tells, unless they came from
+// one place, or are the code's. (One that each call makes need not live as long as its address.)
+bool isKnown(const Translator& translator, const AddressVariable& address) {
+  if (!address.isOfData()) return true;
+  PyObject* constant = address.object.objectOrNull();
+  return constant && !translator.isMadeHere(constant) &&
+         translator.constantSources(constant).size() < 2;
 }
 
 class AddressReconstructor : public Reconstructor {
@@ -39,7 +29,9 @@ class AddressReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* address = llvm::cast<AddressVariable>(tracker);
-    requireKnown(codegen.translator(), *address);
+    if (!isKnown(codegen.translator(), *address)) {
+      throw UnsupportedReconstruction("the id() of data");
+    }
     static PyObject* const function = checked(PyCFunction_New(&addressMethod, nullptr)).release();
     codegen.prepareCall(function);
     codegen.load(address->object);

@@ -327,29 +327,3 @@ def test_addresses_of_tuples_that_live():
         for _ in range(2):
             addresses, pairs = compiled()
             assert addresses == list(map(id, pairs))
-
-
-def test_addresses_of_data_behind_a_break(caplog: pytest.LogCaptureFixture) -> None:
-    def f(first: Any, second: Any, kept: list[Any], x: torch.Tensor) -> Any:
-        one, two = id(first), id(second)
-        armature.graph_break()
-        return x + 1, one == id(first), two == id(kept[0]), one == two, one == id(kept[0])
-
-    long = "a text that is no single one"
-    twin = "".join(["a text that is no", " single one"])
-    compiled = armature.compile(f)
-    cases = [(long, long), (long, twin), (True, 1), (3, 3), (7.5, 7.5), (long, "other"), (twin, 2)]
-    for first, second in [*cases, *reversed(cases)]:
-        arguments = first, second, [second], torch.ones(2)
-        assert compiled(*arguments)[1:] == f(*arguments)[1:]
-    assert "failed to compile" not in caplog.text
-
-
-def test_a_module_is_copied(caplog: pytest.LogCaptureFixture) -> None:
-    def f(x: torch.Tensor) -> Any:
-        return copy.deepcopy(torch.nn.Linear(2, 2))(x).shape, x + 1
-
-    compiled = armature.compile(f)
-    for _ in range(3):
-        assert compiled(torch.ones(2))[0] == (2,)
-    assert "failed to compile" not in caplog.text
