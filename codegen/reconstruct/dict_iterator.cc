@@ -54,19 +54,13 @@ Moment momentOf(Translator& translator, DictIteratorVariable* iterator, DictVari
   return Moment::BeforeEffects;
 }
 
-bool isIdentical(const Value& left, const Value& right) {
-  if (left.isTracker() || right.isTracker()) {
-    return left.isTracker() && right.isTracker() && left.tracker() == right.tracker();
-  }
-  return left.object() == right.object();
-}
-
 // Items that come and go may leave a set in another order.
 Moment momentOf(Translator& translator, DictIteratorVariable* iterator, SetVariable* set) {
   if (set->existing() && !translator.effects.isWritten(set)) return Moment::BeforeEffects;
   ValueVector order;
   if (!set->inOrder(translator, order) || order.size() != iterator->order.size() ||
-      !std::equal(order.begin(), order.end(), iterator->order.begin(), isIdentical)) {
+      !std::equal(order.begin(), order.end(), iterator->order.begin(),
+                  [](const Value& left, const Value& right) { return left.sameAs(right); })) {
     return Moment::Never;
   }
   return set->existing() ? Moment::BehindEffects : Moment::BeforeEffects;
