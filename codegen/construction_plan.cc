@@ -35,14 +35,13 @@ constexpr int32_t kDeepest = 32;
 }  // namespace
 
 const ConstructionPlan::Part* ConstructionPlan::find(VariableTracker* tracker) const {
-  auto found = byTracker_.find(tracker);
-  return found == byTracker_.end() ? nullptr : found->second;
+  return byTracker_.lookup(tracker);
 }
 
-const ConstructionPlan::Part* ConstructionPlan::find(const Value& value) const {
+ConstructionPlan::Part* ConstructionPlan::known(const Value& value) const {
   VariableTracker* tracker = codegen_.trackerFor(value);
   while (tracker && tracker->instance) tracker = tracker->instance;
-  return tracker ? find(tracker) : nullptr;
+  return tracker ? byTracker_.lookup(tracker) : nullptr;
 }
 
 // The part that stands for a value, counted as referred to once more; null for what exists already
@@ -85,8 +84,7 @@ void ConstructionPlan::require(const Value& value) {
 
 void ConstructionPlan::requireForEffects(const Value& value) {
   require(value);
-  // Counted above.
-  if (const Part* part = find(value)) const_cast<Part*>(part)->isStored = true;
+  if (Part* part = known(value)) part->isStored = true;
 }
 
 void ConstructionPlan::expand(Part* part) {
@@ -124,13 +122,16 @@ void ConstructionPlan::breakCycles() {
 
 // What leads to a late part is late itself.
 void ConstructionPlan::findLate() {
-  llvm::DenseMap<Part*, llvm::SmallVector<Part*, 2>> users;
   std::vector<Part*> pending;
+  for (Part& part : parts_) {
+    const Reconstructor& reconstructor = reconstructorOf(part.tracker->kind());
+    if (reconstructor.showsReplayed(codegen_.translator(), part.tracker)) pending.push_back(&part);
+  }
+  if (pending.empty()) return;
+  llvm::DenseMap<Part*, llvm::SmallVector<Part*, 2>> users;
   for (Part& part : parts_) {
     for (Part* other : part.needs) users[other].push_back(&part);
     for (Part* other : part.holds) users[other].push_back(&part);
-    const Reconstructor& reconstructor = reconstructorOf(part.tracker->kind());
-    if (reconstructor.showsReplayed(codegen_.translator(), part.tracker)) pending.push_back(&part);
   }
   while (!pending.empty()) {
     Part* part = pending.back();
@@ -148,8 +149,8 @@ std::vector<ConstructionPlan::Part*> ConstructionPlan::filledBefore(const Part* 
   std::vector<Part*> parts;
   const Reconstructor& reconstructor = reconstructorOf(part->tracker->kind());
   reconstructor.filledBefore(part->tracker, [&](const Value& value) {
-    const Part* other = find(value);
-    if (other && other->twoSteps) parts.push_back(const_cast<Part*>(other));
+    Part* other = known(value);
+    if (other && other->twoSteps) parts.push_back(other);
   });
   return parts;
 }

@@ -63,12 +63,13 @@ class ConstructionPlan {
   llvm::ArrayRef<Step> late() const { return llvm::ArrayRef(order_).drop_front(firstLate_); }
   // Null for what exists already.
   const Part* find(VariableTracker* tracker) const;
-  const Part* find(const Value& value) const;
+  const Part* find(const Value& value) const { return known(value); }
   // Graph results in the order in which they were required.
   bool isOutput(Node* node) const { return outputs_.contains(node); }
   llvm::ArrayRef<Node*> outputs() const { return outputs_.getArrayRef(); }
 
  private:
+  Part* known(const Value& value) const;
   Part* partOf(const Value& value);
   void expand(Part* part);
   void breakCycles();
