@@ -22,6 +22,9 @@ int32_t lineOf(const Frame& frame) { return frame.code->positions[frame.pc].line
 }  // namespace
 
 BreakReason InstructionTranslator::describeBreak(const GraphBreak& reason) const {
+  if (auto* call = dynamic_cast<const SkippedCall*>(&reason); call && call->reason()) {
+    return *call->reason();
+  }
   BreakReason report;
   const GraphBreakEntry& kind = entryOf(reason.kind());
   report.kind = reason.kind();
@@ -39,13 +42,23 @@ BreakReason InstructionTranslator::describeBreak(const GraphBreak& reason) const
   return report;
 }
 
-bool InstructionTranslator::isSkipped(const UserFunctionVariable& function) const {
-  if (!skipped_) return false;
-  auto isThis = [&](const CodePtr& code) {
-    return code->original.get() == function.code->original.get();
-  };
-  return llvm::any_of(skipped_->codes, isThis) ||
-         (skipped_->modules && skipped_->modules->contains(function.globals->existing()));
+void InstructionTranslator::refuseSkipped(const UserFunctionVariable& function) const {
+  if (!skipped_) return;
+  const SkippedFunction* skipped = skipped_->find(*function.code);
+  bool isOfModule = skipped_->modules && skipped_->modules->contains(function.globals->existing());
+  if (skipped || isOfModule) {
+    throw SkippedCall(printable(function.code->qualifiedName), skipped);
+  }
+}
+
+// The outermost of the frames that nobody can go on in, as they are captured whole or not at all.
+const Frame* InstructionTranslator::brokenWhole() const {
+  const Frame* outermost = nullptr;
+  if (!skipped_ || !skipped_->modules) return nullptr;
+  for (const Frame* frame = mark_.frame; frame->back; frame = frame->back) {
+    if (skipped_->modules->areWhole(frame->globals->existing())) outermost = frame;
+  }
+  return outermost;
 }
 
 Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
@@ -59,6 +72,16 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   if (reason.kind() == GraphBreakKind::SkipFrameCall && frame_ == mark_.frame) {
     outcome.kind = Outcome::Kind::SkipFrame;
     if (frame_->back) outcome.skipped = frame_->code;
+    return outcome;
+  }
+
+  // Behind an operation that has failed, everything before it is done.
+  const Frame* whole = reason.kind() == GraphBreakKind::FailedOperation ? nullptr : brokenWhole();
+  if (whole) {
+    outcome.kind = Outcome::Kind::SkipFrame;
+    outcome.skipped = whole->code;
+    outcome.reason->explanation +=
+        " Python runs the whole call of " + printable(whole->code->qualifiedName) + ".";
     return outcome;
   }
 

@@ -207,9 +207,7 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   if (function->code->flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     throw GraphBreak(GraphBreakKind::Coroutine, printable(function->code->name));
   }
-  if (isSkipped(*function)) {
-    throw GraphBreak(GraphBreakKind::SkippedFunction, printable(function->code->qualifiedName));
-  }
+  refuseSkipped(*function);
   if (writesMethods(function->globals->existing(), function->code->name)) {
     throw GraphBreak(GraphBreakKind::SkippedFunction, printable(function->code->qualifiedName),
                      "The methods of a dataclass are written as text, which is executed.");

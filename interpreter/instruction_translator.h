@@ -13,6 +13,7 @@
 #include "core/pending_python_exception.h"
 #include "guards/frame_locals_mapping.h"
 #include "guards/silent_end.h"
+#include "interpreter/break_reason.h"
 #include "interpreter/ends_of_generators.h"
 #include "interpreter/entry_point.h"
 #include "interpreter/frame.h"
@@ -23,27 +24,6 @@
 namespace armature {
 
 class ExceptionVariable;
-
-// A frame as a traceback shows it.
-struct FrameLine {
-  Ref<> filename;
-  Ref<> function;
-  int32_t line = -1;
-};
-
-// A graph break as users see it.
-struct BreakReason {
-  GraphBreakKind kind;
-  std::string gbType;
-  std::string context;
-  std::string explanation;
-  std::vector<std::string> hints;
-  // The frame that broke, and all frames of the trace, that one last.
-  std::string filename;
-  std::string function;
-  int32_t line = -1;
-  std::vector<FrameLine> stack;
-};
 
 // Where a frame stands.
 struct FramePlace {
@@ -212,7 +192,9 @@ class InstructionTranslator : public Translator {
 
   BreakReason describeBreak(const GraphBreak& reason) const;
   Outcome breakAt(const GraphBreak& reason);
-  bool isSkipped(const UserFunctionVariable& function) const;
+  // Breaks if the function is one that this trace does not go into.
+  void refuseSkipped(const UserFunctionVariable& function) const;
+  const Frame* brokenWhole() const;
   FrameState stateOf(const Frame& frame) const;
 
   // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.

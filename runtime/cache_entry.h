@@ -30,6 +30,7 @@ struct CacheEntry {
 
   // is_compiling() was false in the trace (EntryPoint::answersAsPython).
   bool answersAsPython = false;
+  SkippedFunctions skipped;  // in the trace
 
   // For explanations; not used on the hit path.
   std::shared_ptr<const Graph> graph;

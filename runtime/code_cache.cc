@@ -319,6 +319,17 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntryInChangingWorld(const FrameLocal
 }
 
 std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs) {
+  SkippedFunctions skipped;
+  skipped.modules = &settings_->engine->skippedModules;
+  std::unique_ptr<CacheEntry> entry;
+  while (!entry) entry = makeEntry(inputs, skipped);
+  entry->skipped = std::move(skipped);
+  return entry;
+}
+
+// Null: `skipped` has become more.
+std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs,
+                                                 SkippedFunctions& skipped) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
   faultSite();
@@ -326,8 +337,6 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   for (const auto& entry : entries_) {
     for (const Source* source : entry->guards->variedValues(inputs)) profile_.markVaried(source);
   }
-  SkippedFunctions skipped;
-  skipped.modules = &settings_->engine->skippedModules;
   const LoggingFunctions& logging = settings_->engine->loggingFunctions;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
@@ -374,7 +383,11 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
       if (outcome.reason->kind == GraphBreakKind::FirstUse) throw FirstUseIsPythons();
       raiseUnsupported(hooks(), *outcome.reason);
     }
-    if (outcome.skipped) skipped.codes.push_back(outcome.skipped);
+    if (outcome.skipped) {
+      bool isAsked = outcome.reason->kind == GraphBreakKind::SkipFrameCall;
+      skipped.codes.push_back(
+          {outcome.skipped, isAsked ? std::nullopt : std::move(outcome.reason)});
+    }
   } while (outcome.skipped || isAgain);
   InstructionTranslator& translator = *trace;
   std::optional<SeenState> seen;
@@ -394,6 +407,14 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   }
   if (!generated.unsupported.empty() && breaksAreErrors(outcome)) {
     raiseUnsupported(hooks(), *outcome.reason);
+  }
+  // What Python runs from its beginning leaves nothing to be rebuilt amid it.
+  if (generated.cannotRebuild && outcome.frames.size() > 1) {
+    const CodePtr& broken = outcome.frames.back().code;
+    if (!skipped.find(*broken)) {
+      skipped.codes.push_back({broken, std::move(outcome.reason)});
+      return nullptr;
+    }
   }
   if (generated.cannotRebuild) {
     internalErrors_.push_back(kCannotRebuild + generated.unsupported);

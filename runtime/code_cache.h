@@ -131,6 +131,8 @@ class CodeCache {
   // Throws on failure; see runtime/failure.h.
   std::unique_ptr<CacheEntry> makeEntryInChangingWorld(const FrameLocalsMapping& inputs);
   std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs);
+  std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs,
+                                        SkippedFunctions& skipped);
   // Is what could not be traced to be raised? By compile()'s arguments, or by the program.
   bool breaksAreErrors(const Outcome& outcome) const;
   // The function runs as plain Python from here on, and the user hears of it. False.

@@ -223,9 +223,11 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
                                 std::vector<Ref<>>& captures, std::vector<FramePlace>& left) {
   // The second trace must see what the first one saw: no shape has changed, say.
   bool looksTheSame = false, answersAsPython = false;
+  SkippedFunctions skipped;
   visitEntry(inputs, [&](const CacheEntry& entry) {
     looksTheSame = entry.graph == failure.graph;
     answersAsPython = entry.answersAsPython;
+    skipped = entry.skipped;
   });
   if (!looksTheSame) return nullptr;
   CompilingScope scope;
@@ -237,8 +239,6 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   translator.useProfile(profile_);
   if (answersAsPython) translator.answerAsPython();
   translator.endGeneratorsBy(reconstructedParts());
-  SkippedFunctions skipped;
-  skipped.modules = &settings_->engine->skippedModules;
   translator.skip(skipped);
   const LoggingFunctions& logging = settings_->engine->loggingFunctions;
   if (!logging.empty()) translator.loggingFunctions = &logging;

@@ -158,6 +158,9 @@ def reset(compiled: CompiledFunction | CompiledCallable, /) -> None:
 def skip_always(modules: Iterable[ModuleType], /) -> None:
     """Modules of which no function is captured, whatever set_skip_modules() is told."""
 
+def capture_whole(modules: Iterable[ModuleType], /) -> None:
+    """Modules of which each function is captured whole or not at all."""
+
 def forget_unused(keep_more: bool, /) -> None:
     """Drops the translations of functions that are no more, which are kept for the next time that
     their code is compiled; and whether to keep any from here on."""

@@ -4,7 +4,10 @@
 assumed, and replaces the function by compiled code.
 """
 
+import copy
+import threading
 import traceback
+import weakref
 from importlib.util import find_spec
 
 from armature import _abi
@@ -35,6 +38,8 @@ from armature.logging import set_logs
 # showing tracebacks, which leads from frame to frame and to the files of their source.
 _C.add_stand_ins(_stand_ins.STAND_INS)
 _C.skip_always([_compile, _config, _explain, _frames, backends, logging, traceback])
+# What these hold amid their work is new in each call: numbers of objects, threads, references.
+_C.capture_whole([copy, threading, weakref])
 
 __all__ = [
     "BreakReason",

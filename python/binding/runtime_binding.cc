@@ -179,20 +179,32 @@ PyObject* addStandIns(PyObject*, PyObject* dict) {
   });
 }
 
+// The globals of the modules; throws RaisedForUser.
+std::vector<Ref<>> globalsOf(PyObject* modules) {
+  Ref<> items = Ref<>::steal(PySequence_Tuple(modules));
+  if (!items) throw RaisedForUser();
+  std::vector<Ref<>> globals;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+    PyObject* module = PyTuple_GET_ITEM(items.get(), i);
+    if (!PyModule_Check(module)) {
+      PyErr_Format(PyExc_TypeError, "expected modules, not '%.200s'", Py_TYPE(module)->tp_name);
+      throw RaisedForUser();
+    }
+    globals.push_back(Ref<>::create(PyModule_GetDict(module)));
+  }
+  return globals;
+}
+
 PyObject* skipAlways(PyObject*, PyObject* modules) {
   return forPython([&]() -> PyObject* {
-    Ref<> items = Ref<>::steal(PySequence_Tuple(modules));
-    if (!items) return nullptr;
-    std::vector<Ref<>> globals;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
-      PyObject* module = PyTuple_GET_ITEM(items.get(), i);
-      if (!PyModule_Check(module)) {
-        return PyErr_Format(PyExc_TypeError, "expected modules, not '%.200s'",
-                            Py_TYPE(module)->tp_name);
-      }
-      globals.push_back(Ref<>::create(PyModule_GetDict(module)));
-    }
-    packageEngine()->skippedModules.setAlways(std::move(globals));
+    packageEngine()->skippedModules.setAlways(globalsOf(modules));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* captureWhole(PyObject*, PyObject* modules) {
+  return forPython([&]() -> PyObject* {
+    packageEngine()->skippedModules.setWhole(globalsOf(modules));
     Py_RETURN_NONE;
   });
 }
@@ -310,6 +322,9 @@ PyMethodDef methods[] = {
     {"skip_always", skipAlways, METH_O,
      "skip_always(modules, /)\n--\n\n"
      "Modules of which no function is captured, whatever set_skip_modules() is told."},
+    {"capture_whole", captureWhole, METH_O,
+     "capture_whole(modules, /)\n--\n\n"
+     "Modules of which each function is captured whole or not at all."},
     {"inject_fault", injectFault, METH_VARARGS,
      "inject_fault(kind, number, /)\n--\n\n"
      "Makes the number-th site from here fail, once, by 'error', 'break', 'MemoryError' or "
