@@ -11,6 +11,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/function_layout.h"
 #include "cpython/tracebacks.h"
 #include "variables/containers/dict.h"
 
@@ -295,6 +296,7 @@ void FrameCode::jumpTo(StoredFrame after, int32_t pc, bool plain, bool hasRun) {
   }
   EntryPoint entry = resumeEntry(frame().code, pc, ranLast, std::move(isNull), frame().openHandlers,
                                  std::move(locals));
+  entry.builtins = frame().builtins;
   entry.isShown = after.shown >= 0;
   entry.isGenerator = after.generator >= 0;
   Ref<> function = environment_.resumeFunction(entry, frame().globals->existing(), plain);
@@ -452,8 +454,8 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   assembler.addNames(next.code->locals);
   Ref<PyCodeObject> code = lower(*assembler.finish());
   if (!code) return nullptr;
-  Ref<> function = Ref<>::steal(
-      PyFunction_New(reinterpret_cast<PyObject*>(code.get()), next.globals->existing()));
+  Ref<> function = cpython::makeFunction(reinterpret_cast<PyObject*>(code.get()),
+                                         next.globals->existing(), next.builtins);
   return function ? environment_.frameFunction(function, next.continuations) : nullptr;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codegen/call_rewriting.h"
+#include "cpython/function_layout.h"
 #include "cpython/tracebacks.h"
 
 namespace armature {
@@ -181,12 +182,13 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     code.regions.push_back(region);
   }
   code.indexRegions();
-  return {lower(caller ? rewriteCalls(code, caller) : code), std::move(free)};
+  return {lower(caller ? rewriteCalls(code, caller) : code), std::move(free),
+          Ref<>::create(entry.builtins)};
 }
 
 Ref<> plainFunction(const PlainCode& plain, BorrowedRef<> globals, PyObject* const* inputs) {
   Ref<> function =
-      Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(plain.code.get()), globals.get()));
+      cpython::makeFunction(reinterpret_cast<PyObject*>(plain.code.get()), globals, plain.builtins);
   if (!function || plain.freeVariables.empty()) return function;
   Ref<> closure = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(plain.freeVariables.size())));
   for (size_t i = 0; closure && i < plain.freeVariables.size(); ++i) {

@@ -16,6 +16,7 @@ struct PlainCode {
   Ref<PyCodeObject> code;
   // For each free variable of the code the input that is its cell; -1: nothing reads it.
   std::vector<int32_t> freeVariables;
+  Ref<> builtins;  // the entry's
 };
 
 // Which slot of the plain code is a local variable of the original, in front of whose locals stand

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "variables/constants/constant.h"
+#include "variables/constants/made_again.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
 #include "variables/objects/call_result.h"
@@ -71,6 +72,9 @@ VariableTracker* PyCodegen::trackerFor(const Value& value) {
     SymNodeTable& numbers = translator_.symNodes;
     const SymNode* nan = numbers.constant(object);
     return tracker = translator_.make<SymNodeVariable>(numbers.negate(numbers.negate(nan)));
+  }
+  if (hasMaker(Py_TYPE(object))) {
+    return tracker = translator_.make<MadeAgainVariable>(Py_TYPE(object), makerOf(object));
   }
   ValueVector items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {

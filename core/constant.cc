@@ -228,8 +228,8 @@ bool sameWithin(PyObject* a, PyObject* b, int depth, int64_t& budget) {
   if (type != Py_TYPE(b)) return false;
   if (type == &PyLong_Type) return sameInteger(a, b);
   if (type == &PyUnicode_Type) return sameString(a, b);
-  if (depth > 0 && isExactNan(a)) return false;
   const ConstantType* constant = find(type);
+  if (depth > 0 && (isExactNan(a) || (constant && constant->maker))) return false;
   if (!constant || !constant->same || !constant->same(a, b)) return false;
   if (!constant->forEachPart) return true;
   if (depth >= kMaximumDepth) return false;
@@ -274,6 +274,17 @@ bool isConstant(BorrowedRef<> object) {
   PyTypeObject* type = Py_TYPE(object.get());
   return isAtom(type) || (find(type) && ConstantWalk().visit(object, 0));
 }
+
+bool hasMaker(const PyTypeObject* type) {
+  const ConstantType* known = find(type);
+  return known && known->maker;
+}
+
+bool goesByIdentity(BorrowedRef<> constant) {
+  return isExactNan(constant) || hasMaker(Py_TYPE(constant.get()));
+}
+
+Ref<> makerOf(BorrowedRef<> constant) { return find(Py_TYPE(constant.get()))->maker(constant); }
 
 bool sameConstant(BorrowedRef<> a, BorrowedRef<> b) {
   int64_t budget = kMaximumParts;

@@ -26,11 +26,16 @@ bool isConstant(BorrowedRef<> object);
 // Is the exact type one of constants? Of a composite type, not all instances are.
 bool isConstantType(const PyTypeObject* type);
 
-// Equal as constants: no program could tell them apart, except by `is`. Of the same exact types
-// throughout (True is not 1, nor 1.0), floats by their bits (0.0 is not -0.0), frozensets with
-// their order, a nan within another constant by its identity (which `in` and == look at first). Any
-// two objects may be asked about; those that are not constants are equal only to themselves.
+// Equal as constants: no program could tell them apart, except by `is`, or by == and hash() where
+// goesByIdentity(). Of the same exact types throughout (True is not 1, nor 1.0), floats by their
+// bits (0.0 is not -0.0), frozensets with their order; within another constant, what goes by
+// identity is equal only to itself (`in` and == look at that first). Any two objects may be asked
+// about; those that are not constants are equal only to themselves.
 bool sameConstant(BorrowedRef<> a, BorrowedRef<> b);
+
+// Do == and hash() tell the constant from others that are equal as constants? A nan, and instances
+// of the types that say so.
+bool goesByIdentity(BorrowedRef<> constant);
 
 // Goes with sameConstant; any object may be asked about. Never fails.
 size_t hashConstant(BorrowedRef<> object);
@@ -48,9 +53,17 @@ struct ConstantType {
   // Calls visit with each part in order, while that returns true; whether all did. The parts of two
   // instances that are `same` correspond. Null: there are none.
   bool (*forEachPart)(PyObject* object, llvm::function_ref<bool(PyObject*)> visit) = nullptr;
+  // Of a type whose instances Python compares and hashes by their identity: a callable without
+  // arguments that makes another one that is the same, new; null, without an exception, if there is
+  // none. Null for all other types.
+  Ref<> (*maker)(PyObject* object) = nullptr;
   // Null: repr().
   std::string (*text)(PyObject* object) = nullptr;
 };
+
+bool hasMaker(const PyTypeObject* type);
+// What ConstantType::maker, which the type has, says of the constant.
+Ref<> makerOf(BorrowedRef<> constant);
 
 // For a library: its `type`, whose functions in `constant` run no code of the program's, and set no
 // exception. The type must live as long as the process.

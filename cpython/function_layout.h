@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/ref.h"
 
@@ -59,6 +60,16 @@ inline PyObject* read(BorrowedRef<> function, FunctionField field) {
 }
 inline PyCodeObject* codeOf(BorrowedRef<> function) {
   return reinterpret_cast<PyCodeObject*>(read(function, FunctionField::Code));
+}
+
+// A function of the code that looks names up in these builtins, a dict; null: in those that the
+// globals name now, as PyFunction_New does. Null with an exception set on failure.
+inline Ref<> makeFunction(BorrowedRef<> code, BorrowedRef<> globals, BorrowedRef<> builtins) {
+  Ref<> made = Ref<>::steal(PyFunction_New(code.get(), globals.get()));
+  if (!made || !builtins) return made;
+  auto* function = reinterpret_cast<PyFunctionObject*>(made.get());
+  Ref<> before = Ref<>::steal(std::exchange(function->func_builtins, Py_NewRef(builtins.get())));
+  return made;
 }
 
 }  // namespace armature::cpython

@@ -222,6 +222,8 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   if (isOfStandIns(function->globals->existing())) arguments.tail = false;
   Frame* caller = frame_;
   Frame* frame = pushFrame(function->code, function->globals, function);
+  // What goes on behind a break in it has those that are chosen now.
+  if (!function->existing() && function->globals->existing()) builtinsOf(*frame);
   if (!bindArguments(function, arguments, *frame)) {
     popFrame();
     return Value();

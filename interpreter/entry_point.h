@@ -37,6 +37,10 @@ struct EntryPoint {
   // code is then what else holds the inputs: inverted (`~`), it lets go of them.
   bool movesInputs = false;
 
+  // The builtins that the function chose when it was made; null: those that its globals name.
+  // Borrowed: who keeps the entry keeps them.
+  PyObject* builtins = nullptr;
+
   // What ran before was told by is_compiling() that it is not, and so is what follows: a program
   // that hears both may mix what it made by the one with the other.
   bool answersAsPython = false;

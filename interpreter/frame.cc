@@ -6,6 +6,7 @@
 
 #include "core/fault_injection.h"
 #include "core/text.h"
+#include "cpython/function_layout.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
 #include "variables/lazy.h"
@@ -95,11 +96,18 @@ void InstructionTranslator::dropFrame() {
   freeFrames_ = frame;
 }
 
+PyObject* InstructionTranslator::chosenBuiltins(const Frame& frame) const {
+  if (!frame.function) return entry_.builtins;
+  PyObject* existing = frame.function->existing();
+  return existing ? cpython::read(existing, cpython::FunctionField::Builtins) : nullptr;
+}
+
 FrameState InstructionTranslator::stateOf(const Frame& frame) const {
   FrameState state;
   state.code = frame.code;
   state.globals = frame.globals;
   state.function = frame.function;
+  state.builtins = chosenBuiltins(frame);
   state.traced = frame.traced;
   state.generator = frame.generator;
   state.pc = frame.pc;

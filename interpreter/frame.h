@@ -88,6 +88,7 @@ struct FrameState {
   CodePtr code;
   DictVariable* globals = nullptr;
   UserFunctionVariable* function = nullptr;
+  PyObject* builtins = nullptr;  // as EntryPoint's
   int32_t pc = 0;
   std::vector<Value> locals;
   std::vector<Value> stack;

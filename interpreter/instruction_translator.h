@@ -196,6 +196,9 @@ class InstructionTranslator : public Translator {
   void refuseSkipped(const UserFunctionVariable& function) const;
   const Frame* brokenWhole() const;
   FrameState stateOf(const Frame& frame) const;
+  // Those that the frame's function chose when it was made, borrowed; null if the trace made it.
+  PyObject* chosenBuiltins(const Frame& frame) const;
+  PyObject* builtinsOf(const Frame& frame);
 
   // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.
   bool bindArguments(UserFunctionVariable* function, const CallArguments& arguments, Frame& frame);

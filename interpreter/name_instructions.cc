@@ -12,21 +12,6 @@ namespace armature {
 
 namespace {
 
-// The builtins that a frame looks in. A function chose them when it was made
-// (_PyEval_BuiltinsFromGlobals of ceval.c); one that the trace makes chooses as it would.
-PyObject* builtinsOf(Translator& translator, const Frame& frame) {
-  if (frame.function && frame.function->existing()) {
-    return cpython::read(frame.function->existing(), cpython::FunctionField::Builtins);
-  }
-  PyObject* globals = frame.globals->existing();
-  static PyObject* const name = staticName("__builtins__");
-  PyObject* builtins = translator.heap.item(frame.globals->source(), globals, name).object;
-  if (builtins && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
-  if (!builtins) return PyEval_GetBuiltins();
-  if (PyDict_Check(builtins)) return builtins;
-  throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value::constant(builtins)));
-}
-
 // What sys.modules has by the name, guarded; null where it has nothing, or no module. Once the
 // program has come to that dict, it is what the trace has made of it.
 PyObject* importedModule(Translator& translator, PyObject* name) {
@@ -51,13 +36,27 @@ void raiseNameError(Translator& translator, const char* format, PyObject* name) 
   requireKind<ExceptionVariable>(translator.exception())->members[0] = Value::constant(name);
 }
 
+// The builtins that a frame looks in. A function chose them when it was made
+// (_PyEval_BuiltinsFromGlobals of ceval.c); one that the trace makes chooses as it would.
+PyObject* InstructionTranslator::builtinsOf(const Frame& frame) {
+  if (PyObject* chosen = chosenBuiltins(frame)) return chosen;
+  static PyObject* const name = staticName("__builtins__");
+  Found found = heap.item(frame.globals->source(), frame.globals->existing(), name);
+  if (!found) return PyEval_GetBuiltins();
+  addGuard(found.source, GuardType::ID_MATCH, found.object);
+  bool isModule = PyModule_Check(found.object);
+  PyObject* builtins = isModule ? PyModule_GetDict(found.object) : found.object;
+  if (PyDict_Check(builtins)) return builtins;
+  throw GraphBreak(GraphBreakKind::UnsupportedGlobals, describe(Value::constant(builtins)));
+}
+
 Value InstructionTranslator::builtin(Frame& frame, PyObject* name) {
   if (!frame.globals->existing()) {
     DictVariable* chosen = frame.function ? frame.function->builtins : nullptr;
     if (!chosen) throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
     return chosen->get(*this, name);
   }
-  PyObject* builtins = builtinsOf(*this, frame);
+  PyObject* builtins = builtinsOf(frame);
   if (!builtins || !PyDict_CheckExact(builtins)) {
     throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
   }
@@ -150,7 +149,7 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
 // import_name of ceval.c calls what the builtins have as __import__, which a program may replace.
 void InstructionTranslator::requireBuiltinImport(Frame& frame, PyObject* name) {
   static PyObject* const importName = staticName("__import__");
-  PyObject* builtins = builtinsOf(*this, frame);
+  PyObject* builtins = builtinsOf(frame);
   Value function;
   if (builtins && PyDict_CheckExact(builtins)) {
     function = moduleDict(builtins)->get(*this, importName);

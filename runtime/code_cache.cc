@@ -91,6 +91,7 @@ std::shared_ptr<CodeCache> CodeCache::ofFunction(BorrowedRef<> function, CodePtr
   Ref<> builtins = Ref<>::create(cpython::read(function, cpython::FunctionField::Builtins));
   EntryPoint entry = functionEntry(std::move(code));
   entry.movesInputs = movesInputs;
+  entry.builtins = builtins.get();
   auto cache = std::make_shared<CodeCache>(std::move(entry), std::move(globals),
                                            std::move(builtins), std::move(settings), family);
   family->caches.push_back(cache);
@@ -431,8 +432,8 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   entry->guards = std::make_unique<CheckFunctionManager>(
       translator.sources, translator.takeGuards(), generated.captures, inputs);
   if (generated.code) {
-    entry->function = Ref<>::steal(
-        PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
+    entry->function = cpython::makeFunction(reinterpret_cast<PyObject*>(generated.code.get()),
+                                            globals_, builtins_);
     if (!entry->function) throw PendingPythonException();
     captureCapacity_ = std::max(captureCapacity_, generated.captures.size());
   }

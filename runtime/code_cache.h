@@ -152,8 +152,7 @@ class CodeCache {
   Ref<> builtins_;
   std::shared_ptr<const Settings> settings_;
   std::shared_ptr<Family> family_;
-  // Would a function that is made now have other builtins? Then nothing is compiled: generated code
-  // would have those, too.
+  // Would a function that is made now have other builtins? Then nothing is compiled.
   bool hasOtherBuiltins() const;
 
   Entries entries_;

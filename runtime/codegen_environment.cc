@@ -145,7 +145,8 @@ Ref<> RuntimeEnvironment::resumeFunction(const EntryPoint& traced, BorrowedRef<>
   if (found != caches.end()) {
     cache = *found;
   } else {
-    cache = std::make_shared<CodeCache>(entry, Ref<>::create(globals), nullptr, settings_, family_);
+    cache = std::make_shared<CodeCache>(entry, Ref<>::create(globals),
+                                        Ref<>::create(entry.builtins), settings_, family_);
     caches.push_back(cache);
   }
   if (leavesVarying_) cache->leaveVaryingToPython();

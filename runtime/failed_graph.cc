@@ -8,6 +8,7 @@
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
 #include "cpython/deferred_signals.h"
+#include "cpython/function_layout.h"
 #include "cpython/tracebacks.h"
 #include "runtime/code_cache.h"
 #include "runtime/codegen_environment.h"
@@ -267,8 +268,8 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   for (size_t i = 0; i < generated.captures.size(); ++i) {
     captures.push_back(Ref<>::create(borrowed[i]));
   }
-  return Ref<>::steal(
-      PyFunction_New(reinterpret_cast<PyObject*>(generated.code.get()), globals_.get()));
+  return cpython::makeFunction(reinterpret_cast<PyObject*>(generated.code.get()), globals_,
+                               builtins_);
 }
 
 namespace {

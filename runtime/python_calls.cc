@@ -533,12 +533,10 @@ PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
   auto plain = [&] { return PyObject_Vectorcall(function.get(), arguments, flags, keywordNames); };
   Ref<PyCodeObject> code = rewrittenCode(cpython::codeOf(function), pythonCalls);
   if (!code) return PyErr_Occurred() ? nullptr : plain();
-  Ref<> made = Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()),
-                                           cpython::read(function, FunctionField::Globals)));
+  Ref<> made = cpython::makeFunction(reinterpret_cast<PyObject*>(code.get()),
+                                     cpython::read(function, FunctionField::Globals),
+                                     cpython::read(function, FunctionField::Builtins));
   if (!made) return nullptr;
-  bool hasItsBuiltins = cpython::read(made, FunctionField::Builtins) ==
-                        cpython::read(function, FunctionField::Builtins);
-  if (!hasItsBuiltins) return plain();
   if (PyObject* closure = cpython::read(function, FunctionField::Closure)) {
     if (PyFunction_SetClosure(made.get(), closure) < 0) return nullptr;
   }

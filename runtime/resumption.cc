@@ -27,6 +27,7 @@ struct ResumeState {
   std::shared_ptr<CodeCache> cache;  // null: always plain
   EntryPoint entry;
   Ref<> globals;
+  Ref<> builtins;  // the entry's
   Ref<> pythonCalls;
   PlainCode plainCode;    // made when it is needed
   Ref<> breakStatistics;  // of the break because of which it is plain; null: not measured
@@ -130,6 +131,7 @@ PyObject* callResumeFunction(PyObject* self, PyObject* const* arguments, size_t 
 int traverseResumeFunction(PyObject* self, visitproc visit, void* arg) {
   // What the cache holds is the compiled function's.
   Py_VISIT(resumeFunction(self)->state->globals.get());
+  Py_VISIT(resumeFunction(self)->state->builtins.get());
   Py_VISIT(resumeFunction(self)->state->plainFunction.get());
   return 0;
 }
@@ -454,6 +456,7 @@ Ref<> makeFunction(std::shared_ptr<CodeCache> cache, const EntryPoint& entry, Re
   state->cache = std::move(cache);
   state->entry = entry;
   state->globals = std::move(globals);
+  state->builtins = Ref<>::create(entry.builtins);
   state->pythonCalls = std::move(pythonCalls);
   ResumeFunction* made = PyObject_GC_New(ResumeFunction, &ResumeFunctionType);
   if (!made) return nullptr;

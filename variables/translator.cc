@@ -4,7 +4,9 @@
 #include <cstdarg>
 
 #include "core/checked.h"
+#include "core/constant.h"
 #include "core/describe.h"
+#include "cpython/set_entries.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/data_errors.h"
@@ -168,8 +170,12 @@ void Translator::rememberExisting(PyObject* constant) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
       rememberExisting(PyTuple_GET_ITEM(constant, i));
     }
-  } else if (PySlice_Check(constant)) {
+  } else if (PySlice_Check(constant) || hasMaker(Py_TYPE(constant))) {
     existingConstants_.insert(constant);
+  } else if (PyFrozenSet_CheckExact(constant)) {
+    for (cpython::SetEntry entry; cpython::nextEntry(constant, entry);) {
+      rememberExisting(entry.element);
+    }
   }
 }
 
@@ -179,8 +185,9 @@ void Translator::rememberNan(PyObject* number) {
 
 bool Translator::isMadeHere(PyObject* constant) const {
   if (PyFloat_CheckExact(constant)) return madeNans_.count(constant) > 0;
-  bool isMade = PyTuple_CheckExact(constant) ? PyTuple_GET_SIZE(constant) > 0
-                                             : static_cast<bool>(PySlice_Check(constant));
+  bool isMade = PyTuple_CheckExact(constant)
+                    ? PyTuple_GET_SIZE(constant) > 0
+                    : PySlice_Check(constant) || hasMaker(Py_TYPE(constant));
   return isMade && !existingConstants_.contains(constant);
 }
 

@@ -214,9 +214,9 @@ class Translator : public Observer, public Heap::Dependencies {
   // The constant is there before the call: a part of code, of an input, of what C code keeps. So
   // are its parts, and to the program it stays the object that it is.
   void rememberExisting(PyObject* constant);
-  // A tuple or slice of constants, or a nan, that the trace has made: each call makes a new one,
-  // which the program can tell from that of the call before. (Nothing makes another frozenset in
-  // the order of a given one.)
+  // A tuple or slice of constants, a nan, or an instance of a type with a maker (core/constant.h)
+  // that the trace has made: each call makes a new one, which the program can tell from that of the
+  // call before. (Nothing makes another frozenset in the order of a given one.)
   bool isMadeHere(PyObject* constant) const;
 
   // --- Is a graph break an error here? What the traced call begins with, and what the program

@@ -5,6 +5,7 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/function_layout.h"
 #include "cpython/generator_frames.h"
 #include "interpreter/frame.h"
 #include "variables/containers/dict.h"
@@ -97,8 +98,12 @@ Ref<> makerOf(PyCodegen& codegen, const Frame& frame) {
   Ref<PyCodeObject> code = codegen.environment().rewritten(frame.code->original);
   if (!code && PyErr_Occurred()) throw PendingPythonException();
   if (!code) code = Ref<PyCodeObject>::create(frame.code->original);
+  PyObject* maker = frame.function ? frame.function->existing() : nullptr;
   Ref<> function =
-      checked(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), frame.globals->existing()));
+      checked(cpython::makeFunction(
+                  reinterpret_cast<PyObject*>(code.get()), frame.globals->existing(),
+                  maker ? cpython::read(maker, cpython::FunctionField::Builtins) : nullptr)
+                  .release());
   auto tupleOf = [](Py_ssize_t count, auto item) {
     Ref<> tuple = checked(PyTuple_New(count));
     for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, item().release());

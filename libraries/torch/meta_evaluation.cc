@@ -248,7 +248,9 @@ class Evaluation {
     // What Python functions do on their way (an operation inside of a level, what the program keeps
     // out of traces) may draw numbers on the CPU, whatever stands for the inputs.
     if (!modes.keepRandomState()) return nullptr;
-    if (standIns_.kind == Stand::Fake && !modes.enter(fakeMode())) return nullptr;
+    if (standIns_.kind == Stand::Fake && !(silenceFakes(modes) && modes.enter(fakeMode()))) {
+      return nullptr;
+    }
     // What is made inside of levels comes to arrays without memory, too.
     bool makesArrays = !before_.empty() || (!hasArrays_ && !namesDevice_);
     if (standIns_.kind == Stand::Meta && makesArrays &&
@@ -345,6 +347,13 @@ class Evaluation {
       }
     }
     return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
+  }
+
+  // They log what fails, which is the trace's affair.
+  static bool silenceFakes(ModeScope& modes) {
+    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._subclasses.fake_tensor"));
+    Ref<> logger = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "log") : nullptr);
+    return logger && modes.silence(logger);
   }
 
   Ref<> fakeMode() {

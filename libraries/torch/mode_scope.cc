@@ -261,6 +261,16 @@ bool ModeScope::setWarnings(const char* action) {
   return true;
 }
 
+bool ModeScope::silence(BorrowedRef<> logger) {
+  constexpr const char* kName = "disabled";
+  Ref<> before = Ref<>::steal(PyObject_GetAttrString(logger.get(), kName));
+  Ref<> set = Ref<>::steal(PyObject_GetAttrString(logger.get(), "__setattr__"));
+  Ref<> arguments = Ref<>::steal(before ? Py_BuildValue("(sO)", kName, before.get()) : nullptr);
+  if (!set || !arguments) return false;
+  putBackBy(std::move(set), std::move(arguments), nullptr);
+  return PyObject_SetAttrString(logger.get(), kName, Py_True) == 0;
+}
+
 void ModeScope::putBackBy(Ref<> function, Ref<> arguments, Ref<> keywords) {
   calls_.push_back({std::move(function), std::move(arguments), std::move(keywords)});
 }

@@ -39,6 +39,8 @@ class ModeScope {
   // Warnings that follow are ignored, or errors ("ignore", "error"), and what torch warns of once
   // is still to come. (It goes for a warning of another thread, too.)
   bool setWarnings(const char* action);
+  // What follows is not told to this logger of the logging module. (Nor what another thread does.)
+  bool silence(BorrowedRef<> logger);
   // At the end, calls the C function so.
   void putBackBy(Ref<> function, Ref<> arguments, Ref<> keywords);
   // Random numbers drawn from now on are given back.

@@ -24,6 +24,9 @@ class Translator;
 
 // True if every argument is constant data.
 bool allData(const CallArguments& arguments);
+// Of two constants that are compared: guards which objects the parts of tuples are that go by their
+// identity, where the trace has put them in. (What came from outside as a whole is known so far.)
+void pinParts(Translator& translator, PyObject* left, PyObject* right);
 // Calls a pure function on such arguments now. The result is a constant, or a new list of them.
 Value callWithData(Translator& translator, PyObject* callable, const CallArguments& arguments);
 // A call of a constant: of a type, a function or method of C, or of what cannot be called.

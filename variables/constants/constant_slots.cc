@@ -237,17 +237,43 @@ Value constantLength(Translator& translator, const Value& self) {
   return length < 0 ? translator.raiseFromPython() : Value::integer(length);
 }
 
-// Is it a nan, or made of one? (Constants are nested to a small depth only.)
-bool holdsNan(PyObject* constant) {
-  if (!PyTuple_Check(constant)) return !equalsItself(constant);
+// Does it go by its identity, or is it made of what does? (Constants are nested to a small depth
+// only.)
+bool holdsIdentity(PyObject* constant) {
+  if (!PyTuple_Check(constant)) return goesByIdentity(constant);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
-    if (holdsNan(PyTuple_GET_ITEM(constant, i))) return true;
+    if (holdsIdentity(PyTuple_GET_ITEM(constant, i))) return true;
   }
   return false;
 }
 
+// Constants are nested to a small depth only.
+void pinIdentity(Translator& translator, PyObject* constant) {
+  if (PyTuple_Check(constant)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
+      pinIdentity(translator, PyTuple_GET_ITEM(constant, i));
+    }
+    return;
+  }
+  llvm::ArrayRef<const Source*> sources = translator.constantSources(constant);
+  if (sources.empty() || !goesByIdentity(constant)) return;
+  for (const Source* source : sources) {
+    translator.addGuard(source, GuardType::ID_MATCH, constant);
+  }
+}
+
+}  // namespace
+
+void pinParts(Translator& translator, PyObject* left, PyObject* right) {
+  if (!PyTuple_Check(left) || !PyTuple_Check(right)) return;
+  pinIdentity(translator, left);
+  pinIdentity(translator, right);
+}
+
+namespace {
+
 Value constantHash(Translator& translator, const Value& self) {
-  if (holdsNan(self.object())) {
+  if (holdsIdentity(self.object())) {
     throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
   }
   Py_hash_t hash = PyObject_Hash(self.object());
@@ -256,6 +282,11 @@ Value constantHash(Translator& translator, const Value& self) {
 
 Value constantCompare(Translator& translator, const Value& left, const Value& right, int op) {
   if (left.isConstant() && right.isConstant()) {
+    bool isOfMade = hasMaker(typeOf(left)) && hasMaker(typeOf(right));
+    if (isOfMade && (op == Py_EQ || op == Py_NE)) {
+      return Value::boolean(isSame(translator, left, right) == (op == Py_EQ));
+    }
+    pinParts(translator, left.object(), right.object());
     return translator.fromPython(PyObject_RichCompare(left.object(), right.object(), op));
   }
   if (left.isConstant() != right.isConstant()) {

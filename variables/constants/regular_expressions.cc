@@ -1,8 +1,10 @@
 // Patterns and matches of re over constant text. Both are objects that nothing can change, so they
-// are constants; what the methods of a pattern say of a text is computed while tracing.
+// are constants (two matches of one kind differ by their identity alone); what the methods of a
+// pattern say of a text is computed while tracing.
 #include <new>
 #include <utility>
 
+#include "bytecode/private_function.h"
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
@@ -301,6 +303,46 @@ bool sameMatch(PyObject* a, PyObject* b) {
                  : a == b;
 }
 
+// again(): the match that self, a tuple of a method of a pattern, the arguments, and the number
+// among those that are found, tells of.
+PyObject* findAgain(PyObject* self, PyObject* const*, Py_ssize_t) {
+  PyObject* method = PyTuple_GET_ITEM(self, 0);
+  Ref<> found = Ref<>::steal(PyObject_CallObject(method, PyTuple_GET_ITEM(self, 1)));
+  Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GET_ITEM(self, 2));
+  if (!found || number < 0) return PyErr_Occurred() ? nullptr : found.release();
+  for (;;) {
+    Ref<> next = Ref<>::steal(PyIter_Next(found.get()));
+    if (!next && !PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "a match is gone");
+    if (!next || number-- == 0) return next.release();
+  }
+}
+
+// Of the ways to find a match, the first that finds the same again.
+Ref<> matchMaker(PyObject* match) {
+  auto attribute = [&](const char* name) { return checked(PyObject_GetAttrString(match, name)); };
+  Ref<> pattern = attribute("re");
+  Ref<> arguments = checked(PyTuple_Pack(3, attribute("string").get(), attribute("pos").get(),
+                                         attribute("endpos").get()));
+  auto madeBy = [&](const Ref<>& method, Py_ssize_t number) {
+    Ref<> self = checked(Py_BuildValue("(OOn)", method.get(), arguments.get(), number));
+    return checked(boundPrivateFunction<findAgain>("again", self).release());
+  };
+  for (const char* name : {"match", "fullmatch", "search"}) {
+    Ref<> method = checked(PyObject_GetAttrString(pattern.get(), name));
+    Ref<> found = checked(PyObject_CallObject(method.get(), arguments.get()));
+    if (found.get() != Py_None && sameMatch(found.get(), match)) return madeBy(method, -1);
+  }
+  Ref<> method = checked(PyObject_GetAttrString(pattern.get(), "finditer"));
+  Ref<> matches = checked(PyObject_CallObject(method.get(), arguments.get()));
+  for (Py_ssize_t number = 0;; ++number) {
+    Ref<> found = Ref<>::steal(PyIter_Next(matches.get()));
+    if (!found) break;
+    if (sameMatch(found.get(), match)) return madeBy(method, number);
+  }
+  clearException();
+  return nullptr;
+}
+
 size_t hashMatch(PyObject* match) {
   Ref<> found = foundBy(match);
   return found ? hashConstant(found) : 0;
@@ -310,7 +352,7 @@ void registerRegularExpressions() {
   PyObject* function = attributeOfModule("_compile");
   if (!patternType() || !matchType() || !function) return;
   registerConstantType(patternType(), {.same = samePattern, .hash = hashPattern});
-  registerConstantType(matchType(), {.same = sameMatch, .hash = hashMatch});
+  registerConstantType(matchType(), {.same = sameMatch, .hash = hashMatch, .maker = matchMaker});
   registerObjectHandler(function, compile);
   registerAnswers<kPatternMethods>(patternType(),
                                    std::make_index_sequence<std::size(kPatternMethods)>());

@@ -40,8 +40,8 @@ SequenceVariable* tupleIn(const Value& value) {
 Value realizeDeeply(Translator& translator, Value key) {
   if (existingAddress(key)) return key;
   translator.realize(key);
-  if (PyObject* object = key.objectOrNull(); object && !equalsItself(object)) {
-    // A nan is found by its identity. One that each call makes has another hash in each.
+  if (PyObject* object = key.objectOrNull(); object && goesByIdentity(object)) {
+    // One that each call makes has another hash in each.
     if (translator.isMadeHere(object)) throw GraphBreak(GraphBreakKind::UnknownHash, describe(key));
     for (const Source* source : translator.constantSources(object)) {
       translator.addGuard(source, GuardType::ID_MATCH, object);

@@ -7,6 +7,7 @@
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
+#include "variables/functions/partial.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/translator.h"
 
@@ -42,6 +43,19 @@ bool forEachPart(PyObject* object, llvm::function_ref<bool(PyObject*)> visit) {
     if (!visit(PyTuple_GET_ITEM(parts.get(), i))) return false;
   }
   return true;
+}
+
+// As it says how to make it when it is copied: a call of constants.
+Ref<> makerOfReduced(PyObject* object) {
+  Ref<> reduced = checked(PyObject_CallMethod(object, "__reduce__", nullptr));
+  PyObject* parts = PyTuple_GET_ITEM(reduced.get(), 1);
+  llvm::SmallVector<PyObject*, 4> objects{PyTuple_GET_ITEM(reduced.get(), 0)};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); ++i) {
+    objects.push_back(PyTuple_GET_ITEM(parts, i));
+  }
+  if (!partialType()) return nullptr;
+  return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(partialType()), objects.data(),
+                                     objects.size(), nullptr));
 }
 
 // The object that one is called with. Null with the exception pending.
@@ -129,8 +143,10 @@ void registerOperatorCallables() {
     if (!type) clearException();
     if (!type || !PyType_Check(type)) continue;
     auto* kind = reinterpret_cast<PyTypeObject*>(type);
-    registerConstantType(
-        kind, {.same = sameNumberOfParts, .hash = hashNumberOfParts, .forEachPart = forEachPart});
+    registerConstantType(kind, {.same = sameNumberOfParts,
+                                .hash = hashNumberOfParts,
+                                .forEachPart = forEachPart,
+                                .maker = makerOfReduced});
     registerObjectHandler(type, construct);
     registerInstanceHandler(kind, handler);
   }

@@ -1,7 +1,7 @@
 #include "variables/protocol/equality.h"
 
-#include <cmath>
-
+#include "core/constant.h"
+#include "variables/constants/constant.h"
 #include "variables/continuation.h"
 #include "variables/objects/address.h"
 #include "variables/objects/user_defined.h"
@@ -11,11 +11,6 @@
 namespace armature {
 
 namespace {
-
-// A nan equals nothing, so that the identity that containers look at first decides.
-bool isNan(PyObject* object) {
-  return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
-}
 
 // May a comparison of the object with itself run code or say that they differ, so that the program
 // sees whether it was made? (A builtin container compares its items by the same rule.)
@@ -38,9 +33,10 @@ Value equality(Translator& translator, Value left, Value right, bool tail) {
   translator.realize(left);
   translator.realize(right);
   if (left.isConstant() && right.isConstant()) {
-    if (isNan(left.object()) && isNan(right.object())) {
+    if (goesByIdentity(left.object()) && goesByIdentity(right.object())) {
       return Value::boolean(isSame(translator, first, second));
     }
+    pinParts(translator, left.object(), right.object());
     int equal = PyObject_RichCompareBool(left.object(), right.object(), Py_EQ);
     if (equal < 0) translator.raiseFromPython();
     return equal < 0 ? Value() : Value::boolean(equal);
