@@ -222,8 +222,6 @@ Value InstructionTranslator::callUserFunction(UserFunctionVariable* function,
   if (isOfStandIns(function->globals->existing())) arguments.tail = false;
   Frame* caller = frame_;
   Frame* frame = pushFrame(function->code, function->globals, function);
-  // What goes on behind a break in it has those that are chosen now.
-  if (!function->existing() && function->globals->existing()) builtinsOf(*frame);
   if (!bindArguments(function, arguments, *frame)) {
     popFrame();
     return Value();
@@ -354,6 +352,8 @@ bool InstructionTranslator::makeFunction(Frame& frame, const Instruction& instru
     raiseFromPython();
     return false;
   }
+  // What goes on behind a break in its frame has the builtins that are chosen now.
+  if (frame.globals->existing()) builtinsNamedBy(frame.globals);
   auto* function = make<UserFunctionVariable>(std::move(code), frame.globals);
   function->builtins = frame.function ? frame.function->builtins : nullptr;
   int32_t next = 2;

@@ -198,7 +198,8 @@ class InstructionTranslator : public Translator {
   FrameState stateOf(const Frame& frame) const;
   // Those that the frame's function chose when it was made, borrowed; null if the trace made it.
   PyObject* chosenBuiltins(const Frame& frame) const;
-  PyObject* builtinsOf(const Frame& frame);
+  // Those that a function of these globals, which existed, would choose now; guarded, borrowed.
+  PyObject* builtinsNamedBy(DictVariable* globals);
 
   // Argument binding: fills the locals of `frame`. False with CPython's TypeError pending.
   bool bindArguments(UserFunctionVariable* function, const CallArguments& arguments, Frame& frame);

@@ -36,12 +36,10 @@ void raiseNameError(Translator& translator, const char* format, PyObject* name) 
   requireKind<ExceptionVariable>(translator.exception())->members[0] = Value::constant(name);
 }
 
-// The builtins that a frame looks in. A function chose them when it was made
-// (_PyEval_BuiltinsFromGlobals of ceval.c); one that the trace makes chooses as it would.
-PyObject* InstructionTranslator::builtinsOf(const Frame& frame) {
-  if (PyObject* chosen = chosenBuiltins(frame)) return chosen;
+// _PyEval_BuiltinsFromGlobals of ceval.c
+PyObject* InstructionTranslator::builtinsNamedBy(DictVariable* globals) {
   static PyObject* const name = staticName("__builtins__");
-  Found found = heap.item(frame.globals->source(), frame.globals->existing(), name);
+  Found found = heap.item(globals->source(), globals->existing(), name);
   if (!found) return PyEval_GetBuiltins();
   addGuard(found.source, GuardType::ID_MATCH, found.object);
   bool isModule = PyModule_Check(found.object);
@@ -56,7 +54,8 @@ Value InstructionTranslator::builtin(Frame& frame, PyObject* name) {
     if (!chosen) throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
     return chosen->get(*this, name);
   }
-  PyObject* builtins = builtinsOf(frame);
+  PyObject* chosen = chosenBuiltins(frame);
+  PyObject* builtins = chosen ? chosen : builtinsNamedBy(frame.globals);
   if (!builtins || !PyDict_CheckExact(builtins)) {
     throw GraphBreak(GraphBreakKind::UnsupportedGlobals, printable(name));
   }
@@ -149,7 +148,8 @@ bool InstructionTranslator::cellOperation(Frame& frame, const Instruction& instr
 // import_name of ceval.c calls what the builtins have as __import__, which a program may replace.
 void InstructionTranslator::requireBuiltinImport(Frame& frame, PyObject* name) {
   static PyObject* const importName = staticName("__import__");
-  PyObject* builtins = builtinsOf(frame);
+  PyObject* chosen = chosenBuiltins(frame);
+  PyObject* builtins = chosen ? chosen : builtinsNamedBy(frame.globals);
   Value function;
   if (builtins && PyDict_CheckExact(builtins)) {
     function = moduleDict(builtins)->get(*this, importName);
