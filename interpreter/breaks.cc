@@ -75,6 +75,8 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     return outcome;
   }
 
+  if (!isMarkRunning()) throw std::logic_error("a break where no frame of the mark is left");
+
   // Behind an operation that has failed, everything before it is done.
   const Frame* whole = reason.kind() == GraphBreakKind::FailedOperation ? nullptr : brokenWhole();
   if (whole) {
