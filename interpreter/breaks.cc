@@ -52,11 +52,13 @@ void InstructionTranslator::refuseSkipped(const UserFunctionVariable& function) 
 }
 
 // The outermost of the frames that nobody can go on in, as they are captured whole or not at all.
+// One of a generator that existed runs although its code is skipped: there the trace breaks.
 const Frame* InstructionTranslator::brokenWhole() const {
   const Frame* outermost = nullptr;
   if (!skipped_ || !skipped_->modules) return nullptr;
   for (const Frame* frame = mark_.frame; frame->back; frame = frame->back) {
-    if (skipped_->modules->areWhole(frame->globals->existing())) outermost = frame;
+    bool isWhole = skipped_->modules->areWhole(frame->globals->existing());
+    if (isWhole && !skipped_->find(*frame->code)) outermost = frame;
   }
   return outermost;
 }

@@ -203,6 +203,26 @@ def test_an_operation_that_fails_beside_a_skipped_function() -> None:
         assert run_compiled(X, at) == run(X, at)
 
 
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_a_generator_that_existed_breaks(every: int) -> None:
+    kept = [Plain() for _ in range(4)]
+    numbers = weakref.WeakKeyDictionary(zip(kept, range(4), strict=True))
+
+    def f(items: Iterator[Any], x: torch.Tensor) -> Any:
+        return [number for _, number in items], x + 1
+
+    compiled = armature.compile(f)
+    for _ in range(3):
+        items = numbers.items()
+        assert next(items)[1] == 0
+        _C.inject_fault("break every", every)
+        try:
+            found, y = compiled(items, X)
+        finally:
+            _C.clear_fault()
+        assert found == [1, 2, 3] and torch.equal(y, X + 1)
+
+
 def test_compiled_itself() -> None:
     check(copy.deepcopy, [1, [X, X]], breaks=None)
 
