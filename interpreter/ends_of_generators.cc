@@ -138,12 +138,25 @@ bool InstructionTranslator::stands(const PathToObject& path, const Frame* leavin
              effects[path.effect].kind != EffectKind::Cancelled) {
     parts_->ofEffect(*this, effects[path.effect], isFirst);
   }
-  for (size_t i = 1; begins && i < path.objects.size(); ++i) {
-    begins = false;
+  return begins && leads(path, leaving);
+}
+
+// Does each object of the path still have the next one?
+bool InstructionTranslator::leads(const PathToObject& path, const Frame* leaving) {
+  bool leads = true;
+  for (size_t i = 1; leads && i < path.objects.size(); ++i) {
+    leads = false;
     visitParts(path.objects[i - 1], leaving,
-               [&](const Value& part) { begins |= newObject(part) == path.objects[i]; });
+               [&](const Value& part) { leads |= newObject(part) == path.objects[i]; });
   }
-  return begins;
+  return leads;
+}
+
+// Was it, before the instruction, what an operand leads to? As those are held until the instruction
+// is done, it ends behind all code that this ran.
+bool InstructionTranslator::wasHeldByOperand(const PathToObject& path) {
+  return !path.objects.empty() && path.frame == frame_ &&
+         path.slot >= static_cast<size_t>(frame_->localCount) && leads(path, nullptr);
 }
 
 // The one generator of those lost that dies first; the others then die with it, if they do. Null
@@ -228,8 +241,10 @@ void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, co
     llvm::SmallVector<GeneratorVariable*, 4> unknown;
     for (GeneratorVariable* generator : cleanUps_) {
       // Code of C that runs this code may hold what is older than that.
-      if (generator->serial() >= runStart_ && hasCleanUp(generator, mayReach) &&
-          !stands(paths_[generator], leaving)) {
+      if (generator->serial() < runStart_) continue;
+      // One that is not begun needs no end yet, but the way to it is known when it does.
+      bool isCreated = generator->state == GeneratorVariable::State::Created;
+      if ((isCreated || hasCleanUp(generator, mayReach)) && !stands(paths_[generator], leaving)) {
         unknown.push_back(generator);
       }
     }
@@ -252,9 +267,14 @@ void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, co
     }
     if (lost.empty()) return;
     GeneratorVariable* first = firstToEnd(lost, reached, leaving);
-    // Of code that ran within the instruction nobody knows when it dropped what; and what closes a
-    // generator may break.
-    if (!first || ranCode || hasClosed || !isMarkRunning()) return leaveEndToPython(lost.front());
+    // Of code that ran within the instruction nobody knows when it dropped what.
+    bool isInOrder = first && !hasClosed && (!ranCode || wasHeldByOperand(paths_[first]));
+    if (!isInOrder) return leaveEndToPython(lost.front());
+    // What closes a generator may break. Where the trace cannot go back to before the instruction,
+    // it goes back to behind it, and no code is made of it: see leavesCleanUp.
+    bool canGoBack = isMarkRunning() && (mark_.hasSlots || frame_ != mark_.frame);
+    if (!canGoBack && (leaving || !frame_->callersResumable)) return leaveEndToPython(first);
+    if (!canGoBack) mark(*frame_, false);
     if (!closeGenerator(first)) {
       takeException();  // which Python prints
       return leaveEndToPython(first);

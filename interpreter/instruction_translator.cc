@@ -290,9 +290,10 @@ void InstructionTranslator::raiseUnbound(const Frame& frame, const Instruction& 
 Value InstructionTranslator::run(Frame* entry) {
   uint32_t start = runs_++ == 0 ? 0 : static_cast<uint32_t>(arena.trackers().size());
   llvm::SaveAndRestore<uint32_t> runStart(runStart_, start);
-  for (uint64_t runsBefore = runs_;; runsBefore = runs_) {
+  for (uint64_t runsBefore = runs_;;) {
     if (!cleanUps_.empty()) [[unlikely]]
       endGenerators(runs_ != runsBefore, nullptr, Value());
+    runsBefore = runs_;
     Frame& frame = *frame_;
     ++instructionCount_;
     if (cleanUps_.empty() && !fault_injection::armed) [[likely]] {

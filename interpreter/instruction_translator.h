@@ -276,6 +276,8 @@ class InstructionTranslator : public Translator {
   void forEachPart(VariableTracker* tracker, PartVisitor visit) override;
   ReachedObjects reachedObjects(const Frame* leaving, const Value& result);
   bool stands(const PathToObject& path, const Frame* leaving);
+  bool leads(const PathToObject& path, const Frame* leaving);
+  bool wasHeldByOperand(const PathToObject& path);
   GeneratorVariable* firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,
                                 const ReachedObjects& reached, const Frame* leaving);
   bool isMarkRunning() const;

@@ -30,11 +30,18 @@ Value partOf(Translator& translator, const Value& object, const PartStep& step) 
 
 }  // namespace
 
-// From now on the objects on the way count as ones that the trace has made, and die like those.
+// From now on the objects on the way count as ones that the trace has made, and die like those:
+// when no slot of the frame has them any more, so that each is known for what it is.
 bool InstructionTranslator::own(const Value& input, const PartPath& path) {
   Value object = realized(input);
   for (size_t i = 0; object.isTracker(); ++i) {
     llvm::SmallVector<Value, 1>& parts = owned_[object.tracker()];
+    for (int32_t slot = 0; slot < frame_->localCount + frame_->depth; ++slot) {
+      const Value& held = frame_->slots[slot];
+      bool isTheSame =
+          held.isTracker() && held.tracker()->existing() == object.tracker()->existing();
+      if (isTheSame) realized(held);
+    }
     auto* generator = trackerOf<GeneratorVariable>(object);
     if (i == path.size()) {
       if (!generator || generator->state == GeneratorVariable::State::Running) return false;
