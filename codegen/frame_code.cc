@@ -5,6 +5,7 @@
 #include "bytecode/liveness.h"
 #include "codegen/call_rewriting.h"
 #include "codegen/continuations.h"
+#include "codegen/generated_code.h"
 #include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
 #include "codegen/py_codegen.h"
@@ -452,7 +453,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
             innerStored_.drop_front())
       .emit(plain);
   assembler.addNames(next.code->locals);
-  Ref<PyCodeObject> code = lower(*assembler.finish());
+  Ref<PyCodeObject> code = generatedCode(*assembler.finish());
   if (!code) return nullptr;
   Ref<> function = cpython::makeFunction(reinterpret_cast<PyObject*>(code.get()),
                                          next.globals->existing(), next.builtins);

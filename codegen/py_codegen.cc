@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/generated_code.h"
 #include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
 #include "codegen/unsupported.h"
@@ -154,7 +155,7 @@ GeneratedCode PyCodegen::generate() {
     }
     emitInterruptHandlers();
     generated.canonical = assembler_.finish();
-    generated.code = lower(*generated.canonical);
+    generated.code = generatedCode(*generated.canonical);
     generated.captures = captures_;
   } catch (const UnsupportedReconstruction& unsupported) {
     clearUnlessInterrupted();

@@ -399,6 +399,12 @@ class Library {
     PyObject* set = nullptr;
   };
   virtual RandomState randomState() const { return {}; }
+  // Code that this process made will run: a library that captures programs itself is told to leave
+  // it alone. False with a Python exception set.
+  virtual bool disownCode(BorrowedRef<PyCodeObject> code) const {
+    (void)code;
+    return true;
+  }
   // Why no operation can be in a graph as things stand in this thread; null if they can. Nothing
   // that a trace follows changes the answer, so that it is asked for once.
   virtual const char* reasonAgainstOperations() const { return nullptr; }

@@ -34,6 +34,7 @@ class TorchLibrary : public Library {
     return ownAttributes_.has(type, name, attribute);
   }
   RandomState randomState() const override;
+  bool disownCode(BorrowedRef<PyCodeObject> code) const override;
   CallRule classifyMethod(BorrowedRef<> name) const override {
     return functions_.classifyMethod(name);
   }

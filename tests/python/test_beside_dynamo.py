@@ -128,6 +128,22 @@ PROGRAMS = {
         for _ in range(3):
             assert torch.equal(compiled(x), outer(x))
     """,
+    "code of ours is not captured again": """
+        seen = []
+        inner = torch.compile(lambda x: x.sin() + len(seen), backend="eager")
+
+        def program(x):
+            y = inner(x)
+            seen.append(1)
+            armature.graph_break()
+            return inner(y)
+
+        x = torch.ones(2)
+        expected = [program(x) for _ in range(3)]
+        seen.clear()
+        captured = torch.compile(armature.compile(program), backend="eager")
+        assert all(map(torch.equal, [captured(x) for _ in range(3)], expected))
+    """,
     "both on one module": """
         model = Block()
         x = torch.randn(2, 4)

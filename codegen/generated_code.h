@@ -1,0 +1,13 @@
+// Code objects that the process will run, as against those that are only looked at.
+#pragma once
+
+#include "bytecode/code.h"
+#include "core/ref.h"
+
+namespace armature {
+
+// lower(), after which every library knows that the code object is ours (Library::disownCode).
+// Null with an exception set, as there.
+Ref<PyCodeObject> generatedCode(const Code& code);
+
+}  // namespace armature
