@@ -1,10 +1,13 @@
 // Generators: frames that are suspended between their items.
+#include <llvm/ADT/STLExtras.h>
+
 #include "core/text.h"
 #include "interpreter/except_clauses.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/composed_iterators.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/iterators.h"
+#include "variables/ends_of_objects.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/traceback.h"
 #include "variables/objects/user_defined.h"
@@ -231,8 +234,24 @@ void InstructionTranslator::suspend(Frame& frame) {
   leaveGenerator(frame);
 }
 
+// A frame that runs lets go of what it holds, as existing objects do of what is taken out of them.
+void InstructionTranslator::takeOver(GeneratorVariable* generator) {
+  if (!generator->existing() || !generator->source()) return;
+  if (!takenOver_.insert(generator).second) return;
+  recordUndo(trail, [this, generator] { takenOver_.erase(generator); });
+  if (!owned_.count(generator)) return letGoOfContents(*this, generator);
+  // What is the trace's to end as well does so by itself (ends_of_generators.h).
+  for (const Value& held : static_cast<SuspendedGenerator*>(generator->frame.get())->frame->slots) {
+    bool isOwned = llvm::any_of(owned_, [&](const auto& one) {
+      return held.isTracker() && one.first->existing() == held.tracker()->existing();
+    });
+    if (!isOwned) letGo(*this, held);
+  }
+}
+
 // Its frame runs as a copy, so that a rewind finds the suspended one as it was.
 Frame* InstructionTranslator::enter(GeneratorVariable* generator) {
+  takeOver(generator);
   recordChange(generator);
   callDepth.enter();
   auto* suspended = static_cast<SuspendedGenerator*>(generator->frame.get());

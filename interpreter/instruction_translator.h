@@ -255,6 +255,7 @@ class InstructionTranslator : public Translator {
     // The iterator that `yield from` asks has ended: the loop is left.
     bool leavesDelegate = false;
   };
+  void takeOver(GeneratorVariable* generator);
   Frame* enter(GeneratorVariable* generator);
   Value resume(GeneratorVariable* generator, Resumption resumption, bool tail);
   // Goes to the handler of the frame's own; false if it has none.
@@ -305,6 +306,8 @@ class InstructionTranslator : public Translator {
   std::vector<GeneratorVariable*> cleanUps_;
   // Existing objects that nothing but the trace holds, with what leads on from there to generators.
   llvm::DenseMap<VariableTracker*, llvm::SmallVector<Value, 1>> owned_;
+  // Existing generators whose frames the trace has taken over. Trailed.
+  llvm::DenseSet<GeneratorVariable*> takenOver_;
   llvm::ArrayRef<PyObject*> inputs_;  // as the guards find them
   std::vector<MayEnd> mayEnd_;        // for settleInputs()
   llvm::DenseMap<GeneratorVariable*, PathToObject> paths_;
