@@ -1,15 +1,11 @@
-#include <algorithm>
-
 #include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "cpython/iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/protocol/object_protocol.h"
-#include "variables/tensors/tensor.h"
 
 namespace armature {
 
@@ -26,14 +22,6 @@ bool isBeyondList(SequenceIteratorVariable* iterator) {
   Py_ssize_t size = PyList_GET_SIZE(list->existing());
   // Forwards, the place behind the last item is one as well.
   return iterator->step < 0 ? iterator->index >= size : iterator->index > size;
-}
-
-// An array is iterated anew, by what its __iter__ makes. Only in the mode in which the trace did so
-// are its items the same (torch: with gradients or without).
-bool isOfAnotherMode(PyCodegen& codegen, SequenceIteratorVariable* iterator) {
-  if (!trackerOf<TensorVariable>(iterator->sequence)) return false;
-  const auto& nodes = codegen.translator().graph->nodes();
-  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return node->newMode; });
 }
 
 // make_reversed(sequence, index), or without arguments, of one at its end
@@ -110,7 +98,6 @@ class SequenceIteratorReconstructor : public Reconstructor {
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    if (isOfAnotherMode(codegen, iterator)) throw UnsupportedReconstruction(describe(tracker));
     if (iterator->maker) return callMaker(codegen, iterator);
     if (isReversed(tracker)) {
       codegen.prepareCall(makeReversedFunction());

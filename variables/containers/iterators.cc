@@ -11,7 +11,6 @@
 #include "variables/ends_of_objects.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
-#include "variables/operation_modes.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
 #include "variables/tensors/tensor.h"
@@ -102,8 +101,6 @@ Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator)
 Value sequenceNext(Translator& translator, const Value& value) {
   auto* iterator = requireKind<SequenceIteratorVariable>(value);
   if (!iterator->sequence) return Value();
-  // Those of an array were computed when the iterator was made.
-  if (trackerOf<TensorVariable>(iterator->sequence)) requireNoOperationMode(translator, "next()");
   Value item = itemOfSequence(translator, iterator);
   if (item) {
     assignTrailed(translator.trail, iterator->index, iterator->index + iterator->step);

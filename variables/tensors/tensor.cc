@@ -3,6 +3,7 @@
 
 #include <llvm/ADT/SmallPtrSet.h>
 
+#include <string>
 #include <string_view>
 
 #include "core/builtin_part.h"
@@ -362,7 +363,21 @@ Value tensorIterator(Translator& translator, const Value& self) {
                             tensorOf(self)->library().conventions().word);
   }
   PyTypeObject* type = tensorOf(self)->library().conventions().iterator;
-  return translator.make<SequenceIteratorVariable>(type, self);
+  if (type != &PyTupleIter_Type) return translator.make<SequenceIteratorVariable>(type, self);
+  // The items are there from now on, made in the modes of this moment.
+  constexpr int64_t kMostItems = 10'000;
+  int64_t count = armature::length(translator, self);
+  if (count < 0) return Value();
+  if (count > kMostItems) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self),
+                     "An iterator over it would take " + std::to_string(count) + " operations.");
+  }
+  ValueVector items;
+  for (int64_t i = 0; i < count; ++i) {
+    items.push_back(getItem(translator, self, Value::integer(i)));
+    if (!items.back()) return Value();
+  }
+  return translator.make<SequenceIteratorVariable>(type, makeTuple(translator, std::move(items)));
 }
 
 TypeSlots makeTensorSlots() {
