@@ -97,6 +97,17 @@ bool dependsOnHistoryOfViews(const Graph& graph) {
   });
 }
 
+bool givesHiddenView(const Graph& graph) {
+  bool gives = false;
+  forEachInput(*graph.nodes().back(), [&](Node* result) {
+    for (Node* array = result; array && array->isCall() && !gives; array = inputAt(*array, 0)) {
+      gives = nameOf(*array) == "data";
+      if (!isView(*array)) break;
+    }
+  });
+  return gives;
+}
+
 bool mayChangeSaved(const Node& node, const Graph& graph) {
   if (!changesArgument(node)) return false;
   Places places = changedPlaces(node);

@@ -13,6 +13,10 @@ namespace armature {
 // Backends change them; or they are refused what autograd allows.
 bool dependsOnHistoryOfViews(const Graph& graph);
 
+// Does a finished graph give a view of an array's `data`, whose changes autograd is not told of?
+// Backends make one of which it is.
+bool givesHiddenView(const Graph& graph);
+
 // May the operation change what one before it has kept for the backward pass? Autograd says so when
 // that is run, if it ever is; AOTAutograd, which runs it while it compiles, always. `graph`: what
 // comes before, and the node.

@@ -53,10 +53,12 @@ bool isGivenSizes(const Node& node) {
 
 std::string_view nameOf(const Node& node) {
   if (node.operation == NodeOperation::CallMethod) return stringView(node.target);
-  std::string_view name = callableNames().of(node.target).name;
-  if (name != "getattr" || node.arguments.size() < 2) return name;
+  static PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
+  if (node.target.get() != getattr || node.arguments.size() < 2) {
+    return callableNames().of(node.target).name;
+  }
   PyObject* attribute = node.arguments[1].object();
-  return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : name;
+  return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : "getattr";
 }
 
 Node* inputAt(const Node& node, size_t position) {

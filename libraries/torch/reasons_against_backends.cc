@@ -39,6 +39,14 @@ bool hasScaleOfData(const Node& node, std::string_view operation) {
   });
 }
 
+// Where the scalars of an operation on lists are data, it reads them while it is run: backends,
+// whose stand-ins have none, are refused.
+bool hasScalarsOfData(const Node& node, std::string_view operation) {
+  bool takesScalars =
+      operation.starts_with("_foreach_addcdiv") || operation.starts_with("_foreach_addcmul");
+  return takesScalars && node.arguments.size() > 3 && mentionsNode(node.arguments[3]);
+}
+
 bool hasBoundsOfData(const Node& node, std::string_view operation) {
   bool isOfItems = operation == "setitem" || operation == "getitem";
   if (!isOfItems || node.arguments.size() < 2) return false;
@@ -148,6 +156,7 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, const Graph& g
   }
   if (const char* reason = reasonAgainstRecurrent(node, operation, metadataOf)) return reason;
   if (hasScaleOfData(node, operation)) return "a scale is data";
+  if (hasScalarsOfData(node, operation)) return "its scalars are data";
   if (hasBoundsOfData(node, operation)) return "bounds of a slice are data";
   // With a message, it is known to have an effect.
   if (operation == "_assert_async" && node.arguments.size() + node.keywordArguments.size() < 2) {

@@ -136,7 +136,7 @@ HistoryUse TorchLibrary::historyUse(const Code& code, BorrowedRef<> globals) con
 
 bool TorchLibrary::isForBackends(const Graph& graph, HistoryUse use) const {
   return !transformsAreActive() && closesTransforms(graph) && !losesHistory(graph, use) &&
-         !dependsOnHistoryOfViews(graph);
+         !dependsOnHistoryOfViews(graph) && !givesHiddenView(graph);
 }
 
 bool TorchLibrary::holdsFractions(DType dtype) const {

@@ -1,4 +1,4 @@
-"""What a generator's frame holds that existed before the trace dies where the frame lets go of it."""
+"""What a generator's frame holds from before the trace dies where the frame lets go of it."""
 
 from __future__ import annotations
 
@@ -38,35 +38,35 @@ MAKERS = (make, make_watched)
 
 
 def one_yield(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
+    _held = maker()
     yield 1
     LOG.append("behind")
 
 
 def in_a_list(maker: Callable[[], Any]) -> Iterator[int]:
-    held = [maker(), maker()]
+    _held = [maker(), maker()]
     yield 1
     LOG.append("behind")
 
 
 def in_a_cell(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
-    (lambda: held)
+    _held = maker()
+    _keep = lambda: _held  # noqa: E731
     yield 1
     LOG.append("behind")
 
 
 def rebound(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
+    _held = maker()
     yield 1
-    held = None
+    _held = None
     LOG.append("behind")
     yield 2
     LOG.append("last")
 
 
 def broken(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
+    _held = maker()
     yield 1
     armature.graph_break()
     yield 2
@@ -74,7 +74,7 @@ def broken(maker: Callable[[], Any]) -> Iterator[int]:
 
 
 def cleaned(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
+    _held = maker()
     try:
         yield 1
     finally:
@@ -82,14 +82,14 @@ def cleaned(maker: Callable[[], Any]) -> Iterator[int]:
 
 
 def raising(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
+    _held = maker()
     yield 1
     LOG.append("behind")
     raise KeyError("raised")
 
 
 def delegating(maker: Callable[[], Any]) -> Iterator[int]:
-    held = maker()
+    _held = maker()
     yield from one_yield(maker)
     LOG.append("outer")
 

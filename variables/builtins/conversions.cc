@@ -124,8 +124,13 @@ Value format(Translator& translator, const Value&, CallArguments& arguments) {
       arguments.values.size() == 2 ? translator.realized(arguments.values[1]) : Value::string("");
   PyObject* text = specification.objectOrNull();
   if (!text || !PyUnicode_Check(text)) {
-    return translator.raise(PyExc_TypeError, "format() argument 2 must be str, not %.200s",
-                            nameOf(translator, typeOf(specification)));
+    if (translator.heap.isSubtype(typeOf(specification), &PyUnicode_Type)) {
+      throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                       "format() by an instance of " + describe(specification));
+    }
+    const char* given =
+        specification.is(Py_None) ? "None" : nameOf(translator, typeOf(specification));
+    return translator.raise(PyExc_TypeError, "format() argument 2 must be str, not %.200s", given);
   }
   return formatValue(translator, arguments.values[0], std::move(specification), arguments.tail);
 }

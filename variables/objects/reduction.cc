@@ -156,8 +156,8 @@ Value reduceByNew(Translator& translator, const Value& self) {
   if (isTuple) arguments.push_back(makeTuple(translator, tuple->items()));
   for (PyObject* method : methods) {
     if (isTuple && method == methods[1]) continue;
-    if (getOptionalAttribute(translator, self, method)) refuse(self);
-    if (translator.exceptionPending()) return Value();
+    // _PyObject_LookupSpecial: of the class alone.
+    if (translator.heap.lookup(typeOf(self), method)) refuse(self);
   }
   Value function = functionOfCopyreg(translator, "__newobj__");
   if (!function) return function;
@@ -226,10 +226,12 @@ Value objectReduceEx(Translator& translator, const Value& self, CallArguments& a
   if (!trackerOf<UserObjectVariable>(object) && !trackerOf<DequeVariable>(object)) refuse(object);
   Heap& heap = translator.heap;
   if (!heap.inherits(typeOf(object), &PyBaseObject_Type, className)) refuse(object);
-  if (!heap.inherits(typeOf(object), &PyBaseObject_Type, reduce)) {
-    return callMethod(translator, object, "__reduce__", {});
-  }
-  return reduceByNew(translator, object);
+  // Any object is asked; that it has another one than object's is seen by its class.
+  Value method = getOptionalAttribute(translator, object, reduce);
+  if (translator.exceptionPending()) return Value();
+  bool isOverridden = method && !heap.inherits(typeOf(object), &PyBaseObject_Type, reduce);
+  return isOverridden ? call(translator, method, llvm::ArrayRef<Value>())
+                      : reduceByNew(translator, object);
 }
 
 Value objectGetstate(Translator& translator, const Value& self, CallArguments& arguments) {

@@ -97,6 +97,14 @@ Value compare(Translator& translator, const Value& self, CallArguments& argument
   return slotResult(self, other, function(translator, self, other, op));
 }
 
+// The slots of constants leave what is none to the slots of the other operand.
+Value settled(const Value& self, Value result) {
+  if (self.isConstant() && result.is(Py_NotImplemented)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
+  }
+  return result;
+}
+
 template <NumberSlot slot, bool reflected>
 Value binary(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 1);
@@ -127,15 +135,15 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
     if (slot == nb_or && !(isPlain(self) && isPlain(other))) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self));
     }
-    return slotResult(self, other,
-                      reflected ? function(translator, slot, other, self)
-                                : function(translator, slot, self, other));
+    return settled(self, slotResult(self, other,
+                                    reflected ? function(translator, slot, other, self)
+                                              : function(translator, slot, self, other)));
   }
   // Sequences have these under other slots.
   if (plain == nb_add && slots.sq_concat) return slots.sq_concat(translator, slot, self, other);
   if (plain == nb_multiply && slots.sq_repeat)
     return slots.sq_repeat(translator, slot, self, other);
-  return unimplemented::binary(translator, slot, self, other);
+  return settled(self, unimplemented::binary(translator, slot, self, other));
 }
 
 struct SpecialMethod {
