@@ -227,9 +227,11 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
 }
 
 // Of a frame that is shown, when it returns: its frame object keeps what the local variables hold
-// in the end, and nothing else.
+// in the end, and nothing else. A generator's that is left at a yield keeps nothing, as the
+// generator does.
 void PyCodegen::leaveLocals() {
-  prepareCall(cpython::continueFrameFunction());
+  prepareCall(outcome_.isSuspended ? cpython::suspendFrameFunction()
+                                   : cpython::continueFrameFunction());
   assembler_.emit(Opcode::LOAD_FAST, static_cast<int32_t>(translator_.entry().shownInput()));
   call(1);
   assembler_.emit(Opcode::POP_TOP);

@@ -73,6 +73,16 @@ PyObject* continueFrame(PyObject*, PyObject* earlier) {
   return Py_NewRef(reinterpret_cast<PyObject*>(last));
 }
 
+PyObject* suspendFrame(PyObject*, PyObject* earlier) {
+  if (!PyFrame_Check(earlier)) {
+    PyErr_BadInternalCall();
+    return nullptr;
+  }
+  auto* frame = reinterpret_cast<PyFrameObject*>(earlier);
+  if (frame->f_trace && PyFrame_Check(frame->f_trace)) Py_CLEAR(frame->f_trace);
+  Py_RETURN_NONE;
+}
+
 PyObject* ownFrame(PyObject*, PyObject*) {
   PyFrameObject* running = PyEval_GetFrame();
   if (!running) {
@@ -86,6 +96,12 @@ PyObject* ownFrame(PyObject*, PyObject*) {
 
 PyObject* continueFrameFunction() {
   static PyMethodDef method = {"continue_frame", continueFrame, METH_O, nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+PyObject* suspendFrameFunction() {
+  static PyMethodDef method = {"suspend_frame", suspendFrame, METH_O, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
   return function;
 }

@@ -18,6 +18,9 @@ PyObject* setFrameLocalFunction();
 // next such call: `earlier`, or the frame that was told before, where something else shows that as
 // well.
 PyObject* continueFrameFunction();
+// suspend_frame(earlier): the frame that `earlier` stood for does not run for now, and has no
+// caller; what it holds, a generator does. `earlier` is as it was before anything was told.
+PyObject* suspendFrameFunction();
 // own_frame(): the frame that calls.
 PyObject* ownFrameFunction();
 

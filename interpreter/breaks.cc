@@ -184,6 +184,7 @@ Outcome InstructionTranslator::translate() {
     outcome.result = run(frame_);
     outcome.breakIsError = errorOnGraphBreak();
     outcome.locals = std::move(leftLocals_);
+    outcome.isSuspended = leftSuspended_;
     clearUnlessInterrupted();
     return outcome;
   } catch (const GraphBreak& reason) {

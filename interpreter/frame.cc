@@ -119,7 +119,9 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
 
 Value InstructionTranslator::leaveEntry(Value result) {
   const Frame& frame = *frame_;
-  if (entry_.isShown && !frame.back && !isSuspended(frame)) {
+  if (entry_.isShown && !frame.back && isSuspended(frame)) {
+    leftSuspended_ = true;
+  } else if (entry_.isShown && !frame.back) {
     leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
   }
   popFrame();

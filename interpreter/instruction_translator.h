@@ -42,8 +42,10 @@ struct Outcome {
   };
   Kind kind = Kind::Return;
   Value result;
-  // Return from a frame that is shown: its local variables as it ended.
+  // Return from a frame that is shown: its local variables as it ended; or whether it is that of a
+  // generator which is left at a yield, and has them still.
   std::vector<Value> locals;
+  bool isSuspended = false;
   // Break and ResumePlain: root first, the frame that broke last.
   std::vector<FrameState> frames;
   // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
@@ -323,6 +325,7 @@ class InstructionTranslator : public Translator {
   Frame* runningGenerator_ = nullptr;  // the innermost one's frame
   // The pending exception is raised again: its traceback stays as it is in the raising frame.
   bool raisedAgain_ = false;
+  bool leftSuspended_ = false;
   std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;
   uint64_t nextSignalCheck_ = 0;

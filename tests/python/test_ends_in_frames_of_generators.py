@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -197,3 +198,55 @@ def test_silent_frames_stay_in_the_trace() -> None:
     assert torch.equal(captured(x), entry(x))
     report = armature.explain(entry)(x)
     assert report.graph_break_count == 1
+
+
+def raised_inside() -> Iterator[int]:
+    try:
+        yield 1
+        raise ValueError
+    except ValueError as error:
+        armature.graph_break()
+        yield len(str(error))
+    finally:
+        LOG.append("finally")
+
+
+def thrown_inside() -> Iterator[int]:
+    try:
+        yield 1
+    except ValueError as error:
+        armature.graph_break()
+        yield len(str(error))
+        armature.graph_break()
+        yield len(str(error)) + 1
+    finally:
+        LOG.append("finally")
+
+
+@pytest.mark.parametrize("generator", [raised_inside, thrown_inside])
+@pytest.mark.parametrize("count", [1, 2])
+def test_suspended_in_a_handler(generator: Any, count: int) -> None:
+    """What a traceback shows of a generator that is left at a yield has no caller."""
+
+    def entry(x: torch.Tensor) -> torch.Tensor:
+        made = generator()
+        next(made)
+        armature.graph_break()
+        LOG.append(next(made) if generator is raised_inside else made.throw(ValueError("text")))
+        if count == 2:
+            LOG.append(next(made, None))
+        return x + 1
+
+    captured = armature.compile(entry)
+    LOG.clear()
+    entry(torch.ones(2))
+    expected = list(LOG)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            LOG.clear()
+            captured(torch.ones(2))
+            assert expected == LOG
+    finally:
+        gc.enable()
