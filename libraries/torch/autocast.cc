@@ -42,7 +42,8 @@ Ref<> callOf(const char* module, const char* name, Ref<> arguments) {
 
 template <class... Arguments>
 Ref<> askTorch(const char* name, Arguments... arguments) {
-  return callOf("torch", name, Ref<>::steal(PyTuple_Pack(sizeof...(arguments), arguments...)));
+  // What the program has put into torch itself is not asked.
+  return callOf("torch._C", name, Ref<>::steal(PyTuple_Pack(sizeof...(arguments), arguments...)));
 }
 
 PyObject* target(const char* name) {
@@ -294,7 +295,7 @@ PyObject* setState(PyObject*, PyObject* state) {
   // That changes gradients.
   if (!leaveInferenceModes(PyLong_AsSsize_t(item(0)))) return nullptr;
   Ref<> now = nesting();
-  bool isSet = now && askTorch("set_grad_enabled", item(1)) &&
+  bool isSet = now && askTorch("_set_grad_enabled", item(1)) &&
                askTorch("set_autocast_cache_enabled", item(2));
   long wanted = PyLong_AsLong(item(3));
   long level = now ? PyLong_AsLong(now.get()) : wanted;

@@ -242,9 +242,7 @@ class Readers {
   }
 
   static int64_t askDefaultDType() {
-    Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
-    Ref<> dtype = Ref<>::steal(
-        torch ? PyObject_CallMethod(torch.get(), "get_default_dtype", nullptr) : nullptr);
+    Ref<> dtype = callBinding("get_default_dtype");
     clearException();
     return dtype ? dtypeNumber(dtype) : -1;
   }

@@ -83,8 +83,8 @@ Ref<> StandIns::tensor(const TensorMetadata& metadata) {
 }
 
 bool StandIns::isInferenceMode() const {
-  Ref<> enabled =
-      Ref<>::steal(PyObject_CallMethod(torch_.torch.get(), "is_inference_mode_enabled", nullptr));
+  static PyObject* const isEnabled = torchBinding("is_inference_mode_enabled");
+  Ref<> enabled = Ref<>::steal(PyObject_CallNoArgs(isEnabled));
   clearException();
   return enabled.get() == Py_True;
 }

@@ -220,7 +220,8 @@ std::shared_ptr<void> TorchLibrary::enterMode(uint32_t mode) const {
 }
 
 uint32_t TorchLibrary::currentMode() const {
-  Ref<> enabled = checked(PyObject_CallMethod(torch_.torch.get(), "is_grad_enabled", nullptr));
+  static PyObject* const isGradEnabled = torchBinding("is_grad_enabled");
+  Ref<> enabled = checked(PyObject_CallNoArgs(isGradEnabled));
   return enabled.get() != Py_False;
 }
 

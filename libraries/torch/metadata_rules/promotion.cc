@@ -72,8 +72,8 @@ DType promoteTypes(DType a, DType b) {
 }
 
 DType defaultDType() {
-  Ref<> dtype = Ref<>::steal(
-      PyObject_CallMethod(TorchModule::get()->torch.get(), "get_default_dtype", nullptr));
+  static PyObject* const getDefaultDType = torchBinding("get_default_dtype");
+  Ref<> dtype = Ref<>::steal(PyObject_CallNoArgs(getDefaultDType));
   clearException();
   return dtype ? dtypeNumber(dtype) : DType{Float32};
 }

@@ -1,0 +1,72 @@
+"""What the program has put in the place of torch's own queries, only the program calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import armature
+import pytest
+import torch
+import torch.utils.checkpoint
+
+LAYER = torch.nn.Linear(3, 3)
+
+
+def checkpointed(x: torch.Tensor) -> Any:
+    return torch.utils.checkpoint.checkpoint(LAYER, x, use_reentrant=False)
+
+
+def promoted(x: torch.Tensor) -> Any:
+    y = x.int() / 2 + 1.5
+    return y, y.dtype == torch.float32, torch.full((2,), 1.5).dtype
+
+
+def in_autocast(x: torch.Tensor) -> Any:
+    with torch.autocast("cpu"):
+        y = LAYER(x)
+        print(y.dtype)
+        armature.graph_break()
+        return y @ y.t()
+
+
+def in_inference_mode(x: torch.Tensor) -> Any:
+    with torch.inference_mode():
+        y = x * 2
+    return y.is_inference(), y.shape
+
+
+PROGRAMS = [checkpointed, promoted, in_autocast, in_inference_mode]
+QUERIES = [
+    "is_grad_enabled",
+    "get_default_dtype",
+    "is_inference_mode_enabled",
+    "is_autocast_enabled",
+    "is_autocast_cache_enabled",
+    "get_autocast_dtype",
+]
+# Behind a break, torch's own formulas for metadata, which are Python, ask for the default dtype.
+CASES = [
+    (program, name)
+    for program in PROGRAMS
+    for name in QUERIES
+    if (program, name) != (in_autocast, "get_default_dtype")
+]
+
+
+@pytest.mark.parametrize(("program", "name"), CASES)
+def test_calls(program: Callable[..., Any], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, calls = getattr(torch, name), []
+
+    def query(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return own(*arguments)
+
+    monkeypatch.setattr(torch, name, query)
+    program(torch.ones(2, 3))
+    expected = list(calls)
+    captured = armature.compile(program)
+    for _ in range(3):
+        calls.clear()
+        captured(torch.ones(2, 3))
+        assert calls == expected
