@@ -45,12 +45,12 @@ QUERIES = [
     "is_autocast_cache_enabled",
     "get_autocast_dtype",
 ]
-# Behind a break, torch's own formulas for metadata, which are Python, ask for the default dtype.
+# Under autocast, torch's own formulas for metadata, which are Python, ask for the others.
 CASES = [
     (program, name)
     for program in PROGRAMS
     for name in QUERIES
-    if (program, name) != (in_autocast, "get_default_dtype")
+    if program is not in_autocast or "autocast" in name
 ]
 
 
