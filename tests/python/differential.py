@@ -34,6 +34,17 @@ class Observation:
     state: Any  # arguments and watched objects after the call
 
 
+@contextlib.contextmanager
+def breaking_every(every: int) -> Iterator[None]:
+    """Traces break at each `every`-th of their instructions; 0: where the program does."""
+    if every:
+        _C.inject_fault("break every", every)
+    try:
+        yield
+    finally:
+        _C.clear_fault()
+
+
 def observe(fn: Callable[..., Any], args: Any, kwargs: Any, watch: Any) -> Observation:
     printed = io.StringIO()
     result, error = None, None

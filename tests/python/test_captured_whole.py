@@ -14,7 +14,7 @@ import armature
 import pytest
 import torch
 from armature import _C
-from differential import break_reasons, check
+from differential import break_reasons, breaking_every, check
 
 X = torch.arange(3.0)
 Function = Callable[..., Any]
@@ -215,11 +215,8 @@ def test_a_generator_that_existed_breaks(every: int) -> None:
     for _ in range(3):
         items = numbers.items()
         assert next(items)[1] == 0
-        _C.inject_fault("break every", every)
-        try:
+        with breaking_every(every):
             found, y = compiled(items, X)
-        finally:
-            _C.clear_fault()
         assert found == [1, 2, 3] and torch.equal(y, X + 1)
 
 

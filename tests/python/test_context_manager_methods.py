@@ -11,8 +11,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
-from differential import check, compare, observe
+from differential import breaking_every, check, compare, observe
 
 Manager = Callable[[], Any]
 
@@ -175,11 +174,8 @@ def test_is_as_plain(use: Callable[..., Any], manager: str, requires_grad: bool)
 @pytest.mark.parametrize("use", WHOLE)
 def test_breaks_inside(use: Callable[..., Any], manager: str, every: int) -> None:
     make = MANAGERS[manager]
-    _C.inject_fault("break every", every)
-    try:
+    with breaking_every(every):
         check(lambda x: use(make, x), inputs(True))
-    finally:
-        _C.clear_fault()
 
 
 def test_what_a_gradient_mode_remembers() -> None:

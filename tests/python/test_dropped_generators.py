@@ -19,7 +19,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
+from differential import breaking_every
 
 PROGRAMS: list[Callable[..., Any]] = []
 CAPTURED: list[Callable[..., Any]] = []
@@ -445,12 +445,8 @@ def test_dropped(
     expected = observed(function, capsys, monkeypatch)
     compiled = armature.compile(function)
     for _ in range(3):
-        if every:
-            _C.inject_fault("break every", every)
-        try:
+        with breaking_every(every):
             found = observed(compiled, capsys, monkeypatch)
-        finally:
-            _C.clear_fault()
         assert found == expected
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
+from differential import breaking_every
 
 WHOLE: list[Callable[..., Any]] = []
 OTHERS: list[Callable[..., Any]] = []
@@ -302,12 +302,8 @@ def test_as_in_python(
     expected = observed(function, capsys, monkeypatch)
     compiled = armature.compile(function)
     for _ in range(3):
-        if every:
-            _C.inject_fault("break every", every)
-        try:
+        with breaking_every(every):
             found = observed(compiled, capsys, monkeypatch)
-        finally:
-            _C.clear_fault()
         assert found == expected
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
+from differential import breaking_every
 from exception_programs import Programs
 
 programs = Programs()
@@ -471,11 +471,8 @@ def test_program(name: str) -> None:
 @pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("name", list(programs))
 def test_breaks_anywhere(name: str, every: int) -> None:
-    _C.inject_fault("break every", every)
-    try:
+    with breaking_every(every):
         programs.compare(name)
-    finally:
-        _C.clear_fault()
 
 
 def test_operations_around_clauses_are_in_one_graph() -> None:

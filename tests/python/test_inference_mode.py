@@ -12,8 +12,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
-from differential import break_reasons, compare, observe
+from differential import break_reasons, breaking_every, compare, observe
 from torch.utils.checkpoint import checkpoint
 
 W = torch.arange(1.0, 4.0).requires_grad_()
@@ -417,15 +416,12 @@ def test_does_what_plain_python_does(body: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("every", [1, 2, 3, 5])
 def test_breaks_anywhere(body: Callable[..., Any], every: int) -> None:
     armature.reset()
-    _C.inject_fault("break every", every)
-    try:
+    with breaking_every(every):
         compiled = armature.compile(body)
         for around in ("none", "inference"):
             for requires_grad in (False, True):
                 expected = outcome(body, around, requires_grad)
                 compare(expected, outcome(compiled, around, requires_grad))
-    finally:
-        _C.clear_fault()
 
 
 @pytest.mark.parametrize("body", WHOLE)

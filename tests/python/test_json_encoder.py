@@ -12,8 +12,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
-from differential import check
+from differential import breaking_every, check
 
 
 class Level(enum.IntEnum):
@@ -241,8 +240,5 @@ def test_breaks_inside(every: int) -> None:
         data = [Point(1), {"a": Point(2), "b": [1, 2.5]}]
         return json.dumps(data, default=vars), x + 1
 
-    _C.inject_fault("break every", every)
-    try:
+    with breaking_every(every):
         check(fn, torch.ones(3))
-    finally:
-        _C.clear_fault()

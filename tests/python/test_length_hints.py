@@ -10,7 +10,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
+from differential import breaking_every
 
 LOG: list[str] = []
 
@@ -206,11 +206,8 @@ def test_asks_as_python_does(name: str, kind: type, monkeypatch: pytest.MonkeyPa
             monkeypatch.setattr(kind, "answer", answer)
         expected = outcome(program, use, kind())
         assert outcome(compiled, use, kind()) == expected
-    _C.inject_fault("break every", 2)
-    try:
+    with breaking_every(2):
         assert outcome(armature.compile(program), use, kind()) == expected
-    finally:
-        _C.clear_fault()
 
 
 @pytest.mark.parametrize("name", [name for name in USES if name != "unpack_too_little"])

@@ -9,8 +9,7 @@ import armature
 import numpy as np
 import pytest
 import torch
-from armature import _C
-from differential import Cases, check
+from differential import Cases, breaking_every, check
 
 
 @dataclasses.dataclass
@@ -419,9 +418,6 @@ def test_breaks_within_a_class_pattern(every):
                 return "other"
 
     compiled = armature.compile(program)
-    _C.inject_fault("break every", every)
-    try:
+    with breaking_every(every):
         for point in (Point(3, [1, 2, 3]), Point(1, 2), Point(2, 2), Point(1, []), 5):
             assert compiled(point) == program(point)
-    finally:
-        _C.clear_fault()

@@ -22,6 +22,7 @@ import armature
 import pytest
 import torch
 from armature import _C
+from differential import breaking_every
 
 LOG: list[Any] = []
 
@@ -479,9 +480,8 @@ def test_breaks_anywhere(program: Callable[[int], Any], every: int) -> None:
         compiled = armature.compile(program)
     for n in (0, 1, 2, 3, 4, 2, 0):
         expected = observe(program, n)
-        _C.inject_fault("break every", every)
-        found = observe(compiled, n)
-        _C.clear_fault()
+        with breaking_every(every):
+            found = observe(compiled, n)
         assert found == expected
 
 
@@ -699,8 +699,5 @@ def test_an_iterator_from_an_item_that_a_list_is_yet_to_get() -> None:
     LOG.clear()
     for number in range(1, 12):
         compiled = armature.compile(program)
-        _C.inject_fault("break every", number)
-        try:
+        with breaking_every(number):
             assert compiled() == [1]
-        finally:
-            _C.clear_fault()

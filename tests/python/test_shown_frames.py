@@ -17,7 +17,7 @@ from typing import Any
 
 import armature
 import pytest
-from armature import _C
+from differential import breaking_every
 
 WATCHED: list[weakref.ref[Any]] = []
 KEPT: list[BaseException] = []
@@ -220,11 +220,8 @@ def test_frames_that_breaks_continue_keep_their_variables(
     compiled = armature.compile(program)
     expected = observe(program)
     for _ in range(3):
-        _C.inject_fault("break every", every)
-        try:
+        with breaking_every(every):
             seen = observe(compiled)
-        finally:
-            _C.clear_fault()
         assert seen == expected
 
 

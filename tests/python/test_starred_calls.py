@@ -12,8 +12,7 @@ from typing import Any
 import armature
 import pytest
 import torch
-from armature import _C
-from differential import check
+from differential import breaking_every, check
 
 CAPTURED: list[bool] = []
 
@@ -234,11 +233,8 @@ def test_past_the_recompile_limit_from_any_instruction_on(every: int) -> None:
     with armature.config.patch(recompile_limit=2):
         compiled = armature.compile(program)
         numbers, expected = [1], [1]
-        _C.inject_fault("break every", every)
-        try:
+        with breaking_every(every):
             for i in range(5):
                 found = compiled(numbers, {"by": i})
                 assert found == program(expected, {"by": i})
                 assert numbers == expected
-        finally:
-            _C.clear_fault()
