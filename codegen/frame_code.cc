@@ -5,10 +5,10 @@
 #include "bytecode/liveness.h"
 #include "codegen/call_rewriting.h"
 #include "codegen/continuations.h"
-#include "codegen/generated_code.h"
 #include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
 #include "codegen/py_codegen.h"
+#include "codegen/runnable_code.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
@@ -453,7 +453,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
             innerStored_.drop_front())
       .emit(plain);
   assembler.addNames(next.code->locals);
-  Ref<PyCodeObject> code = generatedCode(*assembler.finish());
+  Ref<PyCodeObject> code = runnableCode(*assembler.finish());
   if (!code) return nullptr;
   Ref<> function = cpython::makeFunction(reinterpret_cast<PyObject*>(code.get()),
                                          next.globals->existing(), next.builtins);

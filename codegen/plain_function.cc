@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "codegen/call_rewriting.h"
-#include "codegen/generated_code.h"
+#include "codegen/runnable_code.h"
 #include "cpython/function_layout.h"
 #include "cpython/tracebacks.h"
 
@@ -183,7 +183,7 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     code.regions.push_back(region);
   }
   code.indexRegions();
-  return {generatedCode(caller ? rewriteCalls(code, caller) : code), std::move(free),
+  return {runnableCode(caller ? rewriteCalls(code, caller) : code), std::move(free),
           Ref<>::create(entry.builtins)};
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "codegen/generated_code.h"
 #include "codegen/interruption.h"
 #include "codegen/native_instruction.h"
+#include "codegen/runnable_code.h"
 #include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "core/describe.h"
@@ -155,7 +155,7 @@ GeneratedCode PyCodegen::generate() {
     }
     emitInterruptHandlers();
     generated.canonical = assembler_.finish();
-    generated.code = generatedCode(*generated.canonical);
+    generated.code = runnableCode(*generated.canonical);
     generated.captures = captures_;
   } catch (const UnsupportedReconstruction& unsupported) {
     clearUnlessInterrupted();

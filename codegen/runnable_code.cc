@@ -1,10 +1,10 @@
-#include "codegen/generated_code.h"
+#include "codegen/runnable_code.h"
 
 #include "variables/library.h"
 
 namespace armature {
 
-Ref<PyCodeObject> generatedCode(const Code& code) {
+Ref<PyCodeObject> runnableCode(const Code& code) {
   Ref<PyCodeObject> made = lower(code);
   for (const Library* library : registeredLibraries()) {
     if (made && !library->disownCode(made)) return nullptr;

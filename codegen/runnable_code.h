@@ -8,6 +8,6 @@ namespace armature {
 
 // lower(), after which every library knows that the code object is ours (Library::disownCode).
 // Null with an exception set, as there.
-Ref<PyCodeObject> generatedCode(const Code& code);
+Ref<PyCodeObject> runnableCode(const Code& code);
 
 }  // namespace armature

@@ -5,6 +5,7 @@
 #include "bytecode/assembler.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "graph/attribute_read.h"
 #include "graph/eager_code.h"
 #include "graph/graph.h"
 
@@ -64,14 +65,6 @@ bool isSetItem(const Node& node) {
   static PyObject* setitem = findOperator("setitem");
   return node.target.get() == setitem && node.arguments.size() == 3 &&
          node.keywordArguments.empty();
-}
-
-// The name where the node is getattr(object, "name"), else null.
-BorrowedRef<> attributeName(const Node& node) {
-  static PyObject* getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
-  if (node.target.get() != getattr || node.arguments.size() != 2) return nullptr;
-  BorrowedRef<> name = node.arguments[1].object();
-  return name && PyUnicode_CheckExact(name.get()) ? name : nullptr;
 }
 
 // The name of a local of other code that holds the values of nodes, one after the other: a str,
@@ -324,7 +317,7 @@ class FunctionWriter {
       assembler_.emit(Opcode::STORE_SUBSCR);
       return assembler_.emitLoadConst(Py_None);
     }
-    if (BorrowedRef<> name = attributeName(node)) {
+    if (BorrowedRef<> name = attributeReadBy(node)) {
       push(node.arguments[0]);
       return assembler_.emitName(Opcode::LOAD_ATTR, name);
     }

@@ -119,10 +119,11 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
 
 Value InstructionTranslator::leaveEntry(Value result) {
   const Frame& frame = *frame_;
-  if (entry_.isShown && !frame.back && isSuspended(frame)) {
-    leftSuspended_ = true;
-  } else if (entry_.isShown && !frame.back) {
-    leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
+  if (entry_.isShown && !frame.back) {
+    leftSuspended_ = isSuspended(frame);
+    if (!leftSuspended_) {
+      leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
+    }
   }
   popFrame();
   return result;

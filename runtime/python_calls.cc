@@ -8,7 +8,7 @@
 
 #include "bytecode/liveness.h"
 #include "codegen/call_rewriting.h"
-#include "codegen/generated_code.h"
+#include "codegen/runnable_code.h"
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
@@ -498,7 +498,7 @@ Ref<PyCodeObject> rewrittenCode(BorrowedRef<PyCodeObject> code, BorrowedRef<> py
   Ref<PyCodeObject> rewritten;
   CodePtr canonical = lift(code);
   if (canonical && isConstant(reinterpret_cast<PyObject*>(code.get()))) {
-    rewritten = generatedCode(rewriteCalls(*canonical, pythonCalls));
+    rewritten = runnableCode(rewriteCalls(*canonical, pythonCalls));
     if (rewritten && !setOriginal(rewritten, code)) rewritten = nullptr;
   }
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;

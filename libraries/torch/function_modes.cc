@@ -14,6 +14,7 @@
 #include "cpython/function_layout.h"
 #include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
+#include "graph/attribute_read.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/function_transforms.h"
@@ -328,12 +329,11 @@ Value functionOf(Translator& translator, const OperationCall& call, BorrowedRef<
 
 // What a function of Python's does may be heard instead of the function.
 void requireHeard(const OperationCall& call, BorrowedRef<> function) {
-  static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
   bool isItself = true;
   if (call.operation == NodeOperation::CallMethod) {
     PyObject* method = cpython::lookup(TorchModule::get()->tensorType.get(), call.target);
     isItself = !method || !PyFunction_Check(method) || method == function.get();
-  } else if (call.target.get() == getattrFunction) {
+  } else if (call.target.get() == getattrFunction()) {
     isItself = findSlotCall(function) != nullptr;
   } else if (PyFunction_Check(call.target.get())) {
     isItself = function.get() == call.target.get();

@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "graph/attribute_read.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/data_errors.h"
 
@@ -53,12 +54,8 @@ bool isGivenSizes(const Node& node) {
 
 std::string_view nameOf(const Node& node) {
   if (node.operation == NodeOperation::CallMethod) return stringView(node.target);
-  static PyObject* const getattr = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
-  if (node.target.get() != getattr || node.arguments.size() < 2) {
-    return callableNames().of(node.target).name;
-  }
-  PyObject* attribute = node.arguments[1].object();
-  return attribute && PyUnicode_Check(attribute) ? stringView(attribute) : "getattr";
+  if (BorrowedRef<> attribute = attributeReadBy(node)) return stringView(attribute);
+  return callableNames().of(node.target).name;
 }
 
 Node* inputAt(const Node& node, size_t position) {

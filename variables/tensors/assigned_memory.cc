@@ -3,6 +3,7 @@
 #include "bytecode/private_function.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "graph/attribute_read.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/tensors/tensor_attributes.h"
 #include "variables/trailed.h"
@@ -11,15 +12,10 @@ namespace armature {
 
 namespace {
 
-PyObject* readsAttribute() {
-  static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
-  return function;
-}
-
 // An existing array's node is the operation that reads the attribute only if that was assigned.
 bool isAssigned(const TensorVariable* tensor) {
   return tensor->existing() && tensor->node->operation == NodeOperation::CallFunction &&
-         tensor->node->target.get() == readsAttribute();
+         tensor->node->target.get() == getattrFunction();
 }
 
 // As the attribute's descriptor does; bound to that.
@@ -59,8 +55,9 @@ bool assignMemory(Translator& translator, TensorVariable* tensor, const Found& f
   Value source(other);
   if (Value assigned = assignedMemory(translator, other)) source = assigned;
   CallRule rule{.kind = CallKind::GraphOperation, .returnsOneArray = true};
-  Value view = translator.callGraphOperation(library, NodeOperation::CallFunction, readsAttribute(),
-                                             rule, {source, Value::constant(name)}, nullptr);
+  Value view =
+      translator.callGraphOperation(library, NodeOperation::CallFunction, getattrFunction(), rule,
+                                    {source, Value::constant(name)}, nullptr);
   if (!view) return false;
   Node* node = requireKind<TensorVariable>(view)->node;
   const TensorMetadata* seen = library.metadata(node, translator);

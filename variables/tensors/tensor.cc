@@ -38,7 +38,7 @@ void prepareChangeOfLayout(Translator& translator, TensorVariable* tensor) {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(Value(tensor)),
                      "What is done with it when the graph has run takes it for what it was.");
   }
-  // The items of an iterator are views of what it was when that was made.
+  // An iterator that makes its items one by one knows how many there were when it was made.
   for (VariableTracker* tracker : translator.arena.trackers()) {
     auto* iterator = llvm::dyn_cast<SequenceIteratorVariable>(tracker);
     if (!iterator || trackerOf<TensorVariable>(iterator->sequence) != tensor) continue;
@@ -366,8 +366,7 @@ Value tensorIterator(Translator& translator, const Value& self) {
   if (type != &PyTupleIter_Type) return translator.make<SequenceIteratorVariable>(type, self);
   // The items are there from now on, made in the modes of this moment.
   constexpr int64_t kMostItems = 10'000;
-  int64_t count = armature::length(translator, self);
-  if (count < 0) return Value();
+  int64_t count = PyLong_AsLongLong(length.object());
   if (count > kMostItems) {
     throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(self),
                      "An iterator over it would take " + std::to_string(count) + " operations.");

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
+#include "graph/attribute_read.h"
 #include "variables/ends_of_objects.h"
 #include "variables/functions/functions.h"
 #include "variables/objects/instance_dict.h"
@@ -270,7 +271,6 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
     if (DictVariable* dict = tensorInstanceDict(translator, self))
       return translator.dictValue(dict);
   }
-  static PyObject* const getattrFunction = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
   bool isCallable = PyFunction_Check(found.object) ||
                     Py_TYPE(found.object) == &PyMethodDescr_Type ||
                     Py_TYPE(found.object) == &PyWrapperDescr_Type;
@@ -279,7 +279,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
   }
   std::optional<Value> taken = callOperationMode(translator, {library,
                                                               NodeOperation::CallFunction,
-                                                              getattrFunction,
+                                                              getattrFunction(),
                                                               {self, Value::constant(name)},
                                                               nullptr});
   if (taken) return *taken;
@@ -291,7 +291,7 @@ Value tensorAttribute(Translator& translator, const Value& self, PyObject* name)
     CallRule rule{.kind = CallKind::GraphOperation, .returnsOneArray = true};
     Value assigned = library.memoryAttribute(text) ? assignedMemory(translator, tensor) : Value();
     const Value& array = assigned ? assigned : self;
-    return translator.callGraphOperation(library, NodeOperation::CallFunction, getattrFunction,
+    return translator.callGraphOperation(library, NodeOperation::CallFunction, getattrFunction(),
                                          rule, {array, Value::constant(name)}, nullptr);
   }
   // Ask the metadata only for what it can answer.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "graph/attribute_read.h"
 #include "libraries/torch/callable_names.h"
 
 namespace armature {
@@ -96,18 +97,13 @@ const RuleEntry* findFunction(BorrowedRef<> target) {
   return nullptr;
 }
 
-PyObject* getattrFunction() {
-  static PyObject* const function = PyDict_GetItemString(PyEval_GetBuiltins(), "getattr");
-  return function;
-}
-
 }  // namespace
 
 const RuleEntry* findRule(const Node& node) {
   if (node.operation == NodeOperation::CallMethod) return findByMethod(stringView(node.target));
   if (node.target.get() == getattrFunction()) {
-    if (node.arguments.size() != 2) return nullptr;
-    return table().find("getattr " + std::string(stringView(node.arguments[1].object())));
+    BorrowedRef<> name = attributeReadBy(node);
+    return name ? table().find("getattr " + std::string(stringView(name))) : nullptr;
   }
   // Graphs keep their targets alive, but not for ever: an entry is right only for the object that
   // it was made for, which it therefore owns.
