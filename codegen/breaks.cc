@@ -5,6 +5,7 @@
 #include "codegen/frame_code.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
+#include "core/constant.h"
 #include "core/text.h"
 #include "cpython/tracebacks.h"
 #include "variables/constants/sym_node_variable.h"
@@ -79,19 +80,17 @@ void PyCodegen::requireRoots() {
 
 // Does a local that nothing reads any more keep something alive whose death can be seen, or lead to
 // it? What has to exist for another reason; a weak reference, of which its referent tells; a
-// generator that has begun; and, as the arguments of a function are its caller's, but the inputs of
-// a resumption nobody else's, what has come as one of those; and what has come in one of either,
-// which may let go of it.
+// generator that has begun; and what has come as an input, or in one, which may let go of it: the
+// inputs of a resumption are nobody else's, and the arguments of a function, which are its caller's
+// as it runs, are the frame's alone where an exception leaves with it.
 bool PyCodegen::keepsAlive(const Value& value) {
   auto isSeen = [&](VariableTracker* tracker) {
-    if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker); lazy && isData(lazy->realized)) {
-      return false;
+    if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker)) {
+      if (isData(lazy->realized) || isConstant(lazy->existing())) return false;
     }
     if (const Source* source = tracker->source()) {
-      bool isPart = source->base();
       while (source->base()) source = source->base();
-      bool isInput = source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
-      return isInput && (isPart || !translator_.entry().inputsAreHeld());
+      return source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
     }
     if (auto* generator = llvm::dyn_cast<GeneratorVariable>(tracker)) {
       if (generator->state == GeneratorVariable::State::Suspended) return true;
@@ -228,17 +227,31 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
 
 // Of a frame that is shown, when it returns: its frame object keeps what the local variables hold
 // in the end, and nothing else. A generator's that is left at a yield keeps nothing, as the
-// generator does.
+// generator does; one that has ended does not keep its caller.
 void PyCodegen::leaveLocals() {
+  const EntryPoint& entry = translator_.entry();
+  bool endsGenerator = entry.isGenerator && !outcome_.isSuspended;
   prepareCall(outcome_.isSuspended ? cpython::suspendFrameFunction()
+              : endsGenerator      ? cpython::endGeneratorFrameFunction()
                                    : cpython::continueFrameFunction());
-  assembler_.emit(Opcode::LOAD_FAST, static_cast<int32_t>(translator_.entry().shownInput()));
-  call(1);
-  assembler_.emit(Opcode::POP_TOP);
+  assembler_.emit(Opcode::LOAD_FAST, static_cast<int32_t>(entry.shownInput()));
+  auto callAndDrop = [&](int32_t argumentCount) {
+    call(argumentCount);
+    assembler_.emit(Opcode::POP_TOP);
+  };
+  if (!endsGenerator) callAndDrop(1);
+  int32_t held = 0;
   for (const Value& local : outcome_.locals) {
     if (!keepsAlive(local)) continue;
     load(local);
-    assembler_.emit(Opcode::STORE_FAST, assembler_.addFreshLocal("local"));
+    ++held;
+    if (!endsGenerator) {
+      assembler_.emit(Opcode::STORE_FAST, assembler_.addFreshLocal("local"));
+    }
+  }
+  if (endsGenerator) {
+    assembler_.emit(Opcode::BUILD_TUPLE, held);
+    callAndDrop(2);
   }
   releaseLocals();
 }

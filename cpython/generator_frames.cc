@@ -8,6 +8,7 @@
 #undef Py_BUILD_CORE
 
 #include "cpython/specimens.h"
+#include "cpython/tracebacks.h"
 
 namespace armature::cpython {
 
@@ -188,6 +189,7 @@ Ref<> leaveGenerator(BorrowedRef<> generator, Ref<> result) {
     }
     return nullptr;
   }
+  forgetCallerOfGenerator(generatorCode(generator));
   if (PyErr_ExceptionMatches(PyExc_StopIteration)) {
     _PyErr_FormatFromCause(PyExc_RuntimeError, "generator raised StopIteration");
   }

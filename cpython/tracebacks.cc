@@ -57,6 +57,12 @@ PyObject* setFrameLocal(PyObject*, PyObject* const* arguments, Py_ssize_t count)
   Py_RETURN_NONE;
 }
 
+// The frame in which this one goes on; null if none was told.
+PyFrameObject* toldOf(PyFrameObject* frame) {
+  PyObject* told = frame->f_trace;
+  return told && PyFrame_Check(told) ? reinterpret_cast<PyFrameObject*>(told) : nullptr;
+}
+
 // The link is f_trace, which nothing looks at in a frame that does not run.
 PyObject* continueFrame(PyObject*, PyObject* earlier) {
   PyFrameObject* running = PyEval_GetFrame();
@@ -65,9 +71,8 @@ PyObject* continueFrame(PyObject*, PyObject* earlier) {
     return nullptr;
   }
   auto* last = reinterpret_cast<PyFrameObject*>(earlier);
-  PyObject* told = last->f_trace;
-  bool isShown = told && PyFrame_Check(told) && Py_REFCNT(told) > 1;
-  if (isShown) last = reinterpret_cast<PyFrameObject*>(told);
+  PyFrameObject* told = toldOf(last);
+  if (told && Py_REFCNT(told) > 1) last = told;
   Py_INCREF(running);
   Py_XSETREF(last->f_trace, reinterpret_cast<PyObject*>(running));
   return Py_NewRef(reinterpret_cast<PyObject*>(last));
@@ -79,7 +84,33 @@ PyObject* suspendFrame(PyObject*, PyObject* earlier) {
     return nullptr;
   }
   auto* frame = reinterpret_cast<PyFrameObject*>(earlier);
-  if (frame->f_trace && PyFrame_Check(frame->f_trace)) Py_CLEAR(frame->f_trace);
+  if (toldOf(frame)) Py_CLEAR(frame->f_trace);
+  Py_RETURN_NONE;
+}
+
+void forgetCaller(PyFrameObject* frame) {
+  if (frame->f_frame->owner == FRAME_OWNED_BY_FRAME_OBJECT) Py_CLEAR(frame->f_back);
+}
+
+bool stoodFor(PyFrameObject* frame, BorrowedRef<PyCodeObject> code) {
+  PyCodeObject* shown = frame->f_frame->f_code;
+  return shown->co_firstlineno == code->co_firstlineno &&
+         PyUnicode_Compare(shown->co_filename, code->co_filename) == 0 &&
+         PyUnicode_Compare(shown->co_qualname, code->co_qualname) == 0;
+}
+
+PyObject* endGeneratorFrame(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count != 2 || !PyFrame_Check(arguments[0]) || !PyTuple_CheckExact(arguments[1])) {
+    PyErr_BadInternalCall();
+    return nullptr;
+  }
+  auto* last = reinterpret_cast<PyFrameObject*>(arguments[0]);
+  for (PyFrameObject* told = toldOf(last); told && Py_REFCNT(told) > 1; told = toldOf(last)) {
+    last = told;
+    forgetCaller(last);
+  }
+  Py_INCREF(arguments[1]);
+  Py_XSETREF(last->f_trace, arguments[1]);
   Py_RETURN_NONE;
 }
 
@@ -104,6 +135,23 @@ PyObject* suspendFrameFunction() {
   static PyMethodDef method = {"suspend_frame", suspendFrame, METH_O, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);
   return function;
+}
+
+PyObject* endGeneratorFrameFunction() {
+  static PyMethodDef method = {"end_generator_frame", asMethod(endGeneratorFrame), METH_FASTCALL,
+                               nullptr};
+  static PyObject* const function = PyCFunction_New(&method, nullptr);
+  return function;
+}
+
+void forgetCallerOfGenerator(BorrowedRef<PyCodeObject> code) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (traceback && PyTraceBack_Check(traceback)) {
+    PyFrameObject* frame = reinterpret_cast<PyTracebackObject*>(traceback)->tb_frame;
+    for (; frame && stoodFor(frame, code); frame = toldOf(frame)) forgetCaller(frame);
+  }
+  PyErr_Restore(type, value, traceback);
 }
 
 PyObject* ownFrameFunction() {

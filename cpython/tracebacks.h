@@ -21,6 +21,12 @@ PyObject* continueFrameFunction();
 // suspend_frame(earlier): the frame that `earlier` stood for does not run for now, and has no
 // caller; what it holds, a generator does. `earlier` is as it was before anything was told.
 PyObject* suspendFrameFunction();
+// end_generator_frame(earlier, held): what `earlier` stood for was a generator's frame, which is
+// about to return. It has no caller from then on, and keeps the tuple `held`.
+PyObject* endGeneratorFrameFunction();
+// The exception that is set leaves the frame of a generator with this code: that has no caller any
+// more (clear_gen_frame in ceval.c).
+void forgetCallerOfGenerator(BorrowedRef<PyCodeObject> code);
 // own_frame(): the frame that calls.
 PyObject* ownFrameFunction();
 

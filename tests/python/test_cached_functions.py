@@ -1,9 +1,11 @@
 """Functions behind functools.lru_cache: traced through, with a warning, unless the program could
 tell a remembered result from a new one."""
 
+import collections
 import functools
 import gc
 import typing
+import urllib.parse
 import warnings
 import weakref
 
@@ -383,3 +385,46 @@ def test_caches_that_are_gone_are_forgotten():
     for _ in range(5):
         assert compiled(1) == make(1)
     assert dead_references() == before
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+class Numbered(tuple):
+    pass
+
+
+class Several(frozenset):
+    pass
+
+
+class Text(str):
+    pass
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda text: Pair(text, 1),
+        lambda text: (Pair(text, 1),),
+        lambda text: frozenset([Pair(text, 1)]),
+        lambda text: Numbered((text,)),
+        lambda text: Several([text]),
+        lambda text: Text(text),
+        lambda text: frozenset([text, 1]),
+        lambda text: (text, [1]),
+        lambda text: slice(0, len(text)),
+        lambda text: functools.partial(int, text),
+        lambda text: len(text) ** 70,
+        urllib.parse.urlsplit,
+    ],
+)
+def test_what_is_remembered_is_never_made_anew(make):
+    plain, captured = functools.lru_cache(make), functools.lru_cache(make)
+
+    def program(cached, text):
+        return cached(text), cached(text + "x"), type(cached(text))
+
+    compiled = armature.compile(program)
+    for text in ["a", "a", "bb", "a", "c", "c"]:
+        assert repr(compiled(captured, text)) == repr(program(plain, text))

@@ -12,6 +12,7 @@ from typing import Any
 import armature
 import pytest
 import torch
+from differential import breaking_every
 
 LOG: list[Any] = []
 MADE: list[weakref.ref[Any]] = []
@@ -194,3 +195,74 @@ def test_ends_of_arguments(body):
     compiled = armature.compile(function)
     assert heard(compiled) == expected
     assert heard(compiled) == expected
+
+
+class Named:
+    def __init__(self, x: Any) -> None:
+        armature.graph_break()
+        see("__init__")
+        raise ValueError(3)
+
+    def __del__(self) -> None:
+        LOG.append("end of an instance")
+
+
+class Called(Named):
+    def __init__(self, x: Any) -> None:
+        pass
+
+    def __call__(self, x: Any) -> None:
+        armature.graph_break()
+        raise ValueError(4)
+
+
+def handled_instance(x: Any) -> None:
+    try:
+        Named(x)
+    except ValueError:
+        see("handler")
+
+
+def handled_call(x: Any) -> None:
+    try:
+        Called(x)(x)
+    except ValueError:
+        see("handler")
+
+
+@pytest.mark.parametrize("every", [0, 1, 3])
+@pytest.mark.parametrize("body", [handled_instance, handled_call])
+def test_arguments_of_what_python_calls(body, every):
+    x = torch.ones(2)
+
+    def heard(call: Callable[[Any], Any]) -> list[Any]:
+        LOG.clear()
+        call(x)
+        return list(LOG)
+
+    expected = heard(body)
+    with breaking_every(every):
+        compiled = armature.compile(body)
+        for _ in range(3):
+            assert heard(compiled) == expected
+
+
+@pytest.mark.parametrize("every", [0, 1, 3])
+@pytest.mark.parametrize("function", [raises, raises_rebound])
+def test_arguments_that_only_the_call_has(function, every):
+    x = torch.ones(2)
+
+    def heard(call: Callable[[Any, Any], Any]) -> list[Any]:
+        LOG.clear()
+        MADE.clear()
+        try:
+            call(make("a"), x)
+        except ValueError:
+            see("handler")
+        return list(LOG)
+
+    expected = heard(function)
+    with breaking_every(every):
+        compiled = armature.compile(function)
+        for _ in range(3):
+            assert heard(compiled) == expected

@@ -3,6 +3,7 @@ instead of all, and the rest stays compiled."""
 
 import collections
 import contextlib
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -194,3 +195,58 @@ def test_what_is_computed_is_no_object_of_the_callers():
     with quick_collections():
         paths = [f"[{number}]" for number in range(6)]
         check_world(COMPUTED_ANEW, *(f"entry(Level({path!r}), frozenset())" for path in paths))
+
+
+class _Text(str):
+    pass
+
+
+class _Whole(int):
+    pass
+
+
+_OF_ONE = [
+    lambda part: ",".join(part),
+    lambda part: "".join(tuple(part)),
+    lambda part: "".join(["", part[0], ""]),
+    lambda part: "%s" % part[0],  # noqa: UP031
+    lambda part: "%s%s" % ("", part[0]),  # noqa: UP031
+    lambda part: f"{part[0]}",
+    lambda part: "{0}{1}".format(part[0], ""),  # noqa: UP030
+    lambda part: str(part[0]),
+    lambda part: part[0] + "",
+    lambda part: "" + part[0],
+    lambda part: +part[0],
+    lambda part: part[0] * 1,
+    lambda part: part[0] | 0,
+    lambda part: part[0] ** 1,
+    lambda part: -(-part[0]),  # noqa: B002
+    lambda part: int(part[0]),
+    lambda part: float(part[0]),
+    lambda part: abs(part[0]),
+    lambda part: max(part[0], part[0]),
+    lambda part: sum(part),
+    lambda part: part[0] or 1,
+    lambda part: part[0].strip(),
+    lambda part: part[0].real,
+    lambda part: type(part[0]),
+]
+
+
+@pytest.mark.parametrize("of_one", _OF_ONE)
+@pytest.mark.parametrize("seed", range(3))
+def test_types_of_what_has_varied(of_one, seed):
+    def outcome(function, part):
+        try:
+            result = function(part)
+        except Exception as error:
+            return type(error), str(error)
+        return type(result), repr(result)
+
+    parts = ["a", "b", "c", "d", 5, 6, 7, 1.5, 2.5, 3.5, _Text("q"), True, _Whole(3), None, b"x"]
+    if seed:
+        random.Random(seed).shuffle(parts)
+    compiled = armature.compile(of_one)
+    with armature.config.patch(recompile_limit=64):
+        for part in parts:
+            assert outcome(compiled, [part]) == outcome(of_one, [part])

@@ -18,7 +18,7 @@ namespace armature {
 namespace {
 
 // Texts of which one varies.
-bool areVaryingTexts(const Translator& translator, llvm::ArrayRef<Value> items) {
+bool areVaryingTexts(Translator& translator, llvm::ArrayRef<Value> items) {
   auto varies = [&](const Value& item) { return isSymbolic(translator, item); };
   return llvm::any_of(items, varies) && llvm::all_of(items, [&](const Value& item) {
            PyObject* object = item.objectOrNull();

@@ -66,21 +66,19 @@ SymNodeVariable* symbolicOf(const Value& value) {
   return symbolic && !symbolic->specialized ? symbolic : nullptr;
 }
 
-}  // namespace
-
-bool isSymbolic(const Translator& translator, const Value& value) {
-  if (symbolicOf(value)) return true;
+// Of an input that has varied: it becomes symbolic where it is asked for as a number or text.
+LazyVariable* variedInput(const Translator& translator, const Value& value) {
   auto* lazy = trackerOf<LazyVariable>(value);
-  return lazy && !lazy->realized && lazy->source() && mayVary(lazy->existing()) &&
-         translator.hasVaried(lazy->source());
+  bool hasVaried = lazy && !lazy->realized && lazy->source() && mayVary(lazy->existing()) &&
+                   translator.hasVaried(lazy->source());
+  return hasVaried ? lazy : nullptr;
 }
 
-namespace {
-
-// Of a value that isSymbolic().
+// Null if it is not symbolic.
 SymNodeVariable* symbolicInput(Translator& translator, const Value& value) {
   if (SymNodeVariable* symbolic = symbolicOf(value)) return symbolic;
-  auto* lazy = requireKind<LazyVariable>(value);
+  LazyVariable* lazy = variedInput(translator, value);
+  if (!lazy) return nullptr;
   PyObject* object = lazy->existing();
   translator.addGuard(lazy->source(), GuardType::TYPE_MATCH,
                       reinterpret_cast<PyObject*>(Py_TYPE(object)));
@@ -92,8 +90,12 @@ SymNodeVariable* symbolicInput(Translator& translator, const Value& value) {
 
 }  // namespace
 
+bool isSymbolic(Translator& translator, const Value& value) {
+  return symbolicInput(translator, value) != nullptr;
+}
+
 const SymNode* nodeOf(Translator& translator, Value value) {
-  if (isSymbolic(translator, value)) return symbolicInput(translator, value)->node;
+  if (SymNodeVariable* symbolic = symbolicInput(translator, value)) return symbolic->node;
   PyTypeObject* type = typeOf(value);
   if (type != &PyLong_Type && type != &PyFloat_Type && type != &PyUnicode_Type) return nullptr;
   translator.realize(value);
@@ -205,8 +207,8 @@ const SymNode* smallGraphNumber(Translator& translator, const Value& value) {
 }
 
 void realizeType(Translator& translator, Value& value) {
-  if (isSymbolic(translator, value)) {
-    value = Value(symbolicInput(translator, value));
+  if (SymNodeVariable* symbolic = symbolicInput(translator, value)) {
+    value = Value(symbolic);
   } else {
     translator.realize(value);
   }
@@ -294,7 +296,7 @@ void holdNumber(Translator& translator, const SymNode& node) {
 }
 
 void requireConstancy(const Translator& translator, const Value& value) {
-  if (translator.leavesVaryingToPython() && isSymbolic(translator, value)) {
+  if (translator.leavesVaryingToPython() && (symbolicOf(value) || variedInput(translator, value))) {
     throw GraphBreak(GraphBreakKind::VaryingValue, describe(value));
   }
 }

@@ -28,8 +28,9 @@ inline bool isData(const Value& value) {
   return value.isConstant() || trackerOf<SymNodeVariable>(value);
 }
 
-// A value that is symbolic, or becomes so where it is asked for as a number or text.
-bool isSymbolic(const Translator& translator, const Value& value);
+// Is the value symbolic? An input that has varied becomes so where this is asked, and its type is
+// guarded: whoever hears yes may go by it.
+bool isSymbolic(Translator& translator, const Value& value);
 // The expression of a symbolic value or constant: an exact int, float or str. Null for what is
 // none. `value` may become realized.
 const SymNode* nodeOf(Translator& translator, Value value);

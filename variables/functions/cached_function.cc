@@ -253,10 +253,10 @@ bool readCall(Translator& translator, const CallArguments& arguments, Remembered
 
 // Can the program change it, so that it matters which object it is?
 bool isChangeable(PyObject* object) {
-  if (PyTuple_Check(object)) {
+  if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
       PyObject* item = PyTuple_GET_ITEM(object, i);
-      if (item != object && !PyTuple_Check(item) && isChangeable(item)) return true;
+      if (item != object && !PyTuple_CheckExact(item) && isChangeable(item)) return true;
     }
     return false;
   }
@@ -417,7 +417,10 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
   }
   if (result && canBeChanged(translator, result)) {
     const std::string what = describe(self) + ": what it returns can be changed";
-    if (!isReadable) throw GraphBreak(GraphBreakKind::CachedFunction, what);
+    // What is remembered for the call now must not be made anew.
+    if (!isReadable || remembered.ask(existing)) {
+      throw GraphBreak(GraphBreakKind::CachedFunction, what);
+    }
     if (giveResult(translator, self, given, remembered, result)) return result;
     if (!remembered.made.empty()) throw GraphBreak(GraphBreakKind::CachedFunction, what);
     throw MissedCall(GraphBreak(GraphBreakKind::CachedFunction, what),
