@@ -85,7 +85,8 @@ Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
   faultSite();
   auto node = std::make_unique<Node>();
   node->operation = NodeOperation::Placeholder;
-  node->index = node->ordinal = static_cast<int32_t>(nodes_.size());
+  node->index = static_cast<int32_t>(nodes_.size());
+  node->ordinal = nextOrdinal();
   node->source = source;
   node->example = Ref<>::create(example);
   return nodes_.emplace_back(std::move(node)).get();
@@ -105,12 +106,13 @@ Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<
                      std::vector<std::pair<Ref<>, Argument>> keywordArguments,
                      ProgramLocation location) {
   faultSite();
-  if (static_cast<int32_t>(nodes_.size()) == breakAt_) {
+  if (nextOrdinal() == breakAt_) {
     throw GraphBreak(GraphBreakKind::FailedOperation, targetName(target));
   }
   auto node = std::make_unique<Node>();
   node->operation = operation;
-  node->index = node->ordinal = static_cast<int32_t>(nodes_.size());
+  node->index = static_cast<int32_t>(nodes_.size());
+  node->ordinal = nextOrdinal();
   node->target = Ref<>::create(target);
   node->arguments = std::move(arguments);
   node->keywordArguments = std::move(keywordArguments);

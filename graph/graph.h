@@ -105,8 +105,9 @@ class Node {
  public:
   NodeOperation operation;
   int32_t index;  // position in the graph
-  // Position in the trace: the number of nodes there were before it. Stays when finish() renumbers,
-  // and is the same in another trace of the same call.
+  // Position in the trace: how many nodes were added before it, those of calls included that raised
+  // and were dropped. Stays when finish() renumbers, and is the same in another trace of the same
+  // call.
   int32_t ordinal;
   Ref<> target;                    // callable, or str
   const Source* source = nullptr;  // Placeholder of the outermost graph only
@@ -202,6 +203,9 @@ class Graph {
   void truncate(size_t size) {
     if (size < nodes_.size()) nodes_.resize(size);
   }
+  int32_t nextOrdinal() const { return static_cast<int32_t>(nodes_.size()) + dropped_; }
+  // How many ordinals are those of nodes that were dropped, because their call raised.
+  int32_t& dropped() { return dropped_; }
 
   // A graph inside of a graph, and the nodes outside that it uses, in the order in which it does:
   // they are passed for its placeholders.
@@ -274,6 +278,7 @@ class Graph {
   Argument output_ = nullptr;           // of a subgraph, until it is finished
   mutable std::vector<Node*> unnamed_;  // of a finished graph: all nodes, in program order
   std::vector<Ref<PyCodeObject>> codes_;
+  int32_t dropped_ = 0;
   int32_t breakAt_ = -1;
   int32_t keptUntil_ = 0;
   const Graph* first_ = nullptr;  // see makeAgain()

@@ -72,7 +72,7 @@ bool isWhatRan(const Graph& again, const GraphFailure& failure) {
     if (node->operation == NodeOperation::Output || node->ordinal >= failure.failed) continue;
     ran[node->ordinal] = node.get();
   }
-  auto count = static_cast<int32_t>(again.size());
+  int32_t count = again.nextOrdinal();
   for (const auto& node : again.nodes()) {
     const Node* first = ran.lookup(node->ordinal);
     if (first ? !isSame(*first, *node) : changesArrays(*node)) return false;

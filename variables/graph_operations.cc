@@ -308,7 +308,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
     auto size = static_cast<size_t>(node->index);
     result = ResultBuilder(*this, library, arguments).build(node, library.evaluate(node, *this));
     if (!result) {
-      graph->truncate(size);  // The operation raised, so it is not one of the graph's.
+      dropFailedCall(size);
       return result;
     }
     if (failureIsPythons) checkFailure(library, node);
@@ -398,6 +398,13 @@ void requireOwnConversions(Translator& translator, llvm::ArrayRef<Value> argumen
 
 }  // namespace
 
+void Translator::dropFailedCall(size_t size) {
+  int32_t next = graph->nextOrdinal();
+  graph->truncate(size);
+  int32_t& dropped = graph->dropped();
+  assignTrailed(trail, dropped, dropped + next - graph->nextOrdinal());
+}
+
 Value Translator::callMixture(const Library& mixer, const Library& called, Node* node,
                               llvm::ArrayRef<Value> arguments, llvm::ArrayRef<Value> leaves) {
   node->mixesLibraries = true;
@@ -410,7 +417,7 @@ Value Translator::callMixture(const Library& mixer, const Library& called, Node*
   node->sizesObserved = true;
   node->layoutKnown = true;
   Value result = ResultBuilder(*this, mixer, arguments).build(node, structure);
-  if (!result) graph->truncate(size);
+  if (!result) dropFailedCall(size);
   return result;
 }
 

@@ -395,6 +395,9 @@ class Translator : public Observer, public Heap::Dependencies {
                         const Value& result);
   void realizeLazy(Value& value);
   void specializeNumber(Value& value);
+  // The call that was added when there were `size` nodes has raised, and is not one of the graph's.
+  // Another trace of the program counts it, too.
+  void dropFailedCall(size_t size);
   // The call of an operation on arrays of several libraries, which the node stands for: a function
   // of the library that is called, tried out by another. `leaves`: what is in the arguments.
   Value callMixture(const Library& mixer, const Library& called, Node* node,

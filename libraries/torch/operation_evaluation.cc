@@ -12,6 +12,7 @@
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/function_transforms.h"
+#include "libraries/torch/gradients_of_views.h"
 #include "libraries/torch/kernel_support.h"
 #include "libraries/torch/memory_relations.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -196,6 +197,7 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     if (isNew) entry->second = array(other);
     return entry->second;
   };
+  requireNoBase(node, input);
   ResultStructure result;
   if (!useRules || anyIsInference(node, input) || !applyMetadataRule(node, input, result)) {
     result = askTorch(torch, node, input, remembered);
@@ -395,8 +397,11 @@ bool isTakenAtItsWord(const Node& node) {
   bool isPrograms = isAllowedInGraph(node.target) ||
                     (operatorSchema(node.target) &&
                      !callableNames().of(node.target).module.starts_with("torch.ops.aten"));
+  // The result of a body, and one of several of them, is what the body was traced to give.
+  bool isOneOf = nameOf(node) == "getitem" && node.arguments[0].kind() == Argument::Kind::Node;
+  const Node& maker = isOneOf ? *node.arguments[0].node() : node;
   return isPrograms || node.mixesLibraries || node.alteredBy || isOfTransform(node) ||
-         callsBodies(node);
+         callsBodies(maker);
 }
 
 // The results without known strides on which the node depends, and itself, in program order.

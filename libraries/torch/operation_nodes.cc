@@ -86,6 +86,8 @@ bool neverRaisesOnData(const Node& node) {
   }
   // With other elements than before, where the tensor begins in its memory matters.
   if (name == "view" && !isGivenSizes(node)) return false;
+  // Refused to views, which nothing but the tensor tells.
+  if (name == "detach_") return false;
   return raisesOnNoData(name);
 }
 

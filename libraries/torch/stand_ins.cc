@@ -48,9 +48,10 @@ Ref<> StandIns::of(const Node& node) {
   object = structureObject(structure);
   const TensorMetadata* metadata = structure.metadata.get();
   bool isInput = node.operation == NodeOperation::Placeholder;
-  // Of those of inference mode, nobody knows that they are views.
+  // Of those of inference mode, nobody knows that they are views. A parameter is none, though it
+  // has the memory of another array.
   bool isLeafView = metadata && metadata->requiresGrad && metadata->isLeaf && metadata->mayBeView &&
-                    !metadata->isInference && !isInput;
+                    !metadata->isParameter && !metadata->isInference && !isInput;
   // Only without gradients do operations make a view that is a leaf.
   ModeScope gradMode;
   if (!object || !isLeafView || !gradMode.setGradEnabled(false)) return object;

@@ -24,6 +24,7 @@
 #include "libraries/torch/function_transforms.h"
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/grad_modes.h"
+#include "libraries/torch/gradients_of_views.h"
 #include "libraries/torch/history_use.h"
 #include "libraries/torch/inference_mode.h"
 #include "libraries/torch/meta_evaluation.h"
@@ -109,6 +110,7 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
   bool isOfGradients =
       attribute == "requires_grad" || attribute == "is_leaf" || isKnownOfLeaves(attribute);
   if (!isOfGradients) return false;
+  if (mayFollowBase(node, graph)) return true;
   for (const auto& other : graph.nodes()) {
     if (other.get() == &node || !hasGradients(other->mode) || !changesArgument(*other)) continue;
     auto changed = armature::changedArrays(*other);

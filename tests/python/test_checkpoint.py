@@ -429,3 +429,26 @@ def test_a_compiled_function_is_checkpointed(make: Any, backend: str, early_stop
         gradients.append((result.detach(), x.grad, torch.rand(1)))
     torch.testing.assert_close(gradients[1], gradients[0])
     torch.testing.assert_close(gradients[2], gradients[0])
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda y: y.is_contiguous(),
+        lambda y: y.stride(),
+        lambda y: y.contiguous() is y,
+        lambda y: y.reshape(-1).is_contiguous(),
+        lambda y: (y + 1).stride(),
+    ],
+)
+@pytest.mark.parametrize("body", [lambda t: t * 2, lambda t: t.t(), lambda t: (t.t() + 1, t)])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_the_layout_of_a_bodys_result(ask, body, requires_grad):
+    def program(x):
+        made = torch.utils.checkpoint.checkpoint(body, x, use_reentrant=False)
+        made = made[0] if isinstance(made, tuple) else made
+        branch = torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t - 1, (x,))
+        return ask(made), ask(branch)
+
+    x = torch.randn(3, 4, requires_grad=requires_grad)
+    assert armature.compile(program)(x) == program(x)

@@ -659,3 +659,39 @@ def test_a_failure_behind_a_handler_is_not_its(function: Callable[..., Any], bac
         assert lines and all(line is not None for line in lines)
         assert sys.exc_info() == (None, None, None)
     assert torch.equal(compiled(torch.arange(3.0), torch.tensor([2])), torch.tensor([3.0]))
+
+
+def test_what_is_handled_while_tracing_is_not_what_fails() -> None:
+    log: list[Any] = []
+
+    def program(x: torch.Tensor, index: torch.Tensor) -> Any:
+        made = x + 1
+        log.append("effect")
+        for sizes in ((2, 2), (2, 3)):
+            try:
+                made.view(sizes)
+            except RuntimeError as error:
+                log.append(str(error))
+        made = torch.cat([made, made])
+        made.add_(1)
+        try:
+            log.append(made[index])
+        except IndexError as error:
+            log.append(str(error))
+        x.clamp_(-1, 1)
+        return made
+
+    def outcome(function: Callable[..., Any], x: torch.Tensor, index: torch.Tensor) -> Any:
+        log.clear()
+        try:
+            result = function(x, index)
+        except RuntimeError as error:
+            result = error
+        return repr(result), repr(log)
+
+    compiled = armature.compile(program)
+    for requires_grad in (True, False):
+        for index in (torch.tensor([1]), torch.tensor([17])):
+            arguments = [torch.ones(3, 4, requires_grad=requires_grad) for _ in range(2)]
+            expected = outcome(program, arguments[0], index)
+            assert outcome(compiled, arguments[1], index) == expected
