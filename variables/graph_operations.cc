@@ -461,7 +461,14 @@ void Translator::checkFailure(const Library& library, Node* node) {
   bool isHandled =
       isArrayAssertion(*node) || (errorsAreObserved() && dataErrorsAreObserved(*this, *node));
   bool isPythons = isHandled || (failureIsLost() && !effects.empty() && firstChange());
-  if (isPythons && library.mayFailOnData(*node, *this)) {
+  NodeEffect effect = library.effectOf(*node);
+  bool isChange = effect == NodeEffect::Other || effect == NodeEffect::Own;
+  // Autograd may refuse to change an array, or a view of one, that has got a history.
+  auto mayFail = [&] {
+    return library.mayFailOnData(*node, *this) ||
+           (isChange && library.mayHaveChanged(*node, "requires_grad", *graph, *this));
+  };
+  if (isPythons && mayFail()) {
     auto refuse = [&](const std::string& detail) {
       GraphBreakKind kind =
           isHandled ? GraphBreakKind::OperationInHandler : GraphBreakKind::OperationBehindEffects;
@@ -470,8 +477,6 @@ void Translator::checkFailure(const Library& library, Node* node) {
     if (library.eager() || node->mixesLibraries) refuse("");  // NumPy's operations may warn, too.
     const Node* change = firstChange();
     // What it has changed before it failed, it would change again.
-    NodeEffect effect = library.effectOf(*node);
-    bool isChange = effect == NodeEffect::Other || effect == NodeEffect::Own;
     if (change && (isChange || !failureGoesOn())) refuse(" after " + targetName(change->target));
     if (change) graph->keepValuesUntil(node->ordinal);
     if (isHandled) assignTrailed(trail, failureIsHandled_, true);

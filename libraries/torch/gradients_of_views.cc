@@ -24,7 +24,7 @@ bool isView(const Node& node) {
   if (node.operation != NodeOperation::Placeholder || !node.example) return true;
   Ref<> isView = Ref<>::steal(PyObject_CallMethod(node.example.get(), "_is_view", nullptr));
   clearUnlessInterrupted();
-  return isView.get() != Py_False;
+  return !isView || isView.get() != Py_False;
 }
 
 bool shareMemory(Node* a, Node* b) {

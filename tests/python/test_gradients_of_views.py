@@ -206,3 +206,75 @@ def test_a_handler_of_what_no_view_is_allowed(size):
     whole = torch.ones(4, 4)
     assert armature.compile(program)(whole[:size], torch.ones(2)) is False
     assert log == ["caught"]
+
+
+LIN = nn.Linear(4, 4)
+
+
+def another_view_of_an_input(buffer, log):
+    one, other = buffer[2:], buffer[:3]
+    one.sub_(LIN.weight[:3])
+    try:
+        other += 1
+    except RuntimeError as error:
+        log.append(str(error))
+    return one
+
+
+def another_view_in_between(buffer, log):
+    one, other = buffer[2:], buffer[:3]
+    computed = LIN(one.clone())
+    one[1:].sub_(computed[1:])
+    try:
+        other += 1
+    except RuntimeError as error:
+        log.append(str(error))
+    log.append(other.requires_grad)
+
+
+def another_view_of_what_is_made(buffer, log):
+    buffer = torch.zeros(5, 4)
+    one, other = buffer[2:], buffer[:3]
+    one.sub_(LIN.weight[:3])
+    try:
+        other += 1
+    except RuntimeError as error:
+        log.append(str(error))
+    return one
+
+
+def the_base(buffer, log):
+    one = buffer[2:]
+    one.sub_(LIN.weight[:3])
+    try:
+        buffer += 1
+    except RuntimeError as error:
+        log.append(str(error))
+    return one
+
+
+@pytest.mark.parametrize("every", [0, 1, 3])
+@pytest.mark.parametrize(
+    "program",
+    [
+        another_view_of_an_input,
+        another_view_in_between,
+        another_view_of_what_is_made,
+        the_base,
+    ],
+)
+def test_changes_behind_a_change_of_another_view(program, every):
+    def heard(function):
+        log = []
+        try:
+            torch.manual_seed(0)
+            log.append(state(function(torch.zeros(5, 4), log)))
+        except RuntimeError as error:
+            log.append(str(error))
+        return log, torch.get_rng_state().sum()
+
+    expected = heard(program)
+    with breaking_every(every):
+        compiled = armature.compile(program)
+        for _ in range(2):
+            assert heard(compiled) == expected
