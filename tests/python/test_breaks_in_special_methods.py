@@ -638,7 +638,7 @@ def not_equal(x):
     return v != 3, v.x / 2
 
 
-@case(ops=7, breaks=2)
+@case(ops=6, breaks=2)
 def equal_that_is_not_implemented(x):
     v, w = Vector(x - 1, answer=NotImplemented), Vector(x - 2, answer=5)
     return v == w, v.x / 2, w.x
