@@ -27,6 +27,7 @@
 #include "libraries/torch/stand_ins.h"
 #include "libraries/torch/torch_library.h"
 #include "libraries/torch/torch_module.h"
+#include "shapes/memory_overlap.h"
 
 namespace armature {
 
@@ -151,6 +152,15 @@ bool changesViewUnderGrad(const Node& node, InputStructures inputs) {
          });
 }
 
+// Kernels refuse to write several elements to one place (at::assert_no_internal_overlap); what
+// stands for the array has no places.
+bool changesExpanded(const Node& node, InputStructures inputs) {
+  return changesArgument(node) && llvm::any_of(changedArrays(node), [&](Node* changed) {
+           const TensorMetadata* metadata = inputs(*changed).metadata.get();
+           return metadata && mayOverlapItself(*metadata);
+         });
+}
+
 // The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
 // wrong with them; and an array that is changed may be changed before torch raises. What torch
 // looks at first is what the arguments are.
@@ -207,7 +217,9 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     }
   }
   node.mayMeetInMemory = mayMeetInMemory(node, input);
-  if (changesViewUnderGrad(node, input)) result.mayFailOnData = true;
+  if (changesViewUnderGrad(node, input) || changesExpanded(node, input)) {
+    result.mayFailOnData = true;
+  }
   node.metadata = result.metadata;
   node.checked = !result.mayFailOnData;
   markReturned(node, result);

@@ -4,6 +4,7 @@ CPython says of such data is what the captured program says."""
 
 import copy
 import gc
+import operator
 import time
 
 import armature
@@ -531,3 +532,20 @@ def test_shared_parts_of_constants_are_walked_once():
     compiled = armature.compile(f)
     (a, plain), (b, captured) = f(X), compiled(X)
     assert torch.equal(a, b) and plain == captured
+
+
+@pytest.mark.parametrize(
+    "repeat",
+    [
+        lambda empty, n: empty * n,
+        lambda empty, n: n * empty,
+        lambda empty, n: operator.mul(empty, n),
+        lambda empty, n: operator.imul(empty, n),
+        lambda empty, n: len(empty[:0] * n),
+    ],
+)
+@pytest.mark.parametrize("empty", [[], ()])
+def test_nothing_is_repeated_at_once(repeat, empty):
+    compiled = armature.compile(repeat)
+    for n in (3, 2**62, -(2**62)):
+        assert compiled(type(empty)(empty), n) == repeat(type(empty)(empty), n)

@@ -695,3 +695,31 @@ def test_what_is_handled_while_tracing_is_not_what_fails() -> None:
             arguments = [torch.ones(3, 4, requires_grad=requires_grad) for _ in range(2)]
             expected = outcome(program, arguments[0], index)
             assert outcome(compiled, arguments[1], index) == expected
+
+
+@pytest.mark.parametrize("change", [lambda c: c.mul_(0.5), lambda c: c.detach().mul_(0.5)])
+@pytest.mark.parametrize("first", [torch.ones(3, 4), torch.ones(1, 4).expand(3, 4)])
+def test_kernels_refuse_expanded_arrays(change: Any, first: torch.Tensor) -> None:
+    log: list[Any] = []
+
+    def program(x: torch.Tensor) -> None:
+        view = x.view_as(x)
+        computed = view.narrow(0, 0, 2).pow(2).mul_(2)
+        try:
+            change(view)
+        except RuntimeError as error:
+            log.append(str(error))
+        if computed.shape[0] == 2:
+            x.data = view.data
+        x.view(5)
+
+    def outcome(function: Callable[..., Any], x: torch.Tensor) -> Any:
+        log.clear()
+        with pytest.raises(RuntimeError) as raised:
+            function(x)
+        return str(raised.value), list(log)
+
+    compiled = armature.compile(program)
+    for x in (first, torch.ones(1, 4).expand(3, 4)):
+        expected = outcome(program, x.clone() if x is first else x)
+        assert outcome(compiled, x.clone() if x is first else x) == expected

@@ -105,6 +105,7 @@ bool readRepeatCount(Translator& translator, const Value& count, LengthOf length
 
 ValueVector repeatItems(llvm::ArrayRef<Value> items, int64_t count) {
   ValueVector result;
+  if (items.empty()) return result;  // however often
   result.reserve(items.size() * count);
   for (int64_t i = 0; i < count; ++i) result.append(items.begin(), items.end());
   return result;
