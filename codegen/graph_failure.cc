@@ -77,6 +77,24 @@ PyObject* restore(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return PyObject_CallOneArg(arguments[0], arguments[1]);
 }
 
+// take_exception(), of a list with the exception that an operation has raised. What the operation
+// had raised as its causes was raised where the program handles what it handles now.
+PyObject* takeException(PyObject* list, PyObject*) {
+  Ref<> exception = Ref<>::steal(PyObject_CallMethod(list, "pop", nullptr));
+  Ref<> handled = Ref<>::steal(PyErr_GetHandledException());
+  if (!exception || !handled) return exception.release();
+  Ref<> cause = Ref<>::steal(PyException_GetCause(exception.get()));
+  while (cause && cause.get() != handled.get()) {
+    Ref<> context = Ref<>::steal(PyException_GetContext(cause.get()));
+    if (context) break;
+    PyException_SetContext(cause.get(), Py_NewRef(handled.get()));
+    cause = Ref<>::steal(PyException_GetCause(cause.get()));
+  }
+  return exception.release();
+}
+
+PyMethodDef takeMethod = {"take_exception", takeException, METH_NOARGS, nullptr};
+
 }  // namespace
 
 void GraphFailure::clearFrames() const {
@@ -99,7 +117,7 @@ Ref<> GraphFailure::exceptionOfOperation() const {
   Ref<> list = Ref<>::steal(PyList_New(1));
   if (!list) return nullptr;
   PyList_SET_ITEM(list.get(), 0, Py_NewRef(exception.get()));
-  return Ref<>::steal(PyObject_GetAttrString(list.get(), "pop"));
+  return Ref<>::steal(PyCFunction_New(&takeMethod, list.get()));
 }
 
 PyObject* randomNumbersRestorer() { return privateFunction<restore>("restore"); }

@@ -13,7 +13,10 @@ import traceback
 import weakref
 from typing import Any
 
+import armature
+import numpy as np
 import pytest
+from differential import breaking_every
 from exception_programs import Programs
 
 programs = Programs()
@@ -288,3 +291,28 @@ def missing_operators(x: Any) -> Any:
 @pytest.mark.parametrize("name", list(programs))
 def test_program(name: str) -> None:
     programs.compare(name)
+
+
+@pytest.mark.parametrize("every", [0, 1])
+def test_causes_are_raised_where_the_program_handles(every):
+    def program(array, value):
+        try:
+            1 % 0
+        except ZeroDivisionError:
+            array[0] = value
+
+    def chain(error):
+        if error is None:
+            return None
+        links = chain(error.__cause__), chain(error.__context__)
+        return type(error), str(error), error.__suppress_context__, links
+
+    def raised(function, value):
+        with pytest.raises(ValueError) as caught:
+            function(np.array([3.0]), value)
+        return chain(caught.value)
+
+    with breaking_every(every):
+        compiled = armature.compile(program)
+        for value in (np.array([3.0, 4.0]), np.array([[1.0, 2.0]])):
+            assert raised(compiled, value) == raised(program, value)
