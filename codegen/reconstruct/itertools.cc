@@ -8,6 +8,8 @@
 #include "codegen/unsupported.h"
 #include "cpython/iterator_state.h"
 #include "cpython/iterators.h"
+#include "variables/containers/iterators.h"
+#include "variables/containers/sequence.h"
 
 namespace armature {
 
@@ -75,10 +77,35 @@ PyObject* makeIterator(PyObject*, PyObject* const* all, Py_ssize_t count) {
 
 PyObject* makeIteratorFunction() { return privateFunction<makeIterator>("make_iterator"); }
 
-// set_iterator_state(iterator, which parts there are, *parts)
+// Behind its first round, cycle walks over the list of what it gave: of its two first parts, the
+// place that the one has in the other. -1 if it is none of that.
+int64_t placeInSaved(const ValueVector& state) {
+  auto* iterator = state.size() > 1 ? trackerOf<SequenceIteratorVariable>(state[0]) : nullptr;
+  auto* saved = iterator ? trackerOf<ListVariable>(state[1]) : nullptr;
+  bool isWalk =
+      saved && iterator->step == 1 && trackerOf<ListVariable>(iterator->sequence) == saved;
+  return isWalk ? iterator->index : -1;
+}
+
+// The iterator over a list that stands at this place.
+Ref<> iteratorAt(PyObject* list, PyObject* place) {
+  Ref<> iterator = Ref<>::steal(PyObject_GetIter(list));
+  if (!iterator) return iterator;
+  Ref<> done = Ref<>::steal(PyObject_CallMethod(iterator.get(), "__setstate__", "O", place));
+  return done ? iterator : Ref<>();
+}
+
+// set_iterator_state(iterator, which parts there are, *parts). An int in the place of a list's
+// iterator: where it stands in the list behind it, which the program may have changed since.
 PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
   uint64_t present = PyLong_AsUnsignedLongLong(all[1]);
   llvm::SmallVector<PyObject*, 8> parts(all + 2, all + count);
+  Ref<> walk;
+  if (PyLong_CheckExact(parts[0]) && parts.size() > 1 && PyList_CheckExact(parts[1])) {
+    walk = iteratorAt(parts[1], parts[0]);
+    if (!walk) return nullptr;
+    parts[0] = walk.get();
+  }
   for (size_t i = 0; i < parts.size(); ++i) {
     if (!(present >> i & 1)) parts[i] = nullptr;
   }
@@ -116,8 +143,9 @@ class ItertoolsReconstructor : public Reconstructor {
   }
 
   void storedBy(Translator&, const Effect& effect, PartVisitor visit) const override {
-    for (const Value& part : llvm::cast<ItertoolsVariable>(effect.target)->state()) {
-      visit(part ? part : Value::none());
+    const ValueVector& state = llvm::cast<ItertoolsVariable>(effect.target)->state();
+    for (size_t i = placeInSaved(state) < 0 ? 0 : 1; i < state.size(); ++i) {
+      visit(state[i] ? state[i] : Value::none());
     }
   }
   void replay(PyCodegen& codegen, const Effect& effect) const override {
@@ -127,7 +155,12 @@ class ItertoolsReconstructor : public Reconstructor {
     codegen.prepareCall(setStateFunction());
     codegen.load(effect.target);
     codegen.load(Value::integer(present));
-    for (const Value& part : state) codegen.load(part ? part : Value::none());
+    int64_t place = placeInSaved(state);
+    for (size_t i = 0; i < state.size(); ++i) {
+      codegen.load(i == 0 && place >= 0 ? Value::integer(place)
+                   : state[i]           ? state[i]
+                                        : Value::none());
+    }
     codegen.call(static_cast<int32_t>(2 + state.size()));
     codegen.assembler().emit(Opcode::POP_TOP);
   }

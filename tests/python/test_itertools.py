@@ -8,7 +8,7 @@ import operator
 import armature
 import pytest
 import torch
-from differential import check
+from differential import breaking_every, check
 
 ITERATORS = {
     "count": lambda: itertools.count(3, 2),
@@ -249,3 +249,52 @@ def test_a_tee_that_is_entered_again():
         return x
 
     check(reading, torch.ones(1))
+
+
+def cycled(a, b):
+    c = itertools.cycle([a, b])
+    armature.graph_break()
+    return next(c), next(c), next(c)
+
+
+def cycled_slice(a, b):
+    c = itertools.islice(itertools.cycle([a, b]), 3)
+    armature.graph_break()
+    return list(c)
+
+
+def cycled_amid(a, b):
+    c = itertools.cycle([a, b])
+    next(c)
+    armature.graph_break()
+    first = [next(c) for _ in range(4)]
+    armature.graph_break()
+    return first, [next(c) for _ in range(3)]
+
+
+def cycled_nothing(a, b):
+    c = itertools.cycle([])
+    armature.graph_break()
+    first = next(c, 1)
+    armature.graph_break()
+    return first, next(c, 2)
+
+
+def cycled_in_a_loop(a, b):
+    c = itertools.cycle(iter((a, b, 3)))
+    given = []
+    for _ in range(11):
+        given.append(next(c))
+        armature.graph_break()
+    return given
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "program", [cycled, cycled_slice, cycled_amid, cycled_nothing, cycled_in_a_loop]
+)
+def test_cycles_behind_breaks(program, every):
+    with breaking_every(every):
+        compiled = armature.compile(program)
+        for a in ("", "a", 3):
+            assert compiled(a, "q") == program(a, "q")
