@@ -101,7 +101,7 @@ PyObject* setState(PyObject*, PyObject* const* all, Py_ssize_t count) {
   uint64_t present = PyLong_AsUnsignedLongLong(all[1]);
   llvm::SmallVector<PyObject*, 8> parts(all + 2, all + count);
   Ref<> walk;
-  if (PyLong_CheckExact(parts[0]) && parts.size() > 1 && PyList_CheckExact(parts[1])) {
+  if (parts.size() > 1 && PyLong_CheckExact(parts[0]) && PyList_CheckExact(parts[1])) {
     walk = iteratorAt(parts[1], parts[0]);
     if (!walk) return nullptr;
     parts[0] = walk.get();

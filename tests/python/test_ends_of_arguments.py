@@ -230,6 +230,16 @@ def handled_call(x: Any) -> None:
         see("handler")
 
 
+def check_heard(
+    function: Callable[..., Any], heard: Callable[[Callable[..., Any]], list[Any]], every: int
+) -> None:
+    expected = heard(function)
+    with breaking_every(every):
+        compiled = armature.compile(function)
+        for _ in range(3):
+            assert heard(compiled) == expected
+
+
 @pytest.mark.parametrize("every", [0, 1, 3])
 @pytest.mark.parametrize("body", [handled_instance, handled_call])
 def test_arguments_of_what_python_calls(body, every):
@@ -240,11 +250,7 @@ def test_arguments_of_what_python_calls(body, every):
         call(x)
         return list(LOG)
 
-    expected = heard(body)
-    with breaking_every(every):
-        compiled = armature.compile(body)
-        for _ in range(3):
-            assert heard(compiled) == expected
+    check_heard(body, heard, every)
 
 
 @pytest.mark.parametrize("every", [0, 1, 3])
@@ -261,8 +267,4 @@ def test_arguments_that_only_the_call_has(function, every):
             see("handler")
         return list(LOG)
 
-    expected = heard(function)
-    with breaking_every(every):
-        compiled = armature.compile(function)
-        for _ in range(3):
-            assert heard(compiled) == expected
+    check_heard(function, heard, every)
