@@ -71,6 +71,11 @@ const CallableName& CallableNames::of(BorrowedRef<> callable) {
   if (auto found = known_.find(callable.get()); found != known_.end()) return found->second;
   CallableName name = find(callable);
   if (name.module.empty()) return nobodys;
+  if (name.name.empty()) {
+    CallableName& known = unnamed_[name.module];
+    if (known.module.empty()) known.module = std::move(name.module);
+    return known;
+  }
   kept_.push_back(Ref<>::create(callable));
   return known_[callable.get()] = std::move(name);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringMap.h>
 
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ class CallableNames {
  public:
   explicit CallableNames(const TorchModule& torch);
 
-  // The answer is remembered, and the callable with it, unless it belongs to neither module.
+  // The answer is remembered, and the callable with it, if it has a name: others belong to neither
+  // module, or come and go with the calls that make them.
   const CallableName& of(BorrowedRef<> callable);
 
  private:
@@ -39,6 +41,7 @@ class CallableNames {
   llvm::DenseMap<PyObject*, CallableName> exports_;
   llvm::DenseMap<PyObject*, std::string> operators_;
   llvm::DenseMap<PyObject*, CallableName> known_;
+  llvm::StringMap<CallableName> unnamed_;  // of functions without a name, by their module
   std::vector<Ref<>> kept_;
 };
 

@@ -63,6 +63,13 @@ bool isMarkedConstant(BorrowedRef<> callable) {
   return PyDict_GetItemString(attributes, "_dynamo_marked_constant") == Py_True;
 }
 
+// A function within a function that no module keeps: another one each time.
+bool isMadeByCall(BorrowedRef<> callable) {
+  return PyFunction_Check(callable.get()) &&
+         (cpython::codeOf(callable)->co_flags & CO_NESTED) != 0 &&
+         callableNames().of(callable).name.empty();
+}
+
 }  // namespace
 
 CallRule FunctionTable::classify(BorrowedRef<> callable) {
@@ -79,7 +86,7 @@ CallRule FunctionTable::classify(BorrowedRef<> callable) {
   auto found = known_.find(callable.get());
   if (found != known_.end()) return found->second;
   CallRule rule = find(callable);
-  if (rule.kind != CallKind::NotOurs) {
+  if (rule.kind != CallKind::NotOurs && !isMadeByCall(callable)) {
     known_[callable.get()] = rule;
     kept_.push_back(Ref<>::create(callable));
   }

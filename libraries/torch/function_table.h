@@ -31,8 +31,8 @@ class FunctionTable {
   bool returnsOneTensor(std::string_view name);
 
   const TorchModule& torch_;
-  // Answers that were given, except NotOurs: users' functions come and go, and a trace remembers
-  // that by itself (LibraryOfCallables). `kept_` keeps the keys alive.
+  // Answers that were given, except NotOurs and those on functions that calls make: such come and
+  // go, and a trace remembers that by itself (LibraryOfCallables). `kept_` keeps the keys alive.
   llvm::DenseMap<PyObject*, CallRule> known_;
   std::vector<Ref<>> kept_;
   llvm::DenseMap<PyObject*, CallRule> methods_;  // by what torch.Tensor has

@@ -19,7 +19,7 @@ import weakref
 import armature
 import pytest
 import torch
-from differential import check, compilations
+from differential import breaking_every, check, compilations
 
 WATCHED = []
 LOG = []
@@ -789,3 +789,27 @@ def test_locals_end_in_order_where_an_exception_leaves():
     expected = heard(function)
     compiled = armature.compile(function)
     assert [heard(compiled) for _ in range(3)] == [expected] * 3
+
+
+@pytest.mark.parametrize("every", [3, 5, 9])
+def test_a_module_with_a_hook(every):
+    """torch makes a function in each call of it, which breaks may show to a trace as an object."""
+
+    class Hooked(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    def program(module, x):
+        return module(x)
+
+    module = Hooked()
+    module.register_forward_hook(lambda module, inputs, result: None)
+    compiled = armature.compile(program)
+    with breaking_every(every):
+        for _ in range(2):
+            compiled(module, torch.ones(2))
+    reference = weakref.ref(module)
+    del module, compiled
+    armature.reset()
+    gc.collect()
+    assert reference() is None
