@@ -213,16 +213,15 @@ class Evaluation {
   }
 
   bool needsFake() {
-    if (!onlyCpu_ || isTried(needsDevice)) return true;
+    keepFunctionModes_ = !namesDevice_ && (!hasArrays_ || isDeviceConstructor()) &&
+                         askFunctionModes() && !programModesAreActive();
+    if (keepFunctionModes_ || !onlyCpu_ || isTried(needsDevice)) return true;
     Ref<> bindings = Ref<>::steal(PyObject_GetAttrString(torch_.torch.get(), "_C"));
     Ref<> autocast = Ref<>::steal(
         bindings ? PyObject_CallMethod(bindings.get(), "_is_any_autocast_enabled", nullptr)
                  : nullptr);
-    if (autocast && autocast.get() == Py_True) return true;
     clearException();
-    keepFunctionModes_ = !namesDevice_ && (!hasArrays_ || isDeviceConstructor()) &&
-                         askFunctionModes() && !programModesAreActive();
-    return keepFunctionModes_;
+    return autocast && autocast.get() == Py_True;
   }
 
   // Does a device in force (torch.utils._device.DeviceContext) say where the result is? The one

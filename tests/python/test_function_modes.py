@@ -385,3 +385,25 @@ def test_a_default_device() -> None:
             assert outcome(compiled, False) == outcome(notes, False)
         finally:
             torch.set_default_device(None)
+
+
+@pytest.mark.parametrize("autocast_first", [False, True])
+def test_a_device_beside_autocast(autocast_first: bool) -> None:
+    def inside() -> Any:
+        with torch.device("meta"), torch.autocast("cpu"):
+            made = torch.ones(2)
+            return (
+                made.device.type,
+                (made + 1).device.type,
+                torch.nn.Linear(1, 1).weight.device.type,
+            )
+
+    def around() -> str:
+        return torch.ones(2).device.type
+
+    modes = [torch.device("meta"), torch.autocast("cpu")]
+    assert armature.compile(inside)() == inside() == ("meta", "meta", "meta")
+    with contextlib.ExitStack() as stack:
+        for mode in reversed(modes) if autocast_first else modes:
+            stack.enter_context(mode)
+        assert armature.compile(around)() == around() == "meta"
