@@ -235,8 +235,12 @@ DictVariable* Translator::moduleDict(BorrowedRef<> dict) {
   return variable;
 }
 
-Value Translator::dictValue(DictVariable* dict) const {
-  Value value = dict->existing() ? known(dict->existing()) : Value();
+Value Translator::dictValue(DictVariable* dict) {
+  if (!dict->existing()) return dict;
+  // Only here is it seen whether the program gave the object a dict of another class.
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(dict->existing()));
+  addGuard(dict->source(), GuardType::TYPE_MATCH, type);
+  Value value = known(dict->existing());
   return value ? value : Value(dict);
 }
 

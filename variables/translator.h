@@ -150,7 +150,7 @@ class Translator : public Observer, public Heap::Dependencies {
   DictVariable* moduleDict(BorrowedRef<> dict);
   // What the program sees of a dict that the trace works on: the object that it is, which may be an
   // instance of a subclass.
-  Value dictValue(DictVariable* dict) const;
+  Value dictValue(DictVariable* dict);
   // Guards that two paths lead to one object, and the other way round.
   void guardSame(const Source* source, const Source* other, bool same);
   // The variable of an existing object that the program has looked at; null if it has not.

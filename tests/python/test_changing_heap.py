@@ -50,6 +50,23 @@ HEAP.add(
     "entry(2)",
 )
 HEAP.add(
+    "an_instance_dict_that_comes_to_be_the_object_or_another_class",
+    """
+    class AttrDict(dict): pass
+    class Plain: pass
+    OWN, SAME, OTHER = AttrDict(x=1), AttrDict(x=1), Plain()
+    SAME.__dict__ = SAME
+    OTHER.__dict__ = AttrDict(x=1)
+    def entry(o):
+        return o.__dict__ is o, vars(o) is o, type(o.__dict__).__name__, len(vars(o))
+    """,
+    "entry(OWN)",
+    "entry(SAME)",
+    "entry(OWN)",
+    "entry(Plain())",
+    "entry(OTHER)",
+)
+HEAP.add(
     "an_object_and_its_dict_together",
     """
     class K: pass
