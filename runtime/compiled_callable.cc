@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "core/pending_python_exception.h"
+#include "cpython/lru_cache.h"
 #include "runtime/compiled_callable_operators.h"
 #include "runtime/compiled_function.h"
 #include "runtime/libraries.h"
@@ -196,6 +197,8 @@ PyObject* directory(PyObject* self, PyObject*) { return PyObject_Dir(callable(se
 
 PyObject* rebuildAround(PyObject* self, Ref<> original) {
   if (!original) return nullptr;
+  // What is copied as itself.
+  if (original.get() == callable(self)->original) return Py_NewRef(self);
   return PyObject_CallOneArg(callable(self)->rebuild, original.get());
 }
 
@@ -209,7 +212,27 @@ PyObject* copyWith(PyObject* self, const char* function, PyObject* memo) {
 
 PyObject* shallowCopy(PyObject* self, PyObject*) { return copyWith(self, "copy", nullptr); }
 PyObject* deepCopy(PyObject* self, PyObject* memo) { return copyWith(self, "deepcopy", memo); }
+
+// Is it what the names of the original lead to?
+bool isFoundByName(PyObject* self, PyObject* module, PyObject* name) {
+  Ref<> found =
+      module && PyUnicode_Check(name) ? Ref<>::steal(PyImport_GetModule(module)) : nullptr;
+  Ref<> parts = Ref<>::steal(PyObject_CallMethod(name, "split", "s", "."));
+  for (Py_ssize_t i = 0; found && parts && i < PyList_GET_SIZE(parts.get()); ++i) {
+    found = Ref<>::steal(PyObject_GetAttr(found.get(), PyList_GET_ITEM(parts.get(), i)));
+  }
+  return found.get() == self;
+}
+
 PyObject* reduce(PyObject* self, PyObject*) {
+  // Cached functions are pickled by their names, as functions are.
+  PyObject* original = callable(self)->original;
+  if (Py_IS_TYPE(original, cpython::lruCacheType())) {
+    Ref<> module = Ref<>::steal(PyObject_GetAttrString(original, "__module__"));
+    Ref<> name = Ref<>::steal(PyObject_GetAttrString(original, "__qualname__"));
+    if (module && name && isFoundByName(self, module.get(), name.get())) return name.release();
+    clearException();
+  }
   return Py_BuildValue("O(O)", callable(self)->rebuild, callable(self)->original);
 }
 
@@ -223,6 +246,7 @@ PyObject* make(PyTypeObject* type, PyObject* arguments, PyObject* keywords) {
                                    &captured)) {
     return nullptr;
   }
+  if (Py_TYPE(original)->tp_descr_get) type = &CompiledDescriptorType;
   Ref<> self = Ref<>::steal(type->tp_alloc(type, 0));
   if (!self) return nullptr;
   CompiledCallable* object = callable(self.get());
@@ -331,9 +355,11 @@ PyTypeObject MethodOfOriginalType = [] {
 
 }  // namespace
 
-PyTypeObject CompiledCallableType = [] {
+namespace {
+
+PyTypeObject compiledType(const char* name, descrgetfunc get) {
   PyTypeObject type = {
-      .ob_base = PyVarObject_HEAD_INIT(&StandInType, 0).tp_name = "armature._C.CompiledCallable",
+      .ob_base = PyVarObject_HEAD_INIT(&StandInType, 0).tp_name = name,
       .tp_basicsize = sizeof(CompiledCallable),
       .tp_dealloc = deallocate,
       .tp_vectorcall_offset = offsetof(CompiledCallable, vectorcall),
@@ -349,16 +375,21 @@ PyTypeObject CompiledCallableType = [] {
       .tp_methods = allMethods(),
       .tp_members = members,
       .tp_getset = callableProperties,
-      .tp_descr_get = bind,
+      .tp_descr_get = get,
       .tp_new = make,
   };
   setTextAndComparison(type);
   setOperators(type);
   return type;
-}();
+}
+
+}  // namespace
+
+PyTypeObject CompiledCallableType = compiledType("armature._C.CompiledCallable", nullptr);
+PyTypeObject CompiledDescriptorType = compiledType("armature._C.CompiledDescriptor", bind);
 
 PyObject* operandOf(PyObject* object) {
-  if (Py_TYPE(object) == &CompiledCallableType) return callable(object)->original;
+  if (isCompiledCallable(Py_TYPE(object))) return callable(object)->original;
   if (Py_TYPE(object) == &MethodOfOriginalType) return method(object)->method;
   return object;
 }
@@ -372,7 +403,9 @@ BorrowedRef<> callsOf(BorrowedRef<> compiledCallable) { return callable(compiled
 
 int addCompiledCallableType(PyObject* module) {
   if (PyType_Ready(&MethodOfOriginalType) < 0 || PyType_Ready(&StandInType) < 0) return -1;
-  return PyModule_AddType(module, &CompiledCallableType);
+  CompiledDescriptorType.tp_base = &CompiledCallableType;
+  if (PyModule_AddType(module, &CompiledCallableType) < 0) return -1;
+  return PyType_Ready(&CompiledDescriptorType);
 }
 
 }  // namespace armature

@@ -13,6 +13,12 @@ namespace armature {
 
 // armature._C.CompiledCallable(original, transform, rebuild)
 extern PyTypeObject CompiledCallableType;
+// What that makes for an original that is a descriptor: Python asks types whether they have
+// __get__.
+extern PyTypeObject CompiledDescriptorType;
+inline bool isCompiledCallable(PyTypeObject* type) {
+  return type == &CompiledCallableType || type == &CompiledDescriptorType;
+}
 
 // What an operand of an operator stands for, if it is a CompiledCallable or a method found through
 // one, else itself. Borrowed.

@@ -387,7 +387,7 @@ std::optional<CodeCache::Caches> familyOf(PyObject* object) {
   };
   if (Py_TYPE(object) == &CompiledFunctionType) {
     add(object);
-  } else if (Py_TYPE(object) == &CompiledCallableType) {
+  } else if (isCompiledCallable(Py_TYPE(object))) {
     PyObject *function, *call;
     for (Py_ssize_t i = 0; PyDict_Next(callsOf(object), &i, &function, &call);) {
       if (Py_TYPE(call) == &CompiledFunctionType) add(call);

@@ -149,6 +149,7 @@ int addOwnFunctions(PyObject* module) {
   if (PyModule_AddFunctions(module, methods) < 0) return -1;
   registerInstanceHandler(&CompiledFunctionType, callCompiledFunction);
   registerInstanceHandler(&CompiledCallableType, callCompiledCallable);
+  registerInstanceHandler(&CompiledDescriptorType, callCompiledCallable);
   registerInstanceHandler(&DisabledFunctionType, callDisabledFunction);
   registerMethodHandler(&CompiledFunctionType, "__set_name__", setNameHandler);
   registerMethodHandler(&DisabledFunctionType, "__set_name__", setNameHandler);

@@ -342,7 +342,7 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
     if (!PyFunction_Check(function.get())) return plain();
     return callRewritten(function, self, arguments, flags, keywordNames);
   }
-  if (type == &CompiledCallableType) {
+  if (isCompiledCallable(type)) {
     Ref<> function = callOf(callable);
     if (!function) return nullptr;
     if (!isDisabledItself(function)) return plain();

@@ -19,6 +19,9 @@ from armature.logging import format_break, log
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Its type has no __call__ of its own, by which the class knows others: that is the original's.
+Callable.register(_C.CompiledCallable)
+
 # Functions that make an object with a frame of its own: their bodies are not captured yet.
 _SUSPENDING = {
     0x20: "a generator function",  # CO_GENERATOR

@@ -1,6 +1,7 @@
 """What compile() takes and what it returns; reset, disable, graph_break, guard_check, config."""
 
 import asyncio
+import collections.abc
 import copy
 import functools
 import inspect
@@ -9,6 +10,7 @@ import math
 import operator
 import pickle
 import types
+import typing
 import warnings
 
 import armature
@@ -352,6 +354,44 @@ def test_pickle_and_copy():
     again = pickle.loads(pickle.dumps(decorated))
     assert again.function is double
     assert again(torch.ones(1)).item() == 2
+
+
+@armature.compile
+@functools.lru_cache
+def cached_by_name(x):
+    return [x]
+
+
+def test_cached_functions_are_pickled_and_copied_as_functions_are():
+    assert pickle.loads(pickle.dumps(cached_by_name)) is cached_by_name
+    assert copy.copy(cached_by_name) is cached_by_name
+    assert copy.deepcopy(cached_by_name) is cached_by_name
+
+
+class Called:
+    def __call__(self, x=1):
+        return x
+
+
+@pytest.mark.parametrize("original", [Called(), torch.nn.Identity()], ids=["object", "module"])
+def test_objects_are_callables_and_no_descriptors(original):
+    compiled = armature.compile(original)
+    assert isinstance(compiled, collections.abc.Callable)
+    assert isinstance(compiled, typing.Callable)
+    assert not inspect.isroutine(compiled)
+
+    class Owner:
+        bound = classmethod(compiled)
+
+    assert Owner.bound() is Owner
+
+
+def test_cached_functions_bind():
+    class Owner:
+        method = armature.compile(functools.lru_cache(lambda self, x: (self, x)))
+
+    owner = Owner()
+    assert owner.method(1) == (owner, 1)
 
 
 def test_recursion():
