@@ -508,8 +508,17 @@ Ref<> makeReversed(BorrowedRef<> sequence, Py_ssize_t index) {
   Ref<> made = Ref<>::steal(PyReversed_Type.tp_alloc(&PyReversed_Type, 0));
   if (!made) return nullptr;
   auto* state = as<SequenceIterator>(made);
-  state->index = sequence ? index : -1;
-  state->sequence = Py_XNewRef(sequence.get());
+  state->index = index;
+  state->sequence = Py_NewRef(sequence.get());
+  return made;
+}
+
+// They hold nothing, as what is new; but those that go backwards go by their index as well.
+Ref<> makeAtEnd(PyTypeObject* type) {
+  Ref<> made = Ref<>::steal(type->tp_alloc(type, 0));
+  if (made && isOneOf(type, {&PyListRevIter_Type, &PyReversed_Type})) {
+    as<SequenceIterator>(made)->index = -1;
+  }
   return made;
 }
 

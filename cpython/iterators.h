@@ -64,9 +64,13 @@ bool advance(BorrowedRef<> iterator, int64_t steps);
 
 // Lets chain go on with these; null: none. The other such types have no state of their own.
 void setChain(BorrowedRef<> chain, BorrowedRef<> iterators, BorrowedRef<> active);
-// reversed() as it stands at that index of a sequence, whose methods are not asked; at its end
-// without one. Null with an exception set.
+// reversed() as it stands at that index of a sequence, whose methods are not asked. Null with an
+// exception set.
 Ref<> makeReversed(BorrowedRef<> sequence, Py_ssize_t index);
+// One that has come to its end and let go of what it walked over, as those over lists, tuples, str,
+// bytes and sets do, reversed(), and those that ask __getitem__ or a function. Null with an
+// exception set.
+Ref<> makeAtEnd(PyTypeObject* type);
 // Lets iter(function, sentinel) or islice be at its end.
 void endIterator(BorrowedRef<> iterator);
 

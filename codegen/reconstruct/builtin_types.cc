@@ -35,6 +35,11 @@ PyObject* endIterator(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   Py_RETURN_NONE;
 }
 
+// make_at_end(type)
+PyObject* makeAtEnd(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  return cpython::makeAtEnd(reinterpret_cast<PyTypeObject*>(arguments[0])).release();
+}
+
 PyObject* endFunction() { return privateFunction<endIterator>("end_iterator"); }
 
 // set_item_of_hash(dict, key, value, hash)
@@ -256,6 +261,12 @@ void replayEnd(PyCodegen& codegen, const Effect& effect) {
   codegen.load(effect.target);
   codegen.call(1);
   codegen.assembler().emit(Opcode::POP_TOP);
+}
+
+void buildAtEnd(PyCodegen& codegen, PyTypeObject* type) {
+  codegen.prepareCall(privateFunction<makeAtEnd>("make_at_end"));
+  codegen.loadConstant(reinterpret_cast<PyObject*>(type));
+  codegen.call(1);
 }
 
 void advanceTop(PyCodegen& codegen, int64_t steps) {

@@ -27,6 +27,8 @@ void replayAdvance(PyCodegen& codegen, const Effect& effect);
 
 // Lets the effect's target, a kind of iterator that can be told so, be at its end.
 void replayEnd(PyCodegen& codegen, const Effect& effect);
+// Pushes an iterator of that type (cpython::makeAtEnd) that has come to its end.
+void buildAtEnd(PyCodegen& codegen, PyTypeObject* type);
 // Makes so many steps of the iterator on the stack, which stays there.
 void advanceTop(PyCodegen& codegen, int64_t steps);
 

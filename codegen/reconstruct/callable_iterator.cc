@@ -1,7 +1,6 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "core/checked.h"
 #include "variables/containers/iterators.h"
 
 namespace armature {
@@ -17,11 +16,7 @@ class CallableIteratorReconstructor : public Reconstructor {
   bool showsState() const override { return true; }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = llvm::cast<CallableIteratorVariable>(tracker);
-    if (!iterator->function) {  // It has come to its end.
-      codegen.loadConstant(checked(PyTuple_New(0)));
-      codegen.assembler().emit(Opcode::GET_ITER);
-      return;
-    }
+    if (!iterator->function) return buildAtEnd(codegen, iterator->type());
     codegen.prepareCall(PyDict_GetItemString(PyEval_GetBuiltins(), "iter"));
     codegen.load(iterator->function);
     codegen.load(iterator->sentinel);

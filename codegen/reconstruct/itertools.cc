@@ -84,7 +84,8 @@ int64_t placeInSaved(const ValueVector& state) {
   auto* saved = iterator ? trackerOf<ListVariable>(state[1]) : nullptr;
   bool isWalk =
       saved && iterator->step == 1 && trackerOf<ListVariable>(iterator->sequence) == saved;
-  return isWalk ? iterator->index : -1;
+  if (!isWalk) return -1;
+  return static_cast<size_t>(iterator->index) < saved->size() ? iterator->index : 0;
 }
 
 // The iterator over a list that stands at this place.

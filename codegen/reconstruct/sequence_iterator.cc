@@ -2,7 +2,6 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
-#include "core/checked.h"
 #include "cpython/iterators.h"
 #include "variables/containers/iterators.h"
 #include "variables/protocol/object_protocol.h"
@@ -24,9 +23,8 @@ bool isBeyondList(SequenceIteratorVariable* iterator) {
   return iterator->step < 0 ? iterator->index >= size : iterator->index > size;
 }
 
-// make_reversed(sequence, index), or without arguments, of one at its end
-PyObject* makeReversed(PyObject*, PyObject* const* all, Py_ssize_t count) {
-  if (count == 0) return cpython::makeReversed(nullptr, -1).release();
+// make_reversed(sequence, index)
+PyObject* makeReversed(PyObject*, PyObject* const* all, Py_ssize_t) {
   return cpython::makeReversed(all[0], PyLong_AsSsize_t(all[1])).release();
 }
 
@@ -35,48 +33,6 @@ PyObject* makeReversedFunction() { return privateFunction<makeReversed>("make_re
 bool isReversed(VariableTracker* tracker) { return tracker->type() == &PyReversed_Type; }
 
 bool isBuiltinPart(const Value& value) { return value.isTracker() && value.tracker()->instance; }
-
-// at_end(iterator)
-PyObject* atEnd(PyObject*, PyObject* const* arguments, Py_ssize_t) {
-  while (Ref<> item = Ref<>::steal(PyIter_Next(arguments[0]))) {
-  }
-  return PyErr_Occurred() ? nullptr : Py_NewRef(arguments[0]);
-}
-
-void prepareAtEnd(PyCodegen& codegen) { codegen.prepareCall(privateFunction<atEnd>("at_end")); }
-
-void callMaker(PyCodegen& codegen, SequenceIteratorVariable* iterator) {
-  bool isExhausted = !iterator->sequence;
-  if (isExhausted) prepareAtEnd(codegen);
-  codegen.prepareCall(iterator->maker);
-  codegen.call(0);
-  if (isExhausted) return codegen.call(1);
-  if (iterator->index > 0) advanceTop(codegen, iterator->index);
-}
-
-// One that has come to its end, of a sequence without items.
-void buildExhausted(PyCodegen& codegen, PyTypeObject* type) {
-  prepareAtEnd(codegen);
-  bool isReversedList = type == &PyListRevIter_Type;
-  if (isReversedList) codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
-  if (isReversedList || type == &PyListIter_Type) {
-    codegen.assembler().emit(Opcode::BUILD_LIST, 0);
-  } else if (type == &PyRangeIter_Type) {
-    codegen.prepareCall(reinterpret_cast<PyObject*>(&PyRange_Type));
-    codegen.load(Value::integer(0));
-    codegen.call(1);
-  } else if (type == &PyBytesIter_Type) {
-    codegen.loadConstant(checked(PyBytes_FromString("")));
-  } else {
-    codegen.loadConstant(checked(PyTuple_New(0)));
-  }
-  if (isReversedList) {
-    codegen.call(1);
-  } else {
-    codegen.assembler().emit(Opcode::GET_ITER);
-  }
-  codegen.call(1);
-}
 
 class SequenceIteratorReconstructor : public Reconstructor {
  public:
@@ -89,7 +45,11 @@ class SequenceIteratorReconstructor : public Reconstructor {
   }
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* iterator = iteratorOf(tracker);
-    if (!iterator->maker) visit(iterator->sequence);
+    if (iterator->whole) {
+      if (iterator->sequence) visit(iterator->whole);
+    } else if (!iterator->maker) {
+      visit(iterator->sequence);
+    }
   }
   bool showsState() const override { return true; }
   bool showsReplayed(Translator&, VariableTracker* tracker) const override {
@@ -98,34 +58,41 @@ class SequenceIteratorReconstructor : public Reconstructor {
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* iterator = iteratorOf(tracker);
-    if (iterator->maker) return callMaker(codegen, iterator);
+    if (!iterator->sequence) return buildAtEnd(codegen, iterator->type());
+    if (iterator->maker) {
+      codegen.prepareCall(iterator->maker);
+      codegen.call(0);
+      if (iterator->index > 0) advanceTop(codegen, iterator->index);
+      return;
+    }
+    if (iterator->whole) {
+      PyTypeObject* type = Py_TYPE(iterator->sequence.object());
+      codegen.prepareCall(builtinAttribute(type, "__iter__"));
+      codegen.load(iterator->whole);
+      codegen.call(1);
+      return;
+    }
     if (isReversed(tracker)) {
       codegen.prepareCall(makeReversedFunction());
-      if (iterator->sequence) {
-        codegen.load(iterator->sequence);
-        codegen.load(Value::integer(iterator->index));
-      }
-      codegen.call(iterator->sequence ? 2 : 0);
+      codegen.load(iterator->sequence);
+      codegen.load(Value::integer(iterator->index));
+      codegen.call(2);
       return;
     }
     // Of an instance of a subclass, by the builtin type's own method.
-    if (iterator->sequence && isBuiltinPart(iterator->sequence)) {
+    if (isBuiltinPart(iterator->sequence)) {
       prepareMethodCall(codegen, iterator->sequence.tracker(),
                         iterator->step < 0 ? "__reversed__" : "__iter__");
       codegen.call(1);
       return;
     }
-    if (iterator->sequence && iterator->step < 0) {
+    if (iterator->step < 0) {
       codegen.prepareCall(reinterpret_cast<PyObject*>(&PyReversed_Type));
       codegen.load(iterator->sequence);
       codegen.call(1);
       return;
     }
-    if (iterator->sequence) {
-      codegen.load(iterator->sequence);
-    } else {
-      return buildExhausted(codegen, iterator->type());
-    }
+    codegen.load(iterator->sequence);
     codegen.assembler().emit(Opcode::GET_ITER);
   }
   void allocate(PyCodegen& codegen, VariableTracker* tracker, int32_t local) const override {

@@ -10,24 +10,36 @@ one at which a crash happened.
 
 from __future__ import annotations
 
+import array
 import builtins
 import collections
+import ctypes
+import dataclasses
+import datetime
+import decimal
+import enum
 import faulthandler
+import fractions
 import functools
 import io
 import itertools
 import json
 import math
+import operator
 import re
 import resource
 import sys
+import textwrap
+import time
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import armature
+import numpy as np
 import torch
 
 LOG: list[Any] = []  # What the special methods of the program have done, in order.
@@ -192,6 +204,38 @@ class OddBytes(bytes):
     pass
 
 
+class OddBytearray(bytearray):
+    pass
+
+
+class OddDeque(collections.deque):
+    def __len__(self) -> int:
+        return 1
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class Text(str, enum.Enum):  # noqa: UP042
+    A = "a"
+
+
+class Flags(enum.Flag):
+    A = 1
+    B = 2
+
+
+@dataclasses.dataclass(order=True)
+class Record:
+    x: int
+    y: list[int]
+
+
 Point = collections.namedtuple("Point", "x y")
 
 
@@ -260,6 +304,10 @@ def linked() -> Any:
 def generator() -> Iterator[int]:
     yield 1
     yield 2
+
+
+async def coroutine() -> None:
+    pass
 
 
 # Each value is made anew for each call.
@@ -359,6 +407,57 @@ VALUES: dict[str, Callable[[], Any]] = {
     "deep list": lambda: nested(lambda x: [x], []),
     "deep tuple": lambda: nested(lambda x: (x,), ()),
     "deep dict": lambda: nested(lambda x: {1: x}, {}),
+}
+
+
+# Of types of C that the trace does not look into.
+VALUES |= {
+    "array": lambda: array.array("b", [1, 2]),
+    "array of floats": lambda: array.array("d", [1.5]),
+    "c_int": lambda: ctypes.c_int(2),
+    "c array": lambda: (ctypes.c_char * 2)(b"a", b"b"),
+    "BytesIO": lambda: io.BytesIO(b"ab"),
+    "StringIO": lambda: io.StringIO("ab"),
+    "Decimal": lambda: decimal.Decimal("1.5"),
+    "Fraction": lambda: fractions.Fraction(3, 2),
+    "date": lambda: datetime.date(2020, 1, 2),
+    "timedelta": lambda: datetime.timedelta(2),
+    "pattern": lambda: re.compile("a(b)"),
+    "match": lambda: re.match("a(b)", "abc"),
+    "np.array": lambda: np.array([1, 2]),
+    "np.bytes_": lambda: np.bytes_(b"ab"),
+    "np.str_": lambda: np.str_("ab"),
+    "np.int64": lambda: np.int64(2),
+    "np.float64": lambda: np.float64(1.5),
+    "np.bool_": lambda: np.bool_(True),
+    "np.dtype": lambda: np.dtype("f4"),
+    "mappingproxy": lambda: types.MappingProxyType({"a": 1}),
+    "chain": lambda: itertools.chain([1], [2]),
+    "repeat": lambda: itertools.repeat([], 2),
+    "islice": lambda: itertools.islice([1, 2, 3], 1, 3),
+    "list[int]": lambda: list[int],
+    "int | str": lambda: int | str,
+    "struct sequence": lambda: time.struct_time(range(9)),
+    "UserList": lambda: collections.UserList([1, 2]),
+    "UserDict": lambda: collections.UserDict(a=1),
+    "UserString": lambda: collections.UserString("ab"),
+    "ChainMap": lambda: collections.ChainMap({"a": 1}),
+    "Color.RED": lambda: Color.RED,
+    "Number.ONE": lambda: Number.ONE,
+    "Text.A": lambda: Text.A,
+    "Flags": lambda: Flags.A | Flags.B,
+    "Record": lambda: Record(1, [2]),
+    "OddBytearray": lambda: OddBytearray(b"ab"),
+    "OddDeque": lambda: OddDeque([1, 2]),
+    "torch.Size": lambda: torch.Size([2]),
+    "dtype": lambda: torch.float32,
+    "device": lambda: torch.device("cpu"),
+    "group": lambda: ExceptionGroup("g", [ValueError("x")]),
+    "reference": lambda: weakref.ref(Base),
+    "itemgetter": lambda: operator.itemgetter(1),
+    "cell": lambda: types.CellType([1]),
+    "code": lambda: generator.__code__,
+    "coroutine function": lambda: coroutine,
 }
 
 
@@ -470,6 +569,13 @@ def program(body: str) -> str:
     return f"def f(a, b):\n    return {body}\n"
 
 
+def caught(text: str) -> str:
+    """The same program, whose exception is a value of it: one that leaves may come from Python."""
+    head, body = text.split("\n", 1)
+    handler = "    except Exception as error:\n        return error\n"
+    return f"{head}\n    try:\n{textwrap.indent(body, '    ')}{handler}"
+
+
 def every_text() -> list[str]:
     texts = [program(body) for body in OPERATORS + STATEMENTS]
     for name in sorted(vars(builtins)):
@@ -523,9 +629,12 @@ class Cases:
         self.total = self.texts_end + len(self.methods) * len(self.values)
 
     def __len__(self) -> int:
-        return self.total
+        return 2 * self.total
 
     def __getitem__(self, number: int) -> Program:
+        if number >= self.total:
+            text, names = self[number - self.total]
+            return caught(text), names
         count = len(self.values)
         if number < self.texts_end:
             text, values = divmod(number, self.square)

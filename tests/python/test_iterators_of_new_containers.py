@@ -320,3 +320,55 @@ def test_returned() -> None:
     for _ in range(2):
         returned, expected = (each(World(), torch.ones(1)) for each in (compiled, program))
         assert [list(each) for each in returned] == [list(each) for each in expected]
+
+
+class ByIndex:
+    def __getitem__(self, index: int) -> int:
+        return [1, 2][index]
+
+
+class StrOf(str):
+    pass
+
+
+class BytesOf(bytes):
+    pass
+
+
+ITERABLES: list[Callable[[], Iterable[Any]]] = [
+    lambda: "ab",
+    lambda: "a\u1234",
+    lambda: b"ab",
+    lambda: (1, 2),
+    lambda: [1, 2],
+    lambda: range(3),
+    lambda: range(2**70, 2**70 + 2),
+    lambda: frozenset([1]),
+    lambda: {1: 2}.items(),
+    lambda: bytearray(b"ab"),
+    lambda: ByIndex(),
+    lambda: StrOf("ab"),
+    lambda: BytesOf(b"ab"),
+    lambda: reversed([1, 2]),
+    lambda: reversed((1, 2)),
+    lambda: reversed(range(3)),
+    lambda: iter(iter([1, 2, 3]).__next__, 3),
+    lambda: re.finditer("a", "aa"),
+]
+
+
+@pytest.mark.parametrize("steps", [0, 1, 9])
+@pytest.mark.parametrize("make", ITERABLES, ids=range(len(ITERABLES)))
+def test_iterators_leave_a_trace_as_what_they_are(
+    make: Callable[[], Iterable[Any]], steps: int
+) -> None:
+    def program() -> Any:
+        iterator = iter(make())
+        return iterator, type(iterator).__name__, list(itertools.islice(iterator, steps))
+
+    def shown(function: Callable[[], Any]) -> str:
+        iterator, *rest = function()
+        text = repr((type(iterator), iterator.__reduce__(), list(iterator), rest))
+        return re.sub("0x[0-9a-f]+", "", text)
+
+    assert shown(armature.compile(program)) == shown(program)

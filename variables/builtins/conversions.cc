@@ -32,6 +32,13 @@ Value builtinText(Translator& translator, const Value& value) {
   return isText ? data : Value();
 }
 
+// A text that is no number: the error shows what `value` says of itself, and not its data.
+Value unlessShown(Translator& translator, Value result, const Value& value) {
+  if (result) return result;
+  translator.dropException();
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(value));
+}
+
 // Numbers are read from whatever shows its bytes.
 void requireNoBuffer(GraphBreakKind kind, const Value& value) {
   if (cpython::showsBuffer(typeOf(value))) throw GraphBreak(kind, describe(value));
@@ -54,8 +61,9 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
     throw GraphBreak(GraphBreakKind::IntOfObject, describe(value));
   }
   if (Value data = builtinText(translator, value)) {
-    return translator.fromPython(
+    Value result = translator.fromPython(
         withinDigitLimit(data.object(), [&] { return PyNumber_Long(data.object()); }));
+    return unlessShown(translator, std::move(result), value);
   }
   requireNoBuffer(GraphBreakKind::IntOfObject, value);
   return translator.raise(PyExc_TypeError,
@@ -87,7 +95,8 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
     return index ? translator.fromPython(PyNumber_Float(index.object())) : index;
   }
   if (Value data = builtinText(translator, value)) {
-    return translator.fromPython(PyNumber_Float(data.object()));
+    Value result = translator.fromPython(PyNumber_Float(data.object()));
+    return unlessShown(translator, std::move(result), value);
   }
   requireNoBuffer(GraphBreakKind::UnsupportedOperation, value);
   return translator.raise(PyExc_TypeError,
@@ -189,6 +198,12 @@ Value round(Translator& translator, const Value&, CallArguments& arguments) {
                           nameOf(translator, typeOf(number)));
 }
 
+Value raiseNoDivmod(Translator& translator, const Value& left, const Value& right) {
+  return translator.raise(PyExc_TypeError,
+                          "unsupported operand type(s) for divmod(): '%.100s' and '%.100s'",
+                          nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
+}
+
 Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "divmod", arguments, 2, 2)) return Value();
   Value left = translator.realized(arguments.values[0]);
@@ -212,7 +227,11 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
     return Value();
   };
   if (Value first = numberIn(left), second = numberIn(right); first && second) {
-    return translator.fromPython(PyNumber_Divmod(first.object(), second.object()));
+    Value result = translator.fromPython(PyNumber_Divmod(first.object(), second.object()));
+    auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+    if (result || typeOf(translator.exception()) != error) return result;
+    translator.dropException();
+    return raiseNoDivmod(translator, left, right);
   }
   // A number that is no constant has a method of its own.
   bool isKnown =
@@ -229,9 +248,7 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
         callSpecial(translator, self, reflected ? "__rdivmod__" : "__divmod__", {other}, found);
     if (found && !result.is(Py_NotImplemented)) return result;
   }
-  return translator.raise(PyExc_TypeError,
-                          "unsupported operand type(s) for divmod(): '%.100s' and '%.100s'",
-                          nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
+  return raiseNoDivmod(translator, left, right);
 }
 
 // os.fspath: PyOS_FSPath of posixmodule.c.

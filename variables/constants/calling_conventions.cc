@@ -1,8 +1,11 @@
 #include "variables/constants/calling_conventions.h"
 
+#include <string_view>
+
 #include "core/pending_python_exception.h"
 #include "core/ref.h"
 #include "cpython/c_functions.h"
+#include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
 
 namespace armature {
@@ -27,6 +30,22 @@ Ref<> fullName(PyObject* callable) {
                                     : PyUnicode_FromFormat("%U()", name.get()));
   if (!text) throw PendingPythonException();
   return text;
+}
+
+// How many arguments the wrapper of such a slot takes (slotdefs of typeobject.c); -1 for those that
+// take several numbers of them, and for binary operators, which have more than one wrapper.
+int wrapperArgumentCount(std::string_view name) {
+  for (std::string_view unary :
+       {"__repr__", "__str__", "__iter__", "__next__", "__len__", "__hash__", "__bool__", "__neg__",
+        "__pos__", "__invert__", "__abs__", "__int__", "__float__", "__index__"}) {
+    if (name == unary) return 0;
+  }
+  for (std::string_view binary :
+       {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__getitem__", "__delitem__",
+        "__contains__", "__getattribute__", "__delattr__"}) {
+    if (name == binary) return 1;
+  }
+  return name == "__setitem__" || name == "__setattr__" ? 2 : -1;
 }
 
 }  // namespace
@@ -68,7 +87,13 @@ bool takeSelf(Translator& translator, PyObject* descriptor, CallArguments& argum
   }
   self = std::move(arguments.values.front());
   arguments.values.erase(arguments.values.begin());
-  if (PyType_IsSubtype(typeOf(self), owner)) return true;
+  if (PyType_IsSubtype(typeOf(self), owner)) {
+    if (!isSlot) return true;
+    const char* slot = reinterpret_cast<PyWrapperDescrObject*>(descriptor)->d_base->name;
+    int count = wrapperArgumentCount(slot);
+    return count < 0 ||
+           checkWrapperArguments(translator, slot, arguments, static_cast<size_t>(count));
+  }
   translator.raise(PyExc_TypeError,
                    isSlot
                        ? "descriptor '%U' requires a '%.100s' object but received a '%.100s'"

@@ -96,7 +96,7 @@ bool leavesNumbersAlone(PyObject* callable) {
 // the object itself back.
 bool asksObject(PyObject* name) {
   for (const char* other :
-       {"__format__", "__getattribute__", "__sizeof__", "format", "format_map"}) {
+       {"__format__", "__getattribute__", "__iter__", "__sizeof__", "format", "format_map"}) {
     if (PyUnicode_CompareWithASCIIString(name, other) == 0) return true;
   }
   return false;

@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/buffers.h"
 #include "cpython/c_functions.h"
 #include "cpython/integers.h"
 #include "cpython/set_entries.h"
@@ -25,6 +26,7 @@
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/equality.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 
 namespace armature {
 
@@ -193,13 +195,21 @@ Value constantConcat(Translator& translator, NumberSlot slot, const Value& left,
     }
     return unimplemented::binary(translator, slot, left, right);
   }
-  if (left.isConstant() && PySequence_Check(left.object())) {
-    return translator.raise(PyExc_TypeError, "can only concatenate %s (not \"%.200s\") to %s",
-                            nameOf(translator, Py_TYPE(left.object())),
-                            nameOf(translator, typeOf(right)),
-                            nameOf(translator, Py_TYPE(left.object())));
+  if (!left.isConstant() ||
+      !cpython::fillsSlot(Py_TYPE(left.object()), cpython::SpecialSlot::Concat)) {
+    return Value::constant(Py_NotImplemented);
   }
-  return Value::constant(Py_NotImplemented);
+  // A subclass of tuple in C may have a text of its own.
+  bool isOfSubclass = PyTuple_Check(left.object()) && !PyTuple_CheckExact(left.object());
+  if (isOfSubclass || (PyBytes_Check(left.object()) && cpython::showsBuffer(typeOf(right)))) {
+    return unimplemented::binary(translator, slot, left, right);
+  }
+  const char* type = nameOf(translator, Py_TYPE(left.object()));
+  const char* added = nameOf(translator, typeOf(right));
+  return PyBytes_Check(left.object())
+             ? translator.raise(PyExc_TypeError, "can't concat %.100s to %.100s", added, type)
+             : translator.raise(PyExc_TypeError, "can only concatenate %s (not \"%.200s\") to %s",
+                                type, added, type);
 }
 
 Value constantUnary(Translator& translator, UnarySlot slot, const Value& self) {
@@ -402,6 +412,7 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
                               : PyBytes_Check(data.object()) || PyLong_Check(data.object()));
   if (mayBeIn) return constantContains(translator, self, data);
   if (PyUnicode_CheckExact(object)) {
+    requireNoUnknownText(translator, item);
     return translator.raise(PyExc_TypeError,
                             "'in <string>' requires string as left operand, not %.100s",
                             nameOf(translator, typeOf(item)));
@@ -424,11 +435,15 @@ Value constantIterator(Translator& translator, const Value& self) {
     // Subclasses of tuple that are constants, frozenset: by way of a tuple with the same items in
     // the same order.
     Value items = translator.fromPython(PySequence_Tuple(object));
-    if (!items || !PyFrozenSet_CheckExact(object)) {
-      return items ? constantIterator(translator, items) : items;
+    if (!items) return items;
+    bool isSet = PyFrozenSet_CheckExact(object);
+    auto* iterator = translator.make<SequenceIteratorVariable>(
+        isSet ? &PySetIter_Type : &PyTupleIter_Type, std::move(items));
+    if (isSet) {
+      iterator->maker = checked(PyObject_GetAttrString(object, "__iter__"));
+    } else {
+      iterator->whole = self;
     }
-    auto* iterator = translator.make<SequenceIteratorVariable>(&PySetIter_Type, std::move(items));
-    iterator->maker = checked(PyObject_GetAttrString(object, "__iter__"));
     return iterator;
   }
   if (PyType_Check(object)) {
@@ -512,7 +527,9 @@ bool constantSetAttribute(Translator& translator, const Value& self, PyObject* n
     DictVariable* dict = translator.moduleDict(PyModule_GetDict(self.object()));
     if (value) return dict->set(translator, Value::constant(name), value);
     if (dict->remove(translator, Value::constant(name))) return true;
-    translator.raise(PyExc_AttributeError, "%U", name);
+    if (translator.exceptionPending()) return false;
+    translator.raise(PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                     nameOf(translator, typeOf(self)), name);
     return false;
   }
   // No attribute of data can be set, whatever the value; but what the error says of a class follows

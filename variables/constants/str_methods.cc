@@ -5,6 +5,7 @@
 #include "variables/constants/computed_values.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/constants/text_pieces.h"
+#include "variables/containers/iterators.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/loops.h"
@@ -53,6 +54,7 @@ Value join(Translator& translator, const Value& self, CallArguments& arguments) 
     Value data = builtinData(translator, items[i]);
     PyObject* text = data ? data.object() : items[i].objectOrNull();
     if (!text || !PyUnicode_Check(text)) {
+      requireNoUnknownText(translator, items[i]);
       return translator.raise(PyExc_TypeError,
                               "sequence item %zu: expected str instance, %.80s found", i,
                               nameOf(translator, typeOf(items[i])));
@@ -223,9 +225,15 @@ Value formatMap(Translator& translator, const Value& self, CallArguments& argume
 
 // Also of an instance of a subclass, whose characters C code reads.
 Value iterate(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__iter__", arguments, 0, 0)) return Value();
+  if (!checkWrapperArguments(translator, "__iter__", arguments, 0)) return Value();
   Value data = builtinData(translator, self);
-  return getIterator(translator, data ? data : self);
+  if (!data) return getIterator(translator, self);
+  // unicode_iter knows the iterator of ASCII for texts whose characters lie in the object alone.
+  bool isText = PyUnicode_Check(data.object());
+  auto* iterator = translator.make<SequenceIteratorVariable>(
+      isText ? &PyUnicodeIter_Type : &PyBytesIter_Type, data);
+  iterator->whole = self;
+  return iterator;
 }
 
 // str.maketrans(...) and bytes.maketrans(...)

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "variables/functions/arguments.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/translator.h"
 
@@ -106,11 +107,11 @@ Value poolOf(Translator& translator, const Value& iterable) {
 }
 
 Value makeProduct(Translator& translator, const Value&, CallArguments& arguments) {
-  Py_ssize_t repeat = 1;
+  int64_t repeat = 1;
   if (size_t count = arguments.keywordCount()) {
     const Value* given = arguments.keyword("repeat");
     if (!given || count > 1) return unimplemented::call(translator, Value::none(), arguments);
-    if (!readSize(translator, *given, repeat)) return Value();
+    if (!readMachineSize(translator, *given, repeat)) return Value();
     if (repeat < 0) {
       return translator.raise(PyExc_ValueError, "repeat argument cannot be negative");
     }
@@ -147,8 +148,8 @@ Value makeCombinations(Translator& translator, const Value&, CallArguments& argu
   } else if (isPermutations && !PyType_IsSubtype(typeOf(length), &PyLong_Type)) {
     return translator.raise(PyExc_TypeError, "Expected int as r");
   }
-  Py_ssize_t r = 0;
-  if (!readSize(translator, length, r)) return Value();
+  int64_t r = 0;
+  if (!readMachineSize(translator, length, r)) return Value();
   if (!isPermutations && !gather()) return Value();
   if (r < 0) return translator.raise(PyExc_ValueError, "r must be non-negative");
   if (r > 1000) return unimplemented::call(translator, Value::none(), arguments);

@@ -98,13 +98,18 @@ Value itemOfSequence(Translator& translator, SequenceIteratorVariable* iterator)
   return getItem(translator, iterator->sequence, Value::integer(iterator->index));
 }
 
+// Those over ranges keep it.
+bool staysAtEnd(const Value& sequence) {
+  return sequence.isConstant() && PyRange_Check(sequence.object());
+}
+
 Value sequenceNext(Translator& translator, const Value& value) {
   auto* iterator = requireKind<SequenceIteratorVariable>(value);
   if (!iterator->sequence) return Value();
   Value item = itemOfSequence(translator, iterator);
   if (item) {
     assignTrailed(translator.trail, iterator->index, iterator->index + iterator->step);
-  } else if (!translator.exceptionPending()) {
+  } else if (!translator.exceptionPending() && !staysAtEnd(iterator->sequence)) {
     assignTrailed(translator.trail, iterator->sequence, Value());
   }
   return item;
@@ -260,12 +265,18 @@ Value makeChain(Translator& translator, const Value&, CallArguments& arguments) 
 
 // chain.from_iterable(iterable)
 Value makeChainFrom(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "itertools.chain.from_iterable", arguments, 1, 1)) {
+  if (!checkArgumentCount(translator, "chain.from_iterable", arguments, 1, 1)) {
     return Value();
   }
   Value iterator = getIterator(translator, arguments.values[0]);
   if (!iterator) return iterator;
   return translator.make<ChainVariable>(cpython::chainType(), std::move(iterator));
+}
+
+// The same by the class method's own descriptor, bound to an instance, with the class first.
+Value makeChainFromOfClass(Translator& translator, const Value& self, CallArguments& arguments) {
+  if (!arguments.values.empty()) arguments.values.erase(arguments.values.begin());
+  return makeChainFrom(translator, self, arguments);
 }
 
 // --- islice.
@@ -337,6 +348,8 @@ TypeSlots makeIteratorSlots(UnaryFunction next) {
 void registerIterators() {
   registerObjectHandler(reinterpret_cast<PyObject*>(cpython::chainType()), makeChain);
   registerMethodHandler(cpython::chainType(), "from_iterable", makeChainFrom);
+  registerObjectHandler(cpython::ownAttribute(cpython::chainType(), "from_iterable"),
+                        makeChainFromOfClass);
   for (PyTypeObject* type : {&PyListIter_Type,
                              &PyListRevIter_Type,
                              &PyTupleIter_Type,

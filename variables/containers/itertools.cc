@@ -33,15 +33,6 @@ int64_t numberOf(const Value& value) { return PyLong_AsLongLong(value.object());
 
 Value emptyTuple() { return Value::steal(checked(PyTuple_New(0)).release()); }
 
-bool readSize(Translator& translator, const Value& value, Py_ssize_t& size) {
-  Value index = toIndex(translator, value);
-  if (!index) return false;
-  size = PyNumber_AsSsize_t(index.object(), PyExc_OverflowError);
-  if (size != -1 || !PyErr_Occurred()) return true;
-  translator.raiseFromPython();
-  return false;
-}
-
 Value step(Translator& translator, const ItertoolsVariable& self, size_t part) {
   return iteratorNext(translator, translator.realized(self[part]));
 }

@@ -20,9 +20,6 @@ IteratorRecipe callWithState(Translator&, const ItertoolsVariable& self);
 // The same of a function and an iterator.
 IteratorRecipe callWithFunction(Translator&, const ItertoolsVariable& self);
 
-// An argument of a C function that is a Py_ssize_t. False with the exception pending.
-bool readSize(Translator& translator, const Value& value, Py_ssize_t& size);
-
 int64_t numberOf(const Value& value);
 Value emptyTuple();
 

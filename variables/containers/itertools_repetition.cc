@@ -2,6 +2,7 @@
 #include "variables/containers/itertools_models.h"
 
 #include "variables/functions/arguments.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/translator.h"
 
@@ -60,8 +61,8 @@ Value makeRepeat(Translator& translator, const Value&, CallArguments& arguments)
   Value object, times;
   if (!readArguments(translator, kSignature, arguments, {&object, &times})) return Value();
   if (!times) return makeItertools(translator, repeatModel, {object, Value::none()});
-  Py_ssize_t count = 0;
-  if (!readSize(translator, times, count)) return Value();
+  int64_t count = 0;
+  if (!readMachineSize(translator, times, count)) return Value();
   count = std::max<Py_ssize_t>(count, 0);
   return makeItertools(translator, repeatModel, {object, Value::integer(count)});
 }

@@ -2,6 +2,7 @@
 #include "variables/containers/itertools_models.h"
 
 #include "variables/functions/arguments.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/translator.h"
 
@@ -131,7 +132,7 @@ Value makeIslice(Translator& translator, const Value&, CallArguments& arguments)
   // Whatever is wrong with an argument shows as a value out of range.
   auto read = [&](const Value& value, Py_ssize_t& number) {
     if (translator.realized(value).is(Py_None)) return false;
-    if (!readSize(translator, value, number)) translator.dropException(), number = -1;
+    if (!readMachineSize(translator, value, number)) translator.dropException(), number = -1;
     return true;
   };
   bool stopOnly = arguments.values.size() == 2;

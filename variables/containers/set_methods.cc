@@ -1,4 +1,6 @@
 // The methods of set and frozenset.
+#include <llvm/ADT/STLExtras.h>
+
 #include "core/checked.h"
 #include "variables/containers/set_operations.h"
 #include "variables/functions/builtin_handlers.h"
@@ -135,8 +137,12 @@ Value unionOf(Translator& translator, const Value& self, CallArguments& argument
 
 Value intersectionOf(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkMethod(translator, self, "intersection", arguments)) return Value();
-  Value constant = callOnConstant(translator, self, "intersection", arguments);
-  if (constant || translator.exceptionPending()) return constant;
+  // Of what is no set it may leave some.
+  for (Value& argument : arguments.values) translator.realize(argument);
+  if (llvm::all_of(arguments.values, isAnySet)) {
+    Value constant = callOnConstant(translator, self, "intersection", arguments);
+    if (constant || translator.exceptionPending()) return constant;
+  }
   if (arguments.values.empty()) return copy(translator, self, arguments);
   SetVariable* result = toSet(translator, self);
   for (const Value& argument : arguments.values) {

@@ -4,6 +4,7 @@
 #include "cpython/iterators.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/arguments.h"
+#include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/protocol/slot_wrappers.h"
 #include "variables/translator.h"
@@ -49,8 +50,8 @@ ItertoolsModel teeModel = {"_tee", teeNext, teeRecipe};
 
 Value makeTee(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "tee", arguments, 1, 2)) return Value();
-  Py_ssize_t count = 2;
-  if (arguments.values.size() == 2 && !readSize(translator, arguments.values[1], count)) {
+  int64_t count = 2;
+  if (arguments.values.size() == 2 && !readMachineSize(translator, arguments.values[1], count)) {
     return Value();
   }
   if (count < 0) return translator.raise(PyExc_ValueError, "n must be >= 0");

@@ -45,15 +45,15 @@ Value constructSubclass(Translator& translator, const Value&, CallArguments& arg
     throw GraphBreak(GraphBreakKind::TupleNew);
   }
   Value cls = translator.realized(arguments.values[0]);
+  bool isTuple = cls.is(reinterpret_cast<PyObject*>(&PyTuple_Type));
+  auto* userClass = trackerOf<UserClassVariable>(cls);
+  bool isSubclass = userClass && PyType_IsSubtype(userClass->value(), &PyTuple_Type);
+  if (!isTuple && !isSubclass) throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
   Value items = makeTuple(translator, {});
   if (arguments.values.size() == 2 && !readTuple(translator, arguments.values[1], items)) {
     return Value();
   }
-  if (cls.is(reinterpret_cast<PyObject*>(&PyTuple_Type))) return items;
-  auto* userClass = trackerOf<UserClassVariable>(cls);
-  if (!userClass || !PyType_IsSubtype(userClass->value(), &PyTuple_Type)) {
-    throw GraphBreak(GraphBreakKind::TupleNew, describe(cls));
-  }
+  if (isTuple) return items;
   CallArguments taken;
   taken.values.push_back(std::move(items));
   return makeImmutable(translator, userClass, &PyTuple_Type, taken);

@@ -215,6 +215,19 @@ void runHandlerRegistrations() {
   replaced.erase(replaced.begin(), replaced.begin() + count);
 }
 
+bool checkWrapperArguments(Translator& translator, const char* name, const CallArguments& arguments,
+                           size_t count) {
+  if (arguments.keywordCount()) {
+    translator.raise(PyExc_TypeError, "wrapper %s() takes no keyword arguments", name);
+    return false;
+  }
+  if (arguments.values.size() == count) return true;
+  // Two are unpacked by PyArg_UnpackTuple, for a function without a name.
+  translator.raise(PyExc_TypeError, "%sexpected %zu argument%s, got %zu", count == 2 ? " " : "",
+                   count, count == 1 ? "" : "s", arguments.values.size());
+  return false;
+}
+
 bool checkArgumentCount(Translator& translator, const char* function,
                         const CallArguments& arguments, size_t minimum, size_t maximum) {
   if (arguments.keywordCount()) {

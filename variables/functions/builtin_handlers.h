@@ -59,5 +59,8 @@ void runHandlerRegistrations();
 // keywords. False with CPython's TypeError pending.
 bool checkArgumentCount(Translator& translator, const char* function,
                         const CallArguments& arguments, size_t minimum, size_t maximum);
+// The same of a slot wrapper (check_num_args of typeobject.c).
+bool checkWrapperArguments(Translator& translator, const char* name, const CallArguments& arguments,
+                           size_t count);
 
 }  // namespace armature

@@ -8,19 +8,6 @@ namespace armature {
 
 namespace {
 
-// check_num_args of typeobject.c, by which slot wrappers count.
-bool checkWrapperArguments(Translator& translator, const char* name, const CallArguments& arguments,
-                           size_t count) {
-  if (arguments.keywordCount()) {
-    translator.raise(PyExc_TypeError, "wrapper %s() takes no keyword arguments", name);
-    return false;
-  }
-  if (arguments.values.size() == count) return true;
-  translator.raise(PyExc_TypeError, "expected %zu argument%s, got %zu", count,
-                   count == 1 ? "" : "s", arguments.values.size());
-  return false;
-}
-
 PyObject* name(const char* text) { return staticName(text); }
 
 // As CPython's object_init: whether arguments are too many depends on what else would take them.

@@ -7,6 +7,7 @@
 #include "cpython/simple_namespace.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/iterators.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
@@ -305,8 +306,18 @@ Value objectFloat(Translator& translator, const Value& self, bool tail) {
       {OnReturn::CheckFloat, {self}});
 }
 
+// The deque of an instance of a subclass that has no such method itself: it has slots for sequences
+// alone, which operators ask in another way than the method does.
+Value inheritedDeque(Translator& translator, const Value& self, PyObject* method) {
+  auto* deque = partOf<DequeVariable>(self);
+  return deque && leavesToPart(translator, self, method) ? Value(deque) : Value();
+}
+
 Value objectSubscript(Translator& translator, const Value& self, const Value& key, bool tail) {
   static PyObject* const special = name("__getitem__");
+  if (Value deque = inheritedDeque(translator, self, special)) {
+    return slotsOf(deque).mp_subscript(translator, deque, key);
+  }
   // As it is: a number that varies is not looked at here.
   Value method = lookupSpecial(translator, self, special);
   Value result = method ? call(translator, method, {key}, tail) : method;
@@ -321,6 +332,10 @@ Value objectAssignSubscript(Translator& translator, const Value& self, const Val
                             const Value& value, bool tail) {
   static PyObject* const set = name("__setitem__");
   static PyObject* const del = name("__delitem__");
+  if (Value deque = inheritedDeque(translator, self, value ? set : del)) {
+    bool done = slotsOf(deque).mp_ass_subscript(translator, deque, key, value);
+    return done ? Value::none() : Value();
+  }
   Value result = value ? callSpecial(translator, self, set, {key, value}, tail)
                        : callSpecial(translator, self, del, {key}, tail);
   if (!result && !translator.exceptionPending()) {

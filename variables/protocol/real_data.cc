@@ -7,6 +7,7 @@
 #include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
+#include "variables/protocol/object_protocol.h"
 #include "variables/recursion_guard.h"
 
 namespace armature {
@@ -78,6 +79,11 @@ bool makeData(Translator& translator, CallArguments& arguments) {
   }
   arguments.values = std::move(copies);
   return true;
+}
+
+void requireNoUnknownText(Translator& translator, const Value& value) {
+  if (!translator.heap.isSubtype(typeOf(value), &PyUnicode_Type)) return;
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(value));
 }
 
 Value fromRealData(Translator& translator, PyObject* object) {

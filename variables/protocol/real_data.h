@@ -14,6 +14,10 @@ Ref<> toRealData(Translator& translator, Value value);
 // where there are none; the arguments are then as they were.
 bool makeData(Translator& translator, CallArguments& arguments);
 
+// For where C code wants a str and the trace has none: an instance of a subclass into which the
+// trace does not look, as numpy.str_, is one, and breaks the graph.
+void requireNoUnknownText(Translator& translator, const Value& value);
+
 // A value equal to the data that C code has just made for the trace: lists and dicts are new ones.
 Value fromRealData(Translator& translator, PyObject* object);
 

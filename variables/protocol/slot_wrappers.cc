@@ -1,6 +1,7 @@
 #include "variables/protocol/slot_wrappers.h"
 
 #include "cpython/type_lookup.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
@@ -26,18 +27,30 @@ Value len(Translator& translator, const Value& self, CallArguments& arguments) {
   return size < 0 ? Value() : Value::integer(size);
 }
 
+// getindex of typeobject.c, by which a method asks a slot for sequences: that of deque. Others have
+// slots for mappings.
+bool checkIndex(Translator& translator, const Value& self, const Value& key) {
+  if (!partOf<DequeVariable>(self) || hasIndex(translator, translator.realized(key))) return true;
+  translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
+                   nameOf(translator, typeOf(translator.realized(key))));
+  return false;
+}
+
 Value getitem(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 1);
+  if (!checkIndex(translator, self, arguments.values[0])) return Value();
   return getItem(translator, self, arguments.values[0]);
 }
 
 Value setitem(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 2);
+  if (!checkIndex(translator, self, arguments.values[0])) return Value();
   return none(setItem(translator, self, arguments.values[0], arguments.values[1]));
 }
 
 Value delitem(Translator& translator, const Value& self, CallArguments& arguments) {
   requireArguments(self, arguments, 1);
+  if (!checkIndex(translator, self, arguments.values[0])) return Value();
   return none(deleteItem(translator, self, arguments.values[0]));
 }
 
