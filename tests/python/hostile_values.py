@@ -26,6 +26,7 @@ import itertools
 import json
 import math
 import operator
+import os
 import re
 import resource
 import sys
@@ -778,7 +779,7 @@ def first_difference(expected: list[Any], actual: list[Any]) -> str:
 def difference(case: Program) -> str | None:
     text, names = case
     namespace = {"torch": torch, "functools": functools, "collections": collections, "LOG": LOG}
-    namespace |= {"itertools": itertools, "types": types, "Plain": Plain, "math": math}
+    namespace |= {"itertools": itertools, "types": types, "Plain": Plain, "math": math, "os": os}
     exec(compile(text, "<case>", "exec"), namespace)
     fn = namespace["f"]
     assert isinstance(fn, types.FunctionType)

@@ -2,6 +2,7 @@
 tell a remembered result from a new one."""
 
 import collections
+import dataclasses
 import functools
 import gc
 import typing
@@ -94,6 +95,55 @@ def test_arguments_without_a_hash():
             return str(error)
 
     check(call, [1], more=((([1], 2),), ((1, 2),)))
+
+
+class Unhashable:
+    __hash__ = None
+
+
+class Counts:
+    def __init__(self):
+        self.asked = 0
+
+    def __hash__(self):
+        self.asked += 1
+        return 5
+
+
+class Refuses:
+    def __hash__(self):
+        raise ValueError("no hash")
+
+
+@dataclasses.dataclass
+class Compared:
+    value: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    value: object = 1
+
+
+@functools.lru_cache
+def name_of(a, b=1):
+    return type(a).__name__
+
+
+@pytest.mark.parametrize(
+    "make", [Unhashable, Counts, Refuses, Compared, Frozen, lambda: Frozen([])]
+)
+@pytest.mark.parametrize("inside", [lambda made: made, lambda made: (1, made)])
+def test_arguments_are_asked_for_their_hash(make, inside):
+    def call():
+        made = make()
+        try:
+            return name_of(inside(made)), name_of(1, b=made), vars(made)
+        except (TypeError, ValueError) as error:
+            return str(error), vars(made)
+
+    check(call)
+    check(lambda made: (name_of(inside(made)), vars(made)), make())
 
 
 def test_errors_are_not_remembered():

@@ -1,5 +1,7 @@
 // int, float, complex, bool, str, bytes, repr, format, hash, and the pure functions of numbers and
 // characters.
+#include <cstring>
+
 #include "core/checked.h"
 #include "cpython/buffers.h"
 #include "cpython/type_lookup.h"
@@ -259,6 +261,12 @@ Value fileSystemPath(Translator& translator, const Value& self, CallArguments& a
   auto isPath = [](PyTypeObject* type) {
     return PyType_IsSubtype(type, &PyUnicode_Type) || PyType_IsSubtype(type, &PyBytes_Type);
   };
+  // _PyType_Name: without the module.
+  auto nameAlone = [&](PyTypeObject* type) {
+    const char* name = nameOf(translator, type);
+    const char* dot = std::strrchr(name, '.');
+    return dot ? dot + 1 : name;
+  };
   Value path = translator.realized(arguments.values[0]);
   PyTypeObject* type = typeOf(path);
   if (isPath(type)) return path;
@@ -266,15 +274,14 @@ Value fileSystemPath(Translator& translator, const Value& self, CallArguments& a
   Value method = lookupSpecial(translator, path, special);
   if (!method) {
     if (translator.exceptionPending()) translator.dropException();
-    return translator.raise(PyExc_TypeError,
-                            "expected str, bytes or os.PathLike object, not %.200s",
-                            nameOf(translator, type));
+    return translator.raise(
+        PyExc_TypeError, "expected str, bytes or os.PathLike object, not %.200s", nameAlone(type));
   }
   Value text = translator.realized(call(translator, method, llvm::ArrayRef<Value>()));
   if (!text || isPath(typeOf(text))) return text;
   return translator.raise(PyExc_TypeError,
                           "expected %.200s.__fspath__() to return str or bytes, not %.200s",
-                          nameOf(translator, type), nameOf(translator, typeOf(text)));
+                          nameAlone(type), nameAlone(typeOf(text)));
 }
 
 // bin, oct, hex: of one integer, which an object may say by __index__.

@@ -9,6 +9,7 @@
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/constants/text_pieces.h"
+#include "variables/containers/deque.h"
 #include "variables/containers/sequence.h"
 #include "variables/objects/user_defined.h"
 #include "variables/protocol/ascii_text.h"
@@ -32,7 +33,11 @@ class PercentFormatter {
       iterateInto(translator, part ? Value(part) : argument, arguments_);
     } else {
       arguments_.push_back(argument);
-      isMapping_ = translator.heap.hasSpecial(typeOf(argument), cpython::SpecialSlot::Subscript);
+      // A subclass of deque has no slot for mappings unless it has the method itself.
+      static PyObject* const getitem = staticName("__getitem__");
+      isMapping_ =
+          translator.heap.hasSpecial(typeOf(argument), cpython::SpecialSlot::Subscript) &&
+          !(partOf<DequeVariable>(argument) && leavesToPart(translator, argument, getitem));
     }
   }
 

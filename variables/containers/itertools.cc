@@ -29,6 +29,15 @@ Value makeItertools(Translator& translator, const ItertoolsModel& model, ValueVe
   return translator.make<ItertoolsVariable>(model, std::move(state));
 }
 
+bool checkIterable(Translator& translator, const char* type, const CallArguments& arguments) {
+  if (arguments.keywordCount() || arguments.values.size() == 1) {
+    return checkArgumentCount(translator, type, arguments, 1, 1);
+  }
+  translator.raise(PyExc_TypeError, "%s expected 1 argument, got %zu", type,
+                   arguments.values.size());
+  return false;
+}
+
 int64_t numberOf(const Value& value) { return PyLong_AsLongLong(value.object()); }
 
 Value emptyTuple() { return Value::steal(checked(PyTuple_New(0)).release()); }

@@ -90,7 +90,7 @@ IteratorRecipe pairwiseRecipe(Translator&, const ItertoolsVariable& self) {
 ItertoolsModel pairwiseModel = {"pairwise", pairwiseNext, pairwiseRecipe};
 
 Value makePairwise(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "pairwise", arguments, 1, 1)) return Value();
+  if (!checkIterable(translator, "pairwise", arguments)) return Value();
   Value iterator = getIterator(translator, arguments.values[0]);
   if (!iterator) return iterator;
   return makeItertools(translator, pairwiseModel, {iterator, Value()});

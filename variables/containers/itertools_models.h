@@ -20,6 +20,9 @@ IteratorRecipe callWithState(Translator&, const ItertoolsVariable& self);
 // The same of a function and an iterator.
 IteratorRecipe callWithFunction(Translator&, const ItertoolsVariable& self);
 
+// The arguments of a class that takes one, which counts them as functions of several do.
+bool checkIterable(Translator& translator, const char* type, const CallArguments& arguments);
+
 int64_t numberOf(const Value& value);
 Value emptyTuple();
 

@@ -87,7 +87,7 @@ IteratorRecipe cycleRecipe(Translator&, const ItertoolsVariable& self) {
 ItertoolsModel cycleModel = {"cycle", cycleNext, cycleRecipe};
 
 Value makeCycle(Translator& translator, const Value&, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "cycle", arguments, 1, 1)) return Value();
+  if (!checkIterable(translator, "cycle", arguments)) return Value();
   Value iterator = getIterator(translator, arguments.values[0]);
   if (!iterator) return iterator;
   Value saved = translator.make<ListVariable>(ValueVector());

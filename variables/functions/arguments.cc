@@ -17,9 +17,8 @@ bool tooMany(Translator& translator, const Signature& signature, size_t maximum,
     translator.raise(PyExc_TypeError, "%.200s() takes no positional arguments", signature.function);
     return false;
   }
-  const char* how = signature.required < maximum ? "at most" : "exactly";
-  translator.raise(PyExc_TypeError, "%.200s() takes %s %zu %sargument%s (%zu given)",
-                   signature.function, how, maximum, keywords == given ? "keyword " : "",
+  translator.raise(PyExc_TypeError, "%.200s() takes at most %zu %sargument%s (%zu given)",
+                   signature.function, maximum, keywords == given ? "keyword " : "",
                    plural(maximum), given);
   return false;
 }

@@ -5,6 +5,7 @@
 #include "variables/functions/cached_function.h"
 
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
 
 #include "bytecode/private_function.h"
 #include "core/checked.h"
@@ -29,15 +30,23 @@ namespace {
   throw GraphBreak(GraphBreakKind::CachedFunction, describe(wrapper) + ": " + reason);
 }
 
-// Its key is made of the arguments: one that cannot be hashed is a TypeError of Python's.
-void requireHashable(Translator& translator, const Value& wrapper, Value argument) {
+// Its key is made of the arguments: each is asked for its hash, by the program's own method if its
+// class has one. One that cannot be hashed is a TypeError of Python's. False with an exception
+// pending.
+bool hashArgument(Translator& translator, const Value& wrapper, Value argument) {
   RecursionGuard guard(translator);
   translator.realize(argument);
   if (auto* tuple = trackerOf<TupleVariable>(argument)) {
-    for (const Value& item : tuple->items()) requireHashable(translator, wrapper, item);
-  } else if (argument.isTracker() && !slotsOf(argument).tp_hash) {
+    return llvm::all_of(tuple->items(),
+                        [&](const Value& item) { return hashArgument(translator, wrapper, item); });
+  }
+  if (argument.isTracker() && !slotsOf(argument).tp_hash) {
     refuse(wrapper, "an argument cannot be hashed");
   }
+  static PyObject* const name = staticName("__hash__");
+  bool isAsked =
+      trackerOf<UserObjectVariable>(argument) && !leavesToPart(translator, argument, name);
+  return !isAsked || objectHash(translator, argument, false);
 }
 
 bool canBeChanged(Translator& translator, const Value& result) {
@@ -379,7 +388,9 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
   if (isMadeCache(existing)) refuse(self, "it is a cache of the program's captured code itself");
   if (isCallOfStandIn(translator)) refuse(self, "the cached function itself was compiled");
   if (wrapper->source()) translator.addGuard(wrapper->source(), GuardType::ID_MATCH, existing);
-  for (const Value& argument : arguments.values) requireHashable(translator, self, argument);
+  for (const Value& argument : arguments.values) {
+    if (!hashArgument(translator, self, argument)) return Value();
+  }
   if (isTypingsFunction(real)) {
     Value made = callTyping(translator, existing, arguments);
     if (made || translator.exceptionPending()) return made;

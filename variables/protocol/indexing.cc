@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/integers.h"
 #include "cpython/special_slots.h"
 #include "variables/containers/sequence.h"
 #include "variables/protocol/object_protocol.h"
@@ -77,8 +78,12 @@ Value toConstantSlice(Translator& translator, const Value& slice) {
   auto* traced = trackerOf<SliceVariable>(slice);
   if (!traced) return slice;
   Ref<> start, stop, step;
-  if (!readSlicePart(translator, traced->step, step) ||
-      !readSlicePart(translator, traced->start, start) ||
+  // In the order of PySlice_Unpack, which looks at the step before it asks for the others.
+  if (!readSlicePart(translator, traced->step, step)) return Value();
+  if (PyLong_Check(step.get()) && cpython::bitLength(step) == 0) {
+    return translator.raise(PyExc_ValueError, "slice step cannot be zero");
+  }
+  if (!readSlicePart(translator, traced->start, start) ||
       !readSlicePart(translator, traced->stop, stop)) {
     return Value();
   }
