@@ -39,7 +39,7 @@ Value continueReturned(Translator& translator, const Continuation& continuation,
     case OnReturn::CheckInit:
       if (translator.realized(result).is(Py_None)) return operands[0];
       return translator.raise(PyExc_TypeError, "__init__() should return None, not '%.200s'",
-                              nameOf(translator, typeOf(translator.realized(result))));
+                              nameOf(translator, translator.realized(result)));
     case OnReturn::CheckBool:
       return checkBool(translator, std::move(result));
     case OnReturn::CheckHash:

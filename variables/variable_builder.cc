@@ -25,6 +25,7 @@
 #include "variables/objects/context_variable.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/user_defined.h"
+#include "variables/protocol/descriptors.h"
 #include "variables/protocol/object_protocol.h"
 #include "variables/recorded_warnings.h"
 #include "variables/tensors/tensor.h"
@@ -169,6 +170,8 @@ Value VariableBuilder::buildMutableOrShared() {
     built = buildClass();
   } else if (PyCell_Check(object)) {
     built = buildCell();
+  } else if (type == &PySlice_Type) {
+    built = buildSlice();
   } else if (const Library* library = libraryOfArrays(type)) {
     built = buildArray(*library);
   } else if (Value iterator =
@@ -409,6 +412,16 @@ VariableTracker* VariableBuilder::makeItems(PyTypeObject* layout) {
   if (layout == &PySet_Type || layout == &PyFrozenSet_Type) return buildSet();
   if (layout == &PyBaseObject_Type) return makePartial();
   return translator_.make<DictVariable>(source_, object_);
+}
+
+// One with a part that is no data.
+Value VariableBuilder::buildSlice() {
+  guardType();
+  auto part = [&](const char* name) {
+    return wrapMember(translator_, &PySlice_Type, source_, object_, name);
+  };
+  return translator_.make<SliceVariable>(part("start"), part("stop"), part("step"), source_,
+                                         object_);
 }
 
 Value VariableBuilder::buildOpaque() {

@@ -41,6 +41,7 @@ class VariableBuilder {
   Value buildInstance();
   VariableTracker* makeItems(PyTypeObject* layout);
   Value buildCell();
+  Value buildSlice();
   Value buildOpaque();
 
   const Source* path(SourceKind kind) const;

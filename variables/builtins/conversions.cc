@@ -71,7 +71,7 @@ Value toInt(Translator& translator, const Value&, CallArguments& arguments) {
   return translator.raise(PyExc_TypeError,
                           "int() argument must be a string, a bytes-like object or a real number, "
                           "not '%.200s'",
-                          nameOf(translator, typeOf(value)));
+                          nameOf(translator, value));
 }
 
 Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
@@ -103,7 +103,7 @@ Value toFloat(Translator& translator, const Value&, CallArguments& arguments) {
   requireNoBuffer(GraphBreakKind::UnsupportedOperation, value);
   return translator.raise(PyExc_TypeError,
                           "float() argument must be a string or a real number, not '%.200s'",
-                          nameOf(translator, typeOf(value)));
+                          nameOf(translator, value));
 }
 
 Value toBool(Translator& translator, const Value&, CallArguments& arguments) {
@@ -139,8 +139,7 @@ Value format(Translator& translator, const Value&, CallArguments& arguments) {
       throw GraphBreak(GraphBreakKind::UnsupportedOperation,
                        "format() by an instance of " + describe(specification));
     }
-    const char* given =
-        specification.is(Py_None) ? "None" : nameOf(translator, typeOf(specification));
+    const char* given = specification.is(Py_None) ? "None" : nameOf(translator, specification);
     return translator.raise(PyExc_TypeError, "format() argument 2 must be str, not %.200s", given);
   }
   return formatValue(translator, arguments.values[0], std::move(specification), arguments.tail);
@@ -197,13 +196,13 @@ Value round(Translator& translator, const Value&, CallArguments& arguments) {
   Value result = callSpecial(translator, number, "__round__", digits, found, arguments.tail);
   if (found) return result;
   return translator.raise(PyExc_TypeError, "type %.100s doesn't define __round__ method",
-                          nameOf(translator, typeOf(number)));
+                          nameOf(translator, number));
 }
 
 Value raiseNoDivmod(Translator& translator, const Value& left, const Value& right) {
   return translator.raise(PyExc_TypeError,
                           "unsupported operand type(s) for divmod(): '%.100s' and '%.100s'",
-                          nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
+                          nameOf(translator, left), nameOf(translator, right));
 }
 
 Value divmod(Translator& translator, const Value&, CallArguments& arguments) {

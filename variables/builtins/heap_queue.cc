@@ -99,8 +99,7 @@ ListVariable* readHeap(Translator& translator, const char* function, size_t coun
   }
   bool isOnly = count == 1;
   translator.raise(PyExc_TypeError, "%s() argument%s must be list, not %s", function,
-                   isOnly ? "" : " 1",
-                   value.is(Py_None) ? "None" : nameOf(translator, typeOf(value)));
+                   isOnly ? "" : " 1", value.is(Py_None) ? "None" : nameOf(translator, value));
   return nullptr;
 }
 

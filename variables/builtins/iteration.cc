@@ -178,7 +178,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   if (Value method = lookupSpecial(translator, sequence, name)) {
     if (translator.realized(method).is(Py_None)) {
       return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
-                              nameOf(translator, typeOf(sequence)));
+                              nameOf(translator, sequence));
     }
     return call(translator, method, llvm::ArrayRef<Value>(), arguments.tail);
   }
@@ -187,7 +187,7 @@ Value reversed(Translator& translator, const Value&, CallArguments& arguments) {
   if (!translator.heap.hasSpecial(type, cpython::SpecialSlot::Item) ||
       PyType_IsSubtype(type, &PyDict_Type)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not reversible",
-                            nameOf(translator, typeOf(sequence)));
+                            nameOf(translator, sequence));
   }
   int64_t size = length(translator, sequence);
   if (size < 0) return Value();

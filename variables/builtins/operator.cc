@@ -110,7 +110,7 @@ Value concat(Translator& translator, const Value&, CallArguments& arguments) {
   }
   if (!cpython::fillsSlot(typeOf(left), cpython::SpecialSlot::Item)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object can't be concatenated",
-                            nameOf(translator, typeOf(left)));
+                            nameOf(translator, left));
   }
   throw GraphBreak(GraphBreakKind::ConcatOfObject, describe(left));
 }

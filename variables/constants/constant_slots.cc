@@ -205,7 +205,7 @@ Value constantConcat(Translator& translator, NumberSlot slot, const Value& left,
     return unimplemented::binary(translator, slot, left, right);
   }
   const char* type = nameOf(translator, Py_TYPE(left.object()));
-  const char* added = nameOf(translator, typeOf(right));
+  const char* added = nameOf(translator, right);
   return PyBytes_Check(left.object())
              ? translator.raise(PyExc_TypeError, "can't concat %.100s to %.100s", added, type)
              : translator.raise(PyExc_TypeError, "can only concatenate %s (not \"%.200s\") to %s",
@@ -345,7 +345,7 @@ Value constantSubscript(Translator& translator, const Value& self, const Value& 
     return unimplemented::subscript(translator, self, key);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
-                          nameOf(translator, typeOf(self)));
+                          nameOf(translator, self));
 }
 
 // A range asks what is no int of every item (Objects/rangeobject.c, range_contains).
@@ -415,7 +415,7 @@ Value constantContains(Translator& translator, const Value& self, const Value& i
     requireNoUnknownText(translator, item);
     return translator.raise(PyExc_TypeError,
                             "'in <string>' requires string as left operand, not %.100s",
-                            nameOf(translator, typeOf(item)));
+                            nameOf(translator, item));
   }
   return unimplemented::subscript(translator, self, item);
 }

@@ -57,7 +57,7 @@ Value join(Translator& translator, const Value& self, CallArguments& arguments) 
       requireNoUnknownText(translator, items[i]);
       return translator.raise(PyExc_TypeError,
                               "sequence item %zu: expected str instance, %.80s found", i,
-                              nameOf(translator, typeOf(items[i])));
+                              nameOf(translator, items[i]));
     }
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Ref<>::create(text).release());
   }

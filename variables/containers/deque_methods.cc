@@ -336,7 +336,7 @@ Value copyDeque(Translator& translator, DequeVariable* deque) {
   translator.realize(result);
   if (partOf<DequeVariable>(result)) return result;
   return translator.raise(PyExc_TypeError, "%.200s() must return a deque, not %.200s",
-                          nameOf(translator, typeOf(whole)), nameOf(translator, typeOf(result)));
+                          nameOf(translator, whole), nameOf(translator, result));
 }
 
 ARMATURE_REGISTER_HANDLERS(registerDeques);

@@ -43,7 +43,7 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
   }
   if (!partOf<DequeVariable>(right)) {
     return translator.raise(PyExc_TypeError, "can only concatenate deque (not \"%.200s\") to deque",
-                            nameOf(translator, typeOf(right)));
+                            nameOf(translator, right));
   }
   Value result = copyDeque(translator, deque);
   auto* made = partOf<DequeVariable>(result);
@@ -170,7 +170,7 @@ Value repr(Translator& translator, const Value& self) {
   ReprRecursion recursion(self);
   if (recursion.entered()) return Value::string("[...]");
   DequeVariable* deque = dequeOf(self);
-  std::string_view name = nameOf(translator, typeOf(self));
+  std::string_view name = nameOf(translator, self);
   name.remove_prefix(name.rfind('.') + 1);
   ValueVector items;
   if (!collectInto(translator, wholeOf(deque), items)) return Value();  // PySequence_List

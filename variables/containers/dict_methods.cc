@@ -69,8 +69,7 @@ bool mergeMapping(Translator& translator, DictVariable* dict, const Value& mappi
     if (keys && translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
       translator.dropException();
       translator.raise(PyExc_TypeError, "%.200s.keys() returned a non-iterable (type %.200s)",
-                       nameOf(translator, typeOf(wholeOf(mapping))),
-                       nameOf(translator, typeOf(keys)));
+                       nameOf(translator, wholeOf(mapping)), nameOf(translator, keys));
     }
     return false;
   }

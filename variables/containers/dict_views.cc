@@ -136,7 +136,7 @@ Value compare(Translator& translator, const Value& left, const Value& right, int
 // dict_keys([…]) and so on.
 Value repr(Translator& translator, const Value& self) {
   Value iterator = iterate(translator, self);
-  Ref<> text = checked(PyUnicode_FromFormat("%s([", nameOf(translator, typeOf(self))));
+  Ref<> text = checked(PyUnicode_FromFormat("%s([", nameOf(translator, self)));
   const char* separator = "";
   while (Value item = iteratorNext(translator, iterator)) {
     Value itemText = toRepr(translator, std::move(item));

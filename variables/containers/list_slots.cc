@@ -21,7 +21,7 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
   auto* other = partOf<ListVariable>(right);
   if (!other) {
     return translator.raise(PyExc_TypeError, "can only concatenate list (not \"%.200s\") to list",
-                            nameOf(translator, typeOf(right)));
+                            nameOf(translator, right));
   }
   ValueVector items;
   items.reserve(list->items().size() + other->items().size());

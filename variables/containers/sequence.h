@@ -159,8 +159,9 @@ class ListVariable : public MutableSequenceVariable {
 class SliceVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Slice)
-  SliceVariable(Value start, Value stop, Value step)
-      : VariableTracker(VariableKind::Slice, &PySlice_Type),
+  SliceVariable(Value start, Value stop, Value step, const Source* source = nullptr,
+                BorrowedRef<> existing = nullptr)
+      : VariableTracker(VariableKind::Slice, &PySlice_Type, source, existing),
         start(std::move(start)),
         stop(std::move(stop)),
         step(std::move(step)) {}

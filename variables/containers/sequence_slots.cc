@@ -61,7 +61,7 @@ bool readBound(Translator& translator, Value bound, int64_t& result) {
 bool readItemIndex(Translator& translator, const Value& key, LengthOf length, const char* typeError,
                    const char* rangeError, int64_t& index) {
   if (!hasIndex(translator, key)) {
-    translator.raise(PyExc_TypeError, typeError, nameOf(translator, typeOf(key)));
+    translator.raise(PyExc_TypeError, typeError, nameOf(translator, key));
     return false;
   }
   if (!readSize(translator, key, PyExc_IndexError, index)) return false;
@@ -90,7 +90,7 @@ bool itemsOf(const Value& value, ValueVector& storage, llvm::ArrayRef<Value>& it
 bool readRepeatCount(Translator& translator, const Value& count, LengthOf length, int64_t& result) {
   if (!hasIndex(translator, count)) {
     translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
-                     nameOf(translator, typeOf(count)));
+                     nameOf(translator, count));
     return false;
   }
   if (!readSize(translator, count, PyExc_OverflowError, result)) return false;

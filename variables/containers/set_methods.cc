@@ -181,7 +181,7 @@ Value init(Translator& translator, const Value& self, CallArguments& arguments) 
   if (arguments.keywordCount()) {
     return translator.raise(PyExc_TypeError, "set() takes no keyword arguments");
   }
-  const char* name = nameOf(translator, typeOf(self));
+  const char* name = nameOf(translator, self);
   if (!checkArgumentCount(translator, name, arguments, 0, 1)) return Value();
   SetVariable* set = mutableSet(self);
   if (set->size(translator)) set->clear(translator);

@@ -123,7 +123,7 @@ Value iterate(Translator& translator, const Value& self) {
 
 // {a, b}, or that with the name of the type around it.
 Value repr(Translator& translator, const Value& self) {
-  const char* type = nameOf(translator, typeOf(self));
+  const char* type = nameOf(translator, self);
   bool isBare = typeOf(self) == &PySet_Type;
   auto text = [&](PyObject* result) { return translator.fromPython(result); };
   if (setOf(self)->size(translator) == 0) return text(PyUnicode_FromFormat("%s()", type));
@@ -146,8 +146,7 @@ Value repr(Translator& translator, const Value& self) {
 
 Value hash(Translator& translator, const Value& self) {
   if (!isFrozenSet(self)) {
-    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
-                            nameOf(translator, typeOf(self)));
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", nameOf(translator, self));
   }
   throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
 }

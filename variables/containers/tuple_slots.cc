@@ -43,7 +43,7 @@ Value concatenate(Translator& translator, NumberSlot slot, const Value& left, co
   if (trackerOf<MutableSequenceVariable>(right) ||
       !itemsOf(part ? Value(part) : right, storage, others)) {
     return translator.raise(PyExc_TypeError, "can only concatenate tuple (not \"%.200s\") to tuple",
-                            nameOf(translator, typeOf(right)));
+                            nameOf(translator, right));
   }
   // A sum with nothing is the tuple itself.
   if (others.empty() && typeOf(left) == &PyTuple_Type) return left;

@@ -121,7 +121,7 @@ DictVariable* instanceDict(Translator& translator, const Value& self) {
 // partial_repr
 Value repr(Translator& translator, const Value& self) {
   auto* partial = requireKind<PartialVariable>(self);
-  const char* name = nameOf(translator, typeOf(self));
+  const char* name = nameOf(translator, self);
   ReprRecursion recursion(self);
   if (recursion.entered()) return Value::string("...");
   Ref<> texts = checked(PyUnicode_FromString(""));

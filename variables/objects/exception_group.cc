@@ -273,7 +273,7 @@ Value constructGroup(Translator& translator, const Value& classVariable, PyTypeO
   if (!translator.heap.isSubtype(typeOf(message), &PyUnicode_Type)) {
     return translator.raise(PyExc_TypeError,
                             "BaseExceptionGroup.__new__() argument 1 must be str, not %.50s",
-                            message.is(Py_None) ? "None" : nameOf(translator, typeOf(message)));
+                            message.is(Py_None) ? "None" : nameOf(translator, message));
   }
   Value sequence = translator.realized(arguments.values[1]);
   if (!isSequence(translator, sequence)) {

@@ -165,7 +165,7 @@ bool isNamed(PyObject* key, const char* text) {
 bool checkArgument(Translator& translator, int position, const Value& value, PyTypeObject* type) {
   if (PyType_IsSubtype(typeOf(value), type)) return true;
   translator.raise(PyExc_TypeError, "type.__new__() argument %d must be %s, not %s", position,
-                   type->tp_name, value.is(Py_None) ? "None" : nameOf(translator, typeOf(value)));
+                   type->tp_name, value.is(Py_None) ? "None" : nameOf(translator, value));
   return false;
 }
 

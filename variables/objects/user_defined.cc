@@ -200,7 +200,7 @@ Value objectUnary(Translator& translator, UnarySlot slot, const Value& self, boo
   Value result = callSpecial(translator, self, unaryMethod(slot), {}, tail);
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "bad operand type for %s: '%.200s'",
-                            kSymbols[static_cast<int>(slot)], nameOf(translator, typeOf(self)));
+                            kSymbols[static_cast<int>(slot)], nameOf(translator, self));
   }
   return result;
 }
@@ -220,7 +220,7 @@ Value objectLength(Translator& translator, const Value& self, bool tail) {
   Value result = callSpecial(translator, self, len, {}, tail);
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
-                            nameOf(translator, typeOf(self)));
+                            nameOf(translator, self));
   }
   return then(translator, std::move(result), {OnReturn::CheckLength, {}});
 }
@@ -229,7 +229,7 @@ Value checkBool(Translator& translator, Value result) {
   translator.realize(result);
   if (result.isConstant() && PyBool_Check(result.object())) return result;
   return translator.raise(PyExc_TypeError, "__bool__ should return bool, returned %s",
-                          nameOf(translator, typeOf(result)));
+                          nameOf(translator, result));
 }
 
 Value objectBool(Translator& translator, const Value& self, bool tail) {
@@ -250,7 +250,7 @@ namespace {
 Value requireType(Translator& translator, Value result, PyTypeObject* type, const char* message) {
   if (!result || typeOf(result) == type) return result;
   if (!PyType_IsSubtype(typeOf(result), type)) {
-    return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(result)));
+    return translator.raise(PyExc_TypeError, message, nameOf(translator, result));
   }
   throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(result));
 }
@@ -259,7 +259,7 @@ Value objectConversion(Translator& translator, const Value& self, PyObject* spec
                        const char* message, bool tail) {
   Value result = callSpecial(translator, self, special, {}, tail);
   if (!result && !translator.exceptionPending()) {
-    return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(self)));
+    return translator.raise(PyExc_TypeError, message, nameOf(translator, self));
   }
   return result;
 }
@@ -271,7 +271,7 @@ Value checkInt(Translator& translator, Value result, const char* message) {
 }
 
 Value checkFloat(Translator& translator, const Value& self, Value result) {
-  std::string message = std::string(nameOf(translator, typeOf(self))).substr(0, 50) +
+  std::string message = std::string(nameOf(translator, self)).substr(0, 50) +
                         ".__float__ returned non-float (type %.50s)";
   return requireType(translator, translator.realized(std::move(result)), &PyFloat_Type,
                      message.c_str());
@@ -323,7 +323,7 @@ Value objectSubscript(Translator& translator, const Value& self, const Value& ke
   Value result = method ? call(translator, method, {key}, tail) : method;
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
-                            nameOf(translator, typeOf(self)));
+                            nameOf(translator, self));
   }
   return result;
 }
@@ -353,7 +353,7 @@ Value objectContains(Translator& translator, const Value& self, const Value& ite
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found && found.object == Py_None) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not a container",
-                            nameOf(translator, typeOf(self)));
+                            nameOf(translator, self));
   }
   if (found) {
     return then(translator, callSpecial(translator, self, special, {item}, tail),
@@ -376,7 +376,7 @@ Value objectIterator(Translator& translator, const Value& self, bool tail) {
       return translator.make<SequenceIteratorVariable>(&PySeqIter_Type, self);
     }
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                            nameOf(translator, typeOf(self)));
+                            nameOf(translator, self));
   }
   return result;
 }
@@ -386,7 +386,7 @@ Value objectNext(Translator& translator, const Value& self, bool tail) {
   Value result = callSpecial(translator, self, special, {}, tail);
   if (!result && !translator.exceptionPending()) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
-                            nameOf(translator, typeOf(self)));
+                            nameOf(translator, self));
   }
   return result;
 }
@@ -405,7 +405,7 @@ Value callObject(Translator& translator, const Value& callable, CallArguments& a
   if (!method && translator.exceptionPending()) return method;
   if (!method) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
-                            nameOf(translator, typeOf(callable)));
+                            nameOf(translator, callable));
   }
   return call(translator, method, arguments);
 }
@@ -455,16 +455,14 @@ Value objectHash(Translator& translator, const Value& self, bool tail) {
   static PyObject* const special = name("__hash__");
   Found found = translator.heap.lookup(typeOf(self), special);
   if (found.object == Py_None) {
-    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
-                            nameOf(translator, typeOf(self)));
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", nameOf(translator, self));
   }
   if (found.object == cpython::lookup(&PyBaseObject_Type, special)) {
     throw GraphBreak(GraphBreakKind::HashOfAddress, describe(self));
   }
   Value result = callBound(translator, self, special, {}, tail);
   if (!result && !translator.exceptionPending()) {
-    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
-                            nameOf(translator, typeOf(self)));
+    return translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", nameOf(translator, self));
   }
   return then(translator, std::move(result), {OnReturn::CheckHash, {}});
 }

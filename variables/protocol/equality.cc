@@ -52,8 +52,7 @@ bool hashValue(Translator& translator, Value value, Py_hash_t& result) {
   translator.realize(value);
   UnaryFunction function = slotsOf(value).tp_hash;
   if (!function) {
-    translator.raise(PyExc_TypeError, "unhashable type: '%.200s'",
-                     nameOf(translator, typeOf(value)));
+    translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", nameOf(translator, value));
     return false;
   }
   Value hash = function(translator, value);

@@ -48,7 +48,7 @@ bool readSize(Translator& translator, const Value& value, PyObject* overflow, in
   // The message names the type of the value, not of what its __index__ gave.
   clearException();
   translator.raise(overflow, "cannot fit '%.200s' into an index-sized integer",
-                   nameOf(translator, typeOf(value)));
+                   nameOf(translator, value));
   return false;
 }
 
@@ -71,7 +71,7 @@ Value raiseNoItemAssignment(Translator& translator, const Value& container, cons
     if (!readSize(translator, key, PyExc_IndexError, index)) return Value();
     if (deletes) format = "'%.200s' object doesn't support item deletion";  // PySequence_DelItem
   }
-  return translator.raise(PyExc_TypeError, format, nameOf(translator, type));
+  return translator.raise(PyExc_TypeError, format, nameOf(translator, container));
 }
 
 Value toConstantSlice(Translator& translator, const Value& slice) {

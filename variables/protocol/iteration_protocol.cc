@@ -28,7 +28,7 @@ Value checkIterator(Translator& translator, Value value) {
   translator.realize(value);
   if (isIterator(translator, value)) return value;
   return translator.raise(PyExc_TypeError, "iter() returned non-iterator of type '%.100s'",
-                          nameOf(translator, typeOf(value)));
+                          nameOf(translator, value));
 }
 
 Value getIterator(Translator& translator, Value iterable, bool tail) {
@@ -37,7 +37,7 @@ Value getIterator(Translator& translator, Value iterable, bool tail) {
   UnaryFunction function = slotsOf(iterable).tp_iter;
   if (!function) {
     return translator.raise(PyExc_TypeError, "'%.200s' object is not iterable",
-                            nameOf(translator, typeOf(iterable)));
+                            nameOf(translator, iterable));
   }
   Value iterator = tail && function == kUserObjectSlots.tp_iter
                        ? objectIterator(translator, iterable, tail)
@@ -65,7 +65,7 @@ Value iteratorNext(Translator& translator, const Value& iterator, bool tail) {
     return function(translator, iterator);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not an iterator",
-                          nameOf(translator, typeOf(iterator)));
+                          nameOf(translator, iterator));
 }
 
 Value raiseStopIteration(Translator& translator, const Value& iterator) {
@@ -152,7 +152,7 @@ bool askLengthHint(Translator& translator, const Value& iterable) {
   if (hint.is(Py_NotImplemented)) return true;
   if (!translator.heap.isSubtype(typeOf(hint), &PyLong_Type)) {
     translator.raise(PyExc_TypeError, "__length_hint__ must be an integer, not %.100s",
-                     nameOf(translator, typeOf(hint)));
+                     nameOf(translator, hint));
     return false;
   }
   Py_ssize_t count = PyLong_AsSsize_t(hint.object());

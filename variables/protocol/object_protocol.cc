@@ -41,6 +41,13 @@ const char* nameOf(Translator& translator, PyTypeObject* type) {
   return translator.heap.nameInTexts(type);
 }
 
+const char* nameOf(Translator& translator, const Value& value) {
+  if (trackerOf<OpaqueVariable>(value)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(value));
+  }
+  return nameOf(translator, typeOf(value));
+}
+
 std::string describe(const Value& value) {
   if (value.isNull()) return "NULL";
   if (PyObject* object = value.objectOrNull()) {
@@ -97,7 +104,7 @@ Value repeatConstant(Translator& translator, NumberSlot slot, const Value& self,
                      const Value& count) {
   if (!hasIndex(translator, count)) {
     return translator.raise(PyExc_TypeError, "can't multiply sequence by non-int of type '%.200s'",
-                            nameOf(translator, typeOf(count)));
+                            nameOf(translator, count));
   }
   int64_t times;
   if (!readSize(translator, count, PyExc_OverflowError, times)) return Value();
@@ -171,7 +178,7 @@ Value unaryOperation(Translator& translator, UnarySlot slot, Value operand, bool
     }
     return function(translator, slot, operand);
   }
-  const char* name = nameOf(translator, typeOf(operand));
+  const char* name = nameOf(translator, operand);
   if (slot == UnarySlot::nb_absolute) {
     return translator.raise(PyExc_TypeError, "bad operand type for abs(): '%.200s'", name);
   }
@@ -237,7 +244,7 @@ Value raiseUnsupportedOperands(Translator& translator, NumberSlot slot, const Va
                                const Value& right) {
   return translator.raise(
       PyExc_TypeError, "unsupported operand type(s) for %.100s: '%.100s' and '%.100s'",
-      operatorSymbol(slot), nameOf(translator, typeOf(left)), nameOf(translator, typeOf(right)));
+      operatorSymbol(slot), nameOf(translator, left), nameOf(translator, right));
 }
 
 Value binaryOperation(Translator& translator, NumberSlot slot, Value left, Value right, bool tail) {
@@ -293,9 +300,9 @@ Value askComparison(Translator& translator, const Value& left, const Value& righ
   }
   if (op == Py_EQ) return Value::boolean(isSame(translator, left, right));
   if (op == Py_NE) return Value::boolean(!isSame(translator, left, right));
-  return translator.raise(
-      PyExc_TypeError, "'%s' not supported between instances of '%.100s' and '%.100s'",
-      kSymbols[op], nameOf(translator, leftType), nameOf(translator, rightType));
+  return translator.raise(PyExc_TypeError,
+                          "'%s' not supported between instances of '%.100s' and '%.100s'",
+                          kSymbols[op], nameOf(translator, left), nameOf(translator, right));
 }
 
 Value richCompare(Translator& translator, Value left, Value right, int op, bool tail) {
@@ -339,7 +346,7 @@ Value iteratorToSearch(Translator& translator, const Value& iterable) {
   if (translator.heap.isSubtype(typeOf(translator.exception()), typeError)) {
     translator.dropException();
     translator.raise(PyExc_TypeError, "argument of type '%.200s' is not iterable",
-                     nameOf(translator, typeOf(translator.realized(iterable))));
+                     nameOf(translator, translator.realized(iterable)));
   }
   return Value();
 }
@@ -406,7 +413,7 @@ Value getItem(Translator& translator, Value container, Value key, bool tail) {
     return function(translator, container, key);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not subscriptable",
-                          nameOf(translator, typeOf(container)));
+                          nameOf(translator, container));
 }
 
 bool setItem(Translator& translator, Value container, Value key, Value value) {
@@ -468,7 +475,7 @@ int64_t length(Translator& translator, Value container) {
   UnaryFunction function = slotsOf(container).mp_length;
   if (!function) {
     translator.raise(PyExc_TypeError, "object of type '%.200s' has no len()",
-                     nameOf(translator, typeOf(container)));
+                     nameOf(translator, container));
     return -1;
   }
   Value result = function(translator, container);
@@ -480,7 +487,7 @@ Value toIndex(Translator& translator, Value value) {
   if (PyObject* object = value.objectOrNull(); object && PyLong_CheckExact(object)) return value;
   if (UnaryFunction function = slotsOf(value).nb_index) return function(translator, value);
   return translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
-                          nameOf(translator, typeOf(value)));
+                          nameOf(translator, value));
 }
 
 // --- Calls.
@@ -499,7 +506,7 @@ Value call(Translator& translator, const Value& callable, CallArguments& argumen
     return function(translator, realized, arguments);
   }
   return translator.raise(PyExc_TypeError, "'%.200s' object is not callable",
-                          nameOf(translator, typeOf(realized)));
+                          nameOf(translator, realized));
 }
 
 Value call(Translator& translator, const Value& callable, llvm::ArrayRef<Value> arguments,

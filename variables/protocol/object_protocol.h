@@ -18,6 +18,9 @@ const TypeSlots& slotsOf(const Value& value);
 PyTypeObject* typeOf(const Value& value);
 // type->tp_name, for a text that the program may read: of a class that can be renamed, guarded.
 const char* nameOf(Translator& translator, PyTypeObject* type);
+// The same of a value, for what an error says of it. Breaks the graph for what the trace does not
+// look into: whether there is an error is not known.
+const char* nameOf(Translator& translator, const Value& value);
 // type(value) as a value: a constant for static types, the class's variable otherwise.
 Value typeValue(Translator& translator, const Value& value);
 

@@ -32,7 +32,7 @@ Value len(Translator& translator, const Value& self, CallArguments& arguments) {
 bool checkIndex(Translator& translator, const Value& self, const Value& key) {
   if (!partOf<DequeVariable>(self) || hasIndex(translator, translator.realized(key))) return true;
   translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
-                   nameOf(translator, typeOf(translator.realized(key))));
+                   nameOf(translator, translator.realized(key)));
   return false;
 }
 
@@ -129,7 +129,7 @@ Value binary(Translator& translator, const Value& self, CallArguments& arguments
   };
   if (plain == nb_multiply && fills(cpython::SpecialSlot::Repeat) && !hasIndex(translator, other)) {
     return translator.raise(PyExc_TypeError, "'%.200s' object cannot be interpreted as an integer",
-                            nameOf(translator, typeOf(other)));
+                            nameOf(translator, other));
   }
   // Of a sequence it raises the sequence's own TypeError.
   if (self.isConstant() && plain == nb_add && fills(cpython::SpecialSlot::Concat)) {

@@ -16,7 +16,7 @@ namespace armature {
 Value checkText(Translator& translator, Value text, const char* message) {
   translator.realize(text);
   if (!PyType_IsSubtype(typeOf(text), &PyUnicode_Type)) {
-    return translator.raise(PyExc_TypeError, message, nameOf(translator, typeOf(text)));
+    return translator.raise(PyExc_TypeError, message, nameOf(translator, text));
   }
   if (!text.isConstant()) throw GraphBreak(GraphBreakKind::SpecialMethodResult, describe(text));
   return text;
