@@ -128,7 +128,7 @@ bool isSignature(PyObject* name) {
 PyObject* signatureOf(PyObject* original) {
   Ref<> inspect = Ref<>::steal(PyImport_ImportModule("inspect"));
   if (!inspect) return nullptr;
-  return PyObject_CallMethod(inspect.get(), "signature", "O", original);
+  return PyObject_CallMethod(inspect.get(), "signature", "(O)", original);
 }
 
 PyObject* getAttribute(PyObject* self, PyObject* name) {

@@ -157,7 +157,7 @@ PyObject* sizeInMemory(PyObject* self, PyObject*) {
   constexpr Py_ssize_t added = 2 * sizeof(void*);
   Ref<> sys = Ref<>::steal(PyImport_ImportModule("sys"));
   if (!sys) return nullptr;
-  Ref<> size = Ref<>::steal(PyObject_CallMethod(sys.get(), "getsizeof", "O", operandOf(self)));
+  Ref<> size = Ref<>::steal(PyObject_CallMethod(sys.get(), "getsizeof", "(O)", operandOf(self)));
   if (!size) return nullptr;
   Py_ssize_t whole = PyLong_AsSsize_t(size.get());
   if (whole == -1 && PyErr_Occurred()) return nullptr;

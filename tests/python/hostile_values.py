@@ -779,7 +779,14 @@ def first_difference(expected: list[Any], actual: list[Any]) -> str:
 def difference(case: Program) -> str | None:
     text, names = case
     namespace = {"torch": torch, "functools": functools, "collections": collections, "LOG": LOG}
-    namespace |= {"itertools": itertools, "types": types, "Plain": Plain, "math": math, "os": os}
+    namespace |= {
+        "itertools": itertools,
+        "types": types,
+        "Plain": Plain,
+        "math": math,
+        "os": os,
+        "re": re,
+    }
     exec(compile(text, "<case>", "exec"), namespace)
     fn = namespace["f"]
     assert isinstance(fn, types.FunctionType)

@@ -313,7 +313,7 @@ Value constantCompare(Translator& translator, const Value& left, const Value& ri
     return kSetSlots.tp_richcompare(translator, Value(toSet(translator, left)), right, op);
   }
   // A constant tuple compares with a traced one item by item.
-  if (left.isConstant() && PyTuple_CheckExact(left.object()) && partOf<TupleVariable>(right)) {
+  if (left.isConstant() && PyTuple_Check(left.object()) && partOf<TupleVariable>(right)) {
     return compareSequences(translator, left, right, op);
   }
   return Value::constant(Py_NotImplemented);

@@ -204,9 +204,10 @@ Value groupDict(Translator& translator, const Value& self, CallArguments& argume
   if (!allData(arguments) || arguments.keywordCount()) {
     throw GraphBreak(GraphBreakKind::UnknownCFunction, "re.Match.groupdict");
   }
-  Ref<> groups = Ref<>::steal(
-      PyObject_CallMethod(self.object(), "groupdict", arguments.values.empty() ? nullptr : "O",
-                          arguments.values.empty() ? nullptr : arguments.values[0].object()));
+  static PyObject* const name = staticName("groupdict");
+  llvm::SmallVector<PyObject*, 2> given{self.object()};
+  for (const Value& argument : arguments.values) given.push_back(argument.object());
+  Ref<> groups = Ref<>::steal(PyObject_VectorcallMethod(name, given.data(), given.size(), nullptr));
   if (!groups) return translator.raiseFromPython();
   auto* dict = translator.make<DictVariable>();
   Py_ssize_t position = 0;

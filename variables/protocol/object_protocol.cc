@@ -112,8 +112,9 @@ Value repeatConstant(Translator& translator, NumberSlot slot, const Value& self,
 }
 
 BinaryFunction repetitionOf(const Value& operand) {
-  bool isSequence = operand.isConstant() && PySequence_Check(operand.object());
-  return isSequence ? repeatConstant : slotsOf(operand).sq_repeat;
+  bool repeats = operand.isConstant() &&
+                 cpython::fillsSlot(Py_TYPE(operand.object()), cpython::SpecialSlot::Repeat);
+  return repeats ? repeatConstant : slotsOf(operand).sq_repeat;
 }
 
 // What has the operand's slot for a sequence: for an instance of a subclass its builtin part,
