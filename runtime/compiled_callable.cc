@@ -215,8 +215,8 @@ PyObject* deepCopy(PyObject* self, PyObject* memo) { return copyWith(self, "deep
 
 // Is it what the names of the original lead to?
 bool isFoundByName(PyObject* self, PyObject* module, PyObject* name) {
-  Ref<> found =
-      module && PyUnicode_Check(name) ? Ref<>::steal(PyImport_GetModule(module)) : nullptr;
+  if (!PyUnicode_CheckExact(module) || !PyUnicode_CheckExact(name)) return false;
+  Ref<> found = Ref<>::steal(PyImport_GetModule(module));
   Ref<> parts = Ref<>::steal(PyObject_CallMethod(name, "split", "s", "."));
   for (Py_ssize_t i = 0; found && parts && i < PyList_GET_SIZE(parts.get()); ++i) {
     found = Ref<>::steal(PyObject_GetAttr(found.get(), PyList_GET_ITEM(parts.get(), i)));

@@ -144,6 +144,16 @@ bool takesKeys(PyObject* callable) {
          owner == &PyFrozenSet_Type;
 }
 
+// The result of a call that was made with builtin parts of objects in their place. The text of its
+// TypeError may name a type, which is another.
+Value unlessOfParts(Translator& translator, const Value& callable, Value result) {
+  if (result || !translator.exceptionPending()) return result;
+  auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+  if (typeOf(translator.exception()) != error) return result;
+  translator.dropException();
+  throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
+}
+
 }  // namespace
 
 Value constantCall(Translator& translator, const Value& callable, CallArguments& arguments) {
@@ -193,16 +203,12 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     if (result && hasParts && givesArguments(object)) {
       return withObjects(translator, result, arguments.values, objects);
     }
-    // Its text may name a type, which is another.
-    auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
-    bool mayNameParts = !result && hasParts && typeOf(translator.exception()) == error;
-    if (!mayNameParts) return result;
-    translator.dropException();
-    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
+    return hasParts ? unlessOfParts(translator, callable, std::move(result)) : result;
   }
   if (BuiltinHandler handler = findHandler(object)) {
     arguments.tail = arguments.tail && isProtocolFunction(object);
     Value self;
+    bool isOfPart = hasParts;
     bool isMethod = Py_TYPE(object) == &PyMethodDescr_Type;
     if (isMethod || Py_TYPE(object) == &PyWrapperDescr_Type) {
       auto* owner = reinterpret_cast<PyDescrObject*>(object)->d_type;
@@ -215,6 +221,7 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
                                   ? builtinData(translator, self)
                                   : Value()) {
         self = std::move(data);
+        isOfPart = true;
       }
       // What these have is looked at by no method of theirs.
       bool hasNoPart = owner == &PyBaseObject_Type || owner == &PyContextVar_Type ||
@@ -235,10 +242,12 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
     if ((isMethod || isFunction) && !obeysConvention(translator, object, arguments)) return Value();
     if (isInheritedClassMethod(object)) self = Value::constant(PyCFunction_GET_SELF(object));
     // A method that gives what it works on (`+=` of a list) gives the object.
-    return wholeOf(handler(translator, self, arguments));
+    Value result = wholeOf(handler(translator, self, arguments));
+    return isOfPart ? unlessOfParts(translator, callable, std::move(result)) : result;
   }
   if (isPure(object) && makeData(translator, arguments)) {
-    return callWithData(translator, object, arguments);
+    Value result = callWithData(translator, object, arguments);
+    return hasParts ? unlessOfParts(translator, callable, std::move(result)) : result;
   }
   if (BuiltinHandler handler =
           isStructSequence(object) ? makeStructSequence : findInstanceHandler(Py_TYPE(object))) {

@@ -15,7 +15,7 @@ class SequenceIteratorVariable : public VariableTracker {
   Value sequence;      // a constant, a List/Tuple variable or a Tensor; null once exhausted
   const int64_t step;  // -1 for reversed()
   int64_t index;
-  // The instance of a subclass of str or bytes that it walks over, whose data `sequence` is.
+  // The instance of a subclass of str, bytes or tuple that it walks over, whose data `sequence` is.
   Value whole;
   // A callable without arguments that makes such an iterator anew, where that does not iterate
   // `sequence`, a tuple of what it gives.
