@@ -67,6 +67,25 @@ HEAP.add(
     "entry(OTHER)",
 )
 HEAP.add(
+    "the_text_of_a_module",
+    """
+    import types
+    class Named(types.ModuleType):
+        def __repr__(self): return 'named'
+    MODULE = types.ModuleType('first')
+    def entry():
+        return (repr(MODULE), str(MODULE), f'{MODULE}', '%s' % MODULE, '%r' % (MODULE,),
+                '{}'.format(MODULE), '{0!r}'.format(MODULE), str((MODULE, 1)), repr([MODULE]))
+    """,
+    "entry()",
+    "MODULE.__name__ = 'second'",
+    "entry()",
+    "MODULE.__class__ = Named",
+    "entry()",
+    "MODULE.__dict__.clear()",
+    "entry()",
+)
+HEAP.add(
     "an_object_and_its_dict_together",
     """
     class K: pass

@@ -131,6 +131,17 @@ bool isTakenAsSet(const Value& left, const Value& right) {
   return left.isConstant() && PyFrozenSet_CheckExact(left.object()) && partOf<SetVariable>(right);
 }
 
+// What importlib says of a module follows from its class and its variables, which may change.
+// (Constants are nested to a small depth only.)
+void requireSteadyText(PyObject* constant) {
+  if (PyModule_Check(constant)) {
+    throw GraphBreak(GraphBreakKind::AttributeOfConstant, describe(Value::constant(constant)));
+  }
+  for (Py_ssize_t i = 0; PyTuple_Check(constant) && i < PyTuple_GET_SIZE(constant); ++i) {
+    requireSteadyText(PyTuple_GET_ITEM(constant, i));
+  }
+}
+
 Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
                      const Value& right) {
   // No constant has operators of its own for this. (Of two, CPython's error is to name it.)
@@ -155,6 +166,7 @@ Value constantBinary(Translator& translator, NumberSlot slot, const Value& left,
     if (sizeOfResult(slot, left.object(), right.object()) > kLargestResult) {
       throw GraphBreak(GraphBreakKind::LargeConstant, describe(left) + ", " + describe(right));
     }
+    if (slot == nb_remainder) requireSteadyText(right.object());
     auto operate = [&] { return kOperations[slot](left.object(), right.object()); };
     return translator.fromPython(slot == nb_remainder ? withinDigitLimit(right.object(), operate)
                                                       : operate());
@@ -234,10 +246,12 @@ Value constantFloat(Translator& translator, const Value& self) {
   return translator.fromPython(PyNumber_Float(self.object()));
 }
 Value constantStr(Translator& translator, const Value& self) {
+  requireSteadyText(self.object());
   return translator.fromPython(
       withinDigitLimit(self.object(), [&] { return PyObject_Str(self.object()); }));
 }
 Value constantRepr(Translator& translator, const Value& self) {
+  requireSteadyText(self.object());
   return translator.fromPython(
       withinDigitLimit(self.object(), [&] { return PyObject_Repr(self.object()); }));
 }
