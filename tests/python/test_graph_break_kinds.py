@@ -327,7 +327,7 @@ def made_and_found():
 
 example("ComputedClassAttribute")(made_and_found)
 example("UnsupportedOperation", bytearray(b"ab"))(lambda items: items[0])
-example("SpecialMethodArguments", [1])(lambda items: items.__len__(1))
+example("SpecialMethodArguments", [1])(lambda items: items.__add__([2], [3]))
 example("TextOfObject")(lambda: len(repr(Node())) > 0)
 example("AssignmentToArray", torch.ones(1))(lambda x: setattr(x, "data", x))
 example("OverriddenOperation", torch.ones(2))(lambda x: torch.stack([x, SUBCLASS]))
