@@ -353,10 +353,6 @@ PyTypeObject MethodOfOriginalType = [] {
   return type;
 }();
 
-}  // namespace
-
-namespace {
-
 PyTypeObject compiledType(const char* name, descrgetfunc get) {
   PyTypeObject type = {
       .ob_base = PyVarObject_HEAD_INIT(&StandInType, 0).tp_name = name,

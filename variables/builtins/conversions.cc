@@ -15,6 +15,7 @@
 #include "variables/protocol/equality.h"
 #include "variables/protocol/indexing.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/protocol/real_data.h"
 #include "variables/tensors/tensor.h"
 
 namespace armature {
@@ -229,9 +230,7 @@ Value divmod(Translator& translator, const Value&, CallArguments& arguments) {
   };
   if (Value first = numberIn(left), second = numberIn(right); first && second) {
     Value result = translator.fromPython(PyNumber_Divmod(first.object(), second.object()));
-    auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
-    if (result || typeOf(translator.exception()) != error) return result;
-    translator.dropException();
+    if (result || !dropTypeErrorOfData(translator)) return result;
     return raiseNoDivmod(translator, left, right);
   }
   // A number that is no constant has a method of its own.

@@ -147,10 +147,7 @@ bool takesKeys(PyObject* callable) {
 // The result of a call that was made with builtin parts of objects in their place. The text of its
 // TypeError may name a type, which is another.
 Value unlessOfParts(Translator& translator, const Value& callable, Value result) {
-  if (result || !translator.exceptionPending()) return result;
-  auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
-  if (typeOf(translator.exception()) != error) return result;
-  translator.dropException();
+  if (result || !dropTypeErrorOfData(translator)) return result;
   throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
 }
 

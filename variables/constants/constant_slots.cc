@@ -120,9 +120,7 @@ bool leavesNumber(PyObject* number, PyObject* other) {
 // An operation on what such operands are as data has failed. Its TypeError names other types than
 // the operands', and to raise it is the protocol's business: NotImplemented.
 Value unlessOfTypes(Translator& translator, Value result) {
-  auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
-  if (result || typeOf(translator.exception()) != error) return result;
-  translator.dropException();
+  if (result || !dropTypeErrorOfData(translator)) return result;
   return Value::constant(Py_NotImplemented);
 }
 

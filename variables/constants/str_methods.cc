@@ -224,8 +224,7 @@ Value formatMap(Translator& translator, const Value& self, CallArguments& argume
 }
 
 // Also of an instance of a subclass, whose characters C code reads.
-Value iterate(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkWrapperArguments(translator, "__iter__", arguments, 0)) return Value();
+Value iterate(Translator& translator, const Value& self, CallArguments&) {
   Value data = builtinData(translator, self);
   if (!data) return getIterator(translator, self);
   // unicode_iter knows the iterator of ASCII for texts whose characters lie in the object alone.

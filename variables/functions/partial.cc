@@ -152,8 +152,7 @@ Value repr(Translator& translator, const Value& self) {
       PyUnicode_FromFormat("%s(%U%U)", name, function.object(), texts.get()));
 }
 
-Value reprMethod(Translator& translator, const Value& self, CallArguments& arguments) {
-  if (!checkArgumentCount(translator, "__repr__", arguments, 0, 0)) return Value();
+Value reprMethod(Translator& translator, const Value& self, CallArguments&) {
   return toRepr(translator, self);
 }
 

@@ -86,6 +86,13 @@ void requireNoUnknownText(Translator& translator, const Value& value) {
   throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(value));
 }
 
+bool dropTypeErrorOfData(Translator& translator) {
+  auto* error = reinterpret_cast<PyTypeObject*>(PyExc_TypeError);
+  if (!translator.exceptionPending() || typeOf(translator.exception()) != error) return false;
+  translator.dropException();
+  return true;
+}
+
 Value fromRealData(Translator& translator, PyObject* object) {
   if (PyList_CheckExact(object)) {
     ValueVector items;

@@ -18,6 +18,10 @@ bool makeData(Translator& translator, CallArguments& arguments);
 // trace does not look, as numpy.str_, is one, and breaks the graph.
 void requireNoUnknownText(Translator& translator, const Value& value);
 
+// Takes back the TypeError of C code that was given data in the place of objects: its text names
+// the types of data. False where no TypeError is pending.
+bool dropTypeErrorOfData(Translator& translator);
+
 // A value equal to the data that C code has just made for the trace: lists and dicts are new ones.
 Value fromRealData(Translator& translator, PyObject* object);
 
