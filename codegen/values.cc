@@ -5,6 +5,7 @@
 #include "codegen/unsupported.h"
 #include "core/checked.h"
 #include "core/fault_injection.h"
+#include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/made_again.h"
 #include "variables/constants/sym_node_variable.h"
@@ -20,6 +21,13 @@ namespace {
 // instance_dict(object): its __dict__, made if need be. Runs no code of its class.
 PyObject* instanceDict(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return PyObject_GenericGetDict(arguments[0], nullptr);
+}
+
+// frozenset_like(likeness, *elements): one with the likeness's table, in which these stand for its
+// own, that they are equal to.
+PyObject* frozenSetLike(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  return cpython::copyTable(arguments[0], {arguments + 1, static_cast<size_t>(count - 1)})
+      .release();
 }
 
 }  // namespace
@@ -73,6 +81,15 @@ VariableTracker* PyCodegen::trackerFor(const Value& value) {
     const SymNode* nan = numbers.constant(object);
     return tracker = translator_.make<SymNodeVariable>(numbers.negate(numbers.negate(nan)));
   }
+  if (PyFrozenSet_CheckExact(object)) {
+    ValueVector elements;
+    for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
+      elements.push_back(Value::constant(entry.element));
+    }
+    Ref<> maker = Ref<>::create(privateFunction<frozenSetLike>("frozenset_like"));
+    return tracker = translator_.make<MadeAgainVariable>(
+               &PyFrozenSet_Type, std::move(maker), Ref<>::create(object), std::move(elements));
+  }
   if (hasMaker(Py_TYPE(object))) {
     return tracker = translator_.make<MadeAgainVariable>(Py_TYPE(object), makerOf(object));
   }
@@ -95,11 +112,14 @@ void PyCodegen::load(const Value& value) {
   if (!tracker) {
     PyObject* object = value.object();
     llvm::ArrayRef<const Source*> sources;
-    // What came from outside stays the object that it is.
+    // What came from outside stays the object that it is. Which way it has come by, if there are
+    // several, is not known.
     if (!isSingleton(object)) sources = translator_.constantSources(object);
-    if (!sources.empty()) return loadSource(sources.front());
-    assembler_.emitLoadConst(object);
-    return;
+    if (sources.empty()) return assembler_.emitLoadConst(object);
+    for (const Source* other : sources.drop_front()) {
+      translator_.guardSame(sources.front(), other, true);
+    }
+    return loadSource(sources.front());
   }
   if (tracker->source()) {
     loadSource(tracker->source());

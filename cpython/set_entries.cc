@@ -81,4 +81,20 @@ Ref<> copyTable(PyTypeObject* type, PyObject* set) {
   return takeTable(made.get(), set) ? std::move(made) : nullptr;
 }
 
+Ref<> copyTable(PyObject* set, llvm::ArrayRef<PyObject*> elements) {
+  Ref<> made = copyTable(&PyFrozenSet_Type, set);
+  if (!made) return nullptr;
+  PySetObject* table = tableOf(made.get());
+  size_t next = 0;
+  for (Py_ssize_t cell = 0; cell <= table->mask; ++cell) {
+    setentry& entry = table->table[cell];
+    if (!entry.key || entry.hash == kRemoved) continue;
+    PyObject* element = elements[next++];
+    Py_hash_t hash = PyObject_Hash(element);
+    if (hash == -1) return nullptr;
+    if (hash == entry.hash) Py_SETREF(entry.key, Py_NewRef(element));
+  }
+  return made;
+}
+
 }  // namespace armature::cpython

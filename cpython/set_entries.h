@@ -1,6 +1,8 @@
 // Sets and frozensets, and instances of their subclasses, read without their methods.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include "core/ref.h"
 #include "cpython/key_equality.h"
 
@@ -31,6 +33,9 @@ bool haveSameTable(PyObject* a, PyObject* b, bool (*same)(BorrowedRef<>, Borrowe
 
 // A new set or frozenset (`type`, exactly) with the table of the set. Null with MemoryError set.
 Ref<> copyTable(PyTypeObject* type, PyObject* set);
+// A new frozenset with the table of `set`, in which `elements`, in the set's order, stand for its
+// own. One that hashes otherwise stays out. Null with an exception set.
+Ref<> copyTable(PyObject* set, llvm::ArrayRef<PyObject*> elements);
 // Gives the table of `set` to a set that was empty from its start on and is known to nobody else.
 // False with MemoryError set.
 bool takeTable(PyObject* target, PyObject* set);

@@ -8,6 +8,7 @@
 #include <cstddef>
 
 #include "core/pending_python_exception.h"
+#include "cpython/c_functions.h"
 #include "cpython/lru_cache.h"
 #include "runtime/compiled_callable_operators.h"
 #include "runtime/compiled_function.h"
@@ -45,7 +46,7 @@ MethodOfOriginal* method(PyObject* object) { return reinterpret_cast<MethodOfOri
 // The attributes that are the stand-in's own. A str set; null with an exception set.
 PyObject* ownAttributes() {
   static PyObject* const names =
-      Py_BuildValue("(ssssssss)", "__call__", "__class__", "__copy__", "__deepcopy__", "__reduce__",
+      Py_BuildValue("(sssssss)", "__class__", "__copy__", "__deepcopy__", "__reduce__",
                     "__reduce_ex__", "_orig_mod", "_armature_call");
   static PyObject* const set = names ? PyFrozenSet_New(names) : nullptr;
   return set;
@@ -123,6 +124,14 @@ PyObject* callMethod(PyObject* self, PyObject* const* arguments, size_t flags,
 bool isSignature(PyObject* name) {
   return PyUnicode_CompareWithASCIIString(name, "__signature__") == 0;
 }
+bool isCall(PyObject* name) { return PyUnicode_CompareWithASCIIString(name, "__call__") == 0; }
+
+// The __call__ of a type of C's, bound to the original. 1, 0, or -1 with an exception set.
+int isSlotOf(PyObject* original, PyObject* value) {
+  if (!cpython::isFunctionInC(Py_TYPE(value))) return 0;
+  Ref<> self = Ref<>::steal(PyObject_GetAttrString(value, "__self__"));
+  return self ? self.get() == original : -1;
+}
 
 // inspect.signature() asks an object for it, and otherwise the __call__ of its type, which is ours.
 PyObject* signatureOf(PyObject* original) {
@@ -140,13 +149,18 @@ PyObject* getAttribute(PyObject* self, PyObject* name) {
     clearException();
     return signatureOf(original);
   }
-  if (!value || !PyMethod_Check(value.get()) || PyMethod_GET_SELF(value.get()) != original) {
+  if (!value) return nullptr;
+  if (isCall(name)) {
+    int isSlot = isSlotOf(original, value.get());
+    if (isSlot != 0) return isSlot < 0 ? nullptr : PyObject_GenericGetAttr(self, name);
+  }
+  if (!PyMethod_Check(value.get()) || PyMethod_GET_SELF(value.get()) != original) {
     return value.release();
   }
   auto bound = Ref<>::steal(MethodOfOriginalType.tp_alloc(&MethodOfOriginalType, 0));
   if (!bound) return nullptr;
   Ref<> function = Ref<>::create(PyMethod_GET_FUNCTION(value.get()));
-  int isCaptured = PySet_Contains(callable(self)->captured, name);
+  int isCaptured = isCall(name) ? 1 : PySet_Contains(callable(self)->captured, name);
   if (isCaptured < 0) return nullptr;
   if (isCaptured && takesSelf(function)) {
     method(bound.get())->captured = inPlaceOf(callable(self), function).release();

@@ -7,6 +7,7 @@
 #include "core/constant.h"
 #include "core/describe.h"
 #include "cpython/set_entries.h"
+#include "variables/constants/constant.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/dict.h"
 #include "variables/data_errors.h"
@@ -173,6 +174,7 @@ void Translator::rememberExisting(PyObject* constant) {
   } else if (PySlice_Check(constant) || hasMaker(Py_TYPE(constant))) {
     existingConstants_.insert(constant);
   } else if (PyFrozenSet_CheckExact(constant)) {
+    if (!existingConstants_.insert(constant).second) return;
     for (cpython::SetEntry entry; cpython::nextEntry(constant, entry);) {
       rememberExisting(entry.element);
     }
@@ -187,8 +189,17 @@ bool Translator::isMadeHere(PyObject* constant) const {
   if (PyFloat_CheckExact(constant)) return madeNans_.count(constant) > 0;
   bool isMade = PyTuple_CheckExact(constant)
                     ? PyTuple_GET_SIZE(constant) > 0
-                    : PySlice_Check(constant) || hasMaker(Py_TYPE(constant));
+                    : PySlice_Check(constant) || hasMaker(Py_TYPE(constant)) ||
+                          (PyFrozenSet_CheckExact(constant) && holdsInput(constant));
   return isMade && !existingConstants_.contains(constant);
+}
+
+bool Translator::holdsInput(PyObject* frozenSet) const {
+  for (cpython::SetEntry entry; cpython::nextEntry(frozenSet, entry);) {
+    bool isInput = !isSingleton(entry.element) && !constantSources(entry.element).empty();
+    if (isInput || isMadeHere(entry.element)) return true;
+  }
+  return false;
 }
 
 void Translator::remember(PyObject* object, Value variable) {

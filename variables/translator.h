@@ -211,12 +211,14 @@ class Translator : public Observer, public Heap::Dependencies {
     return found == constantSources_.end() ? llvm::ArrayRef<const Source*>() : found->second;
   }
   void rememberConstant(PyObject* object, const Source* source);
+  using ConstantSources = llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>>;
+  const ConstantSources& constantInputs() const { return constantSources_; }
   // The constant is there before the call: a part of code, of an input, of what C code keeps. So
   // are its parts, and to the program it stays the object that it is.
   void rememberExisting(PyObject* constant);
-  // A tuple or slice of constants, a nan, or an instance of a type with a maker (core/constant.h)
-  // that the trace has made: each call makes a new one, which the program can tell from that of the
-  // call before. (Nothing makes another frozenset in the order of a given one.)
+  // A tuple or slice of constants, a frozenset of inputs, a nan, or an instance of a type with a
+  // maker (core/constant.h) that the trace has made: each call makes a new one, which the program
+  // can tell from that of the call before.
   bool isMadeHere(PyObject* constant) const;
 
   // --- Is a graph break an error here? What the traced call begins with, and what the program
@@ -428,8 +430,9 @@ class Translator : public Observer, public Heap::Dependencies {
   std::vector<MemoryRange> apartRanges_;
   const Profile* profile_ = nullptr;
   // The objects are kept alive by the lazy variables that they were.
-  llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>> constantSources_;
+  ConstantSources constantSources_;
   llvm::DenseSet<PyObject*> existingConstants_;
+  bool holdsInput(PyObject* frozenSet) const;
   // Kept alive, so that no other object has the address of one.
   llvm::DenseMap<PyObject*, Ref<>> madeNans_;
   void rememberNan(PyObject* number);

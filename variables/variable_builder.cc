@@ -112,6 +112,7 @@ Value VariableBuilder::buildConstant() {
     guard(GuardType::BOOL_MATCH, nullptr, object == Py_True);
   } else if (isConstant(object)) {
     guard(GuardType::EQUALS_MATCH, object);
+    if (source_ && PyFrozenSet_CheckExact(object)) rememberElements(translator_, source_, object);
   } else if (PyModule_Check(object)) {
     guard(GuardType::MODULE_MATCH, object);
   } else if (PyObject* descriptor = classMethodOf(object)) {

@@ -11,11 +11,16 @@ namespace {
 
 class MadeAgainReconstructor : public Reconstructor {
  public:
+  void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
+    for (const Value& part : llvm::cast<MadeAgainVariable>(tracker)->parts) visit(part);
+  }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
-    const Ref<>& maker = llvm::cast<MadeAgainVariable>(tracker)->maker;
-    if (!maker) throw UnsupportedReconstruction(describe(tracker));
-    codegen.prepareCall(maker);
-    codegen.call(0);
+    auto* constant = llvm::cast<MadeAgainVariable>(tracker);
+    if (!constant->maker) throw UnsupportedReconstruction(describe(tracker));
+    codegen.prepareCall(constant->maker);
+    if (constant->likeness) codegen.loadConstant(constant->likeness);
+    for (const Value& part : constant->parts) codegen.load(part);
+    codegen.call(static_cast<int32_t>((constant->likeness ? 1 : 0) + constant->parts.size()));
   }
 };
 

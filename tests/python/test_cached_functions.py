@@ -146,6 +146,19 @@ def test_arguments_are_asked_for_their_hash(make, inside):
     check(lambda made: (name_of(inside(made)), vars(made)), make())
 
 
+@pytest.mark.parametrize("given", [slice(1, 2), (1, slice(None)), ((slice(1, 2),),)], ids=repr)
+def test_slices_have_no_hash(given):
+    def call(given):
+        try:
+            return name_of(given)
+        except TypeError as error:
+            return str(error)
+
+    check(call, given)
+    check(lambda: call(slice(1, 2)))
+    check(lambda given: name_of(given), given)
+
+
 def test_errors_are_not_remembered():
     @functools.lru_cache
     def fails(a):

@@ -588,3 +588,28 @@ def test_signature_of_a_callable_object():
     for original in Scale(), torch.nn.Linear(1, 1):
         compiled = armature.compile(original)
         assert inspect.signature(compiled) == inspect.signature(original)
+
+
+def test_the_call_of_a_callable_object_is_its_method():
+    class Scale:
+        def __call__(self, x, *, by=2):
+            return x * by + (self is scale)
+
+    scale = Scale()
+    compiled = armature.compile(scale)
+    for read in (
+        lambda call: call.__func__,
+        lambda call: call.__qualname__,
+        inspect.signature,
+        inspect.getfullargspec,
+        inspect.ismethod,
+        inspect.getsource,
+    ):
+        assert read(compiled.__call__) == read(scale.__call__)
+    assert compiled.__call__.__self__ is scale
+    assert compiled.__call__(torch.ones(1)).item() == 3
+    compiled.__call__ = 5
+    assert compiled.__call__ == scale.__call__ == 5
+    assert compiled(1) == scale(1)
+    del compiled.__call__
+    assert compiled.__call__(1) == scale.__call__(1)

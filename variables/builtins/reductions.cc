@@ -55,6 +55,23 @@ Value max(Translator& translator, const Value&, CallArguments& arguments) {
   return extreme(translator, "max", Py_GT, arguments);
 }
 
+// Another object of an int or float's value: what sum() adds up in C, it makes a new number of.
+Value anew(Translator& translator, const Value& number) {
+  if (auto* symbolic = trackerOf<SymNodeVariable>(number)) {
+    const SymNode* negated = translator.symNodes.negate(symbolic->node);
+    return translator.make<SymNodeVariable>(translator.symNodes.negate(negated));
+  }
+  PyObject* object = number.objectOrNull();
+  if (!object) return number;
+  if (PyFloat_CheckExact(object)) {
+    return translator.fromPython(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object)));
+  }
+  if (!PyLong_CheckExact(object)) return number;
+  int overflow = 0;
+  long value = PyLong_AsLongAndOverflow(object, &overflow);
+  return overflow ? number : translator.fromPython(PyLong_FromLong(value));
+}
+
 Value sum(Translator& translator, const Value&, CallArguments& arguments) {
   static constexpr Signature kSignature = {"sum", {"", "start"}, 1, 2};
   Value iterable, start = Value::integer(0);
@@ -69,7 +86,7 @@ Value sum(Translator& translator, const Value&, CallArguments& arguments) {
   if (replacement) {
     return translator.raise(PyExc_TypeError, "sum() can't sum %s.join(seq) instead]", replacement);
   }
-  return walkItems(translator, iterator, ItemStep::Sum, start,
+  return walkItems(translator, iterator, ItemStep::Sum, anew(translator, start),
                    translator.make<ListVariable>(ValueVector()), arguments.tail);
 }
 

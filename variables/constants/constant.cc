@@ -46,6 +46,17 @@ bool isComposite(BorrowedRef<> constant) {
   return PySlice_Check(object) || PyRange_Check(object);
 }
 
+bool isToldApart(BorrowedRef<> part, size_t count) {
+  constexpr size_t kMost = 16;
+  if (count > kMost || isSingleton(part)) return false;
+  // Texts of code are one object wherever they stand.
+  if (PyUnicode_CheckExact(part.get())) return !PyUnicode_CHECK_INTERNED(part.get());
+  static PyTypeObject* const byValue[] = {&PyLong_Type,  &PyFloat_Type, &PyComplex_Type,
+                                          &PyBytes_Type, &PyTuple_Type, &PyFrozenSet_Type,
+                                          &PyRange_Type};
+  return llvm::is_contained(byValue, Py_TYPE(part.get()));
+}
+
 bool isSingleton(BorrowedRef<> object) {
   PyObject* constant = object;
   PyTypeObject* type = Py_TYPE(constant);

@@ -508,18 +508,26 @@ Value heldConstant(Translator& translator, PyObject* object) {
 Value constantGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyObject* object = self.object();
   if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
-  if (!PyType_Check(object)) {
-    PyObject* found = translator.heap.lookup(Py_TYPE(object), name).object;
-    if (found &&
-        (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
-      return translator.make<BoundMethodVariable>(cpython::boundType(found), Value::constant(found),
-                                                  self);
-    }
+  PyObject* found =
+      PyType_Check(object) ? nullptr : translator.heap.lookup(Py_TYPE(object), name).object;
+  if (found && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
+    return translator.make<BoundMethodVariable>(cpython::boundType(found), Value::constant(found),
+                                                self);
   }
   // Attributes of static types and of immutable objects are what they are.
   Value result = translator.fromPython(Heap::attributeOfData(object, name).release());
   if (!result) return result;
-  if (Py_REFCNT(result.object()) > 1) translator.rememberExisting(result.object());
+  bool isKept = Py_REFCNT(result.object()) > 1;  // by the object whose attribute it is, above all
+  if (isKept) translator.rememberExisting(result.object());
+  if (isKept && found && Py_IS_TYPE(found, &PyMemberDescr_Type) && !isSingleton(result.object())) {
+    // The start of a range that came from outside. (Copied: to remember may move what is kept.)
+    llvm::SmallVector<const Source*, 2> sources;
+    llvm::append_range(sources, translator.constantSources(object));
+    for (const Source* source : sources) {
+      translator.rememberConstant(result.object(),
+                                  translator.sources->item(SourceKind::Descriptor, source, found));
+    }
+  }
   if (PyType_Check(object) && PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 &&
       Py_TYPE(result.object()) == &PyDictProxy_Type) {
     return classDict(translator, reinterpret_cast<PyTypeObject*>(object));

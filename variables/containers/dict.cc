@@ -3,6 +3,7 @@
 // map_ holds the entries that the trace has seen. Entries of an existing dict come in as the
 // program asks for their keys; complete() brings in the rest and puts all in the dict's order.
 #include "variables/containers/dict.h"
+#include "variables/constants/constant.h"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
@@ -396,7 +397,7 @@ void DictVariable::complete(Translator& translator) {
         parts.push_back(Value::constant(PyTuple_GET_ITEM(object, part)));
       }
       key = translator.make<TupleVariable>(std::move(parts), keySource(i), object);
-    } else if (PyFrozenSet_CheckExact(object)) {
+    } else if (PyFrozenSet_CheckExact(object) || isToldApart(object, items.size())) {
       translator.rememberConstant(object, keySource(i));
     }
     // A guard would keep the reference, whose callback would then be called too late.

@@ -270,7 +270,9 @@ Ref<> keyData(Translator& translator, const Value& key) {
   auto* tuple = trackerOf<TupleVariable>(key);
   Ref<> data = tuple ? toRealData(translator, key) : nullptr;
   if (!data || !isConstant(data.get())) return nullptr;
-  return tuple->existing() ? Ref<>::create(tuple->existing()) : std::move(data);
+  if (!tuple->existing()) return data;
+  if (tuple->source()) translator.rememberConstant(tuple->existing(), tuple->source());
+  return Ref<>::create(tuple->existing());
 }
 
 }  // namespace armature

@@ -45,6 +45,26 @@ PyObject* elementsField(BorrowedRef<> set) {
   return PyFrozenSet_Check(set.get()) ? ofFrozenSet : ofSet;
 }
 
+}  // namespace
+
+const Source* elementSource(Translator& translator, const Source* set, BorrowedRef<> existing,
+                            int64_t place) {
+  SourceTable& sources = *translator.sources;
+  const Source* elements = sources.item(SourceKind::Descriptor, set, elementsField(existing));
+  return sources.item(SourceKind::TupleItem, elements, place);
+}
+
+void rememberElements(Translator& translator, const Source* set, BorrowedRef<> existing) {
+  auto count = static_cast<size_t>(PySet_GET_SIZE(existing.get()));
+  int64_t place = 0;
+  for (cpython::SetEntry each; cpython::nextEntry(existing, each); ++place) {
+    if (!isToldApart(each.element, count)) continue;
+    translator.rememberConstant(each.element, elementSource(translator, set, existing, place));
+  }
+}
+
+namespace {
+
 // Does an operation on the real set, or puts the one there that it makes. False where it fails.
 template <class Operation>
 bool perform(const Operation& operation, Ref<>& set) {
@@ -97,16 +117,14 @@ int32_t SetVariable::find(Translator& translator, const Value& key, Py_hash_t ha
 
 void SetVariable::loadItems(Translator& translator,
                             llvm::SmallVectorImpl<OrderedValueMap::Entry>& items) {
-  SourceTable& sources = *translator.sources;
   bool byPlace = loading_ == Loading::ByPlace;
-  const Source* elements =
-      byPlace ? sources.item(SourceKind::Descriptor, source(), elementsField(existing())) : nullptr;
   for (cpython::SetEntry each; cpython::nextEntry(existing(), each);) {
     OrderedValueMap::Entry entry;
     Value item;
     if (byPlace) {
       auto place = static_cast<int64_t>(items.size());
-      item = translator.wrap(sources.item(SourceKind::TupleItem, elements, place), each.element);
+      const Source* path = elementSource(translator, source(), existing(), place);
+      item = translator.wrap(path, each.element);
     } else {
       translator.addGuard(source(), GuardType::SET_HOLDS, each.element);
       item = PyType_Check(each.element)
@@ -198,6 +216,7 @@ bool SetVariable::inOrder(Translator& translator, llvm::SmallVectorImpl<Value>& 
     }
     translator.addGuard(source(), GuardType::SET_ITEMS_MATCH, list);
   }
+  if (existing && loading_ == Loading::ByValue) rememberElements(translator, source(), existing);
   if (live_ <= 1 || existing) {
     forEach(translator, visit);
     return true;

@@ -21,6 +21,13 @@ namespace armature {
 
 class Translator;
 
+// The element at a place, in its own order, of the set or frozenset found at `set`.
+const Source* elementSource(Translator& translator, const Source* set, BorrowedRef<> existing,
+                            int64_t place);
+// Of a set or frozenset whose elements guards hold by value, in this order: which objects they are
+// (isToldApart), each call tells.
+void rememberElements(Translator& translator, const Source* set, BorrowedRef<> existing);
+
 class SetVariable : public VariableTracker {
  public:
   // How the items of an existing set are known, if all are asked for.

@@ -10,6 +10,7 @@
 #include "bytecode/private_function.h"
 #include "core/checked.h"
 #include "core/constant.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/function_layout.h"
 #include "cpython/lru_cache.h"
@@ -40,7 +41,11 @@ bool hashArgument(Translator& translator, const Value& wrapper, Value argument) 
     return llvm::all_of(tuple->items(),
                         [&](const Value& item) { return hashArgument(translator, wrapper, item); });
   }
-  if (argument.isTracker() && !slotsOf(argument).tp_hash) {
+  PyObject* data = argument.objectOrNull();
+  bool isHashable = argument.isTracker() ? slotsOf(argument).tp_hash != nullptr
+                                         : !data || !isConstant(data) || PyObject_Hash(data) != -1;
+  if (!isHashable) {
+    clearException();
     refuse(wrapper, "an argument cannot be hashed");
   }
   static PyObject* const name = staticName("__hash__");

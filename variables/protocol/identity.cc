@@ -1,8 +1,11 @@
 // `a is b`.
 #include "core/constant.h"
+#include "cpython/dict_layout.h"
+#include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/sequence.h"
+#include "variables/containers/set.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
 #include "variables/objects/weak_reference.h"
@@ -27,6 +30,48 @@ bool isSameTuple(Translator& translator, const Value& constant, TupleVariable* t
                    describe(constant) + " is " + describe(Value(tuple)));
 }
 
+// Where it stands in a set, frozenset or dict, -1 for nowhere.
+int64_t placeOf(PyObject* container, PyObject* object) {
+  int64_t place = 0;
+  if (PyDict_Check(container)) {
+    for (cpython::DictEntry entry; cpython::nextEntry(container, entry); ++place) {
+      if (entry.key == object) return place;
+    }
+  } else if (PyAnySet_Check(container)) {
+    for (cpython::SetEntry entry; cpython::nextEntry(container, entry); ++place) {
+      if (entry.element == object) return place;
+    }
+  }
+  return -1;
+}
+
+// The paths by which the trace may have come to a constant: as an input, or among the keys and
+// elements of one. Those are known by their values only, so this is asked where they matter.
+llvm::SmallVector<const Source*, 2> pathsTo(Translator& translator, PyObject* constant) {
+  llvm::ArrayRef<const Source*> inputs = translator.constantSources(constant);
+  llvm::SmallVector<const Source*, 2> paths(inputs.begin(), inputs.end());
+  // All others are one object wherever they stand.
+  static PyTypeObject* const byValue[] = {&PyLong_Type,    &PyFloat_Type,    &PyComplex_Type,
+                                          &PyUnicode_Type, &PyBytes_Type,    &PyTuple_Type,
+                                          &PyRange_Type,   &PyFrozenSet_Type};
+  if (!llvm::is_contained(byValue, Py_TYPE(constant))) return paths;
+  auto lookInto = [&](PyObject* container, const Source* source) {
+    int64_t place = placeOf(container, constant);
+    if (place < 0) return;
+    paths.push_back(PyDict_Check(container)
+                        ? translator.sources->item(SourceKind::DictKey, source, place)
+                        : elementSource(translator, source, container, place));
+  };
+  for (const Value& input : translator.knownInputs()) {
+    VariableTracker* tracker = input.tracker();
+    if (tracker->source() && tracker->existing()) lookInto(tracker->existing(), tracker->source());
+  }
+  for (const auto& [object, sources] : translator.constantInputs()) {
+    for (const Source* source : sources) lookInto(object, source);
+  }
+  return paths;
+}
+
 // `a is b` of two constants. Those that the program makes are the real objects, so that CPython has
 // decided; inputs are known by their values only, and guarded to be one object or two.
 bool areSameConstants(Translator& translator, const Value& left, const Source* leftSource,
@@ -40,12 +85,13 @@ bool areSameConstants(Translator& translator, const Value& left, const Source* l
   }
   // One of them is a literal, or was looked at or passed through a function before. Which of the
   // paths it came by, if there are several, is not known.
+  if (a != b && !sameConstant(a, b)) return false;
   for (PyObject* object : {a, b}) {
-    llvm::ArrayRef<const Source*> sources = translator.constantSources(object);
-    for (const Source* source : sources) {
-      if (a == b) translator.addGuard(source, GuardType::ID_MATCH, object);
+    llvm::SmallVector<const Source*, 2> paths = pathsTo(translator, object);
+    for (const Source* path : paths) {
+      if (a == b) translator.addGuard(path, GuardType::ID_MATCH, object);
     }
-    if (sources.empty() || a == b || !sameConstant(a, b)) continue;
+    if (paths.empty() || a == b) continue;
     throw GraphBreak(GraphBreakKind::IdentityOfConstants,
                      describe(left) + " is " + describe(right));
   }
