@@ -169,12 +169,7 @@ Value getAttribute(Translator& translator, const Value& self, PyObject* name) {
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   DictVariable* dict = dictOf(self);
   if (dict->type() != &PyODict_Type || dict->instance) return nullptr;
-  if (dict->existing()) return existingInstanceDict(translator, dict);
-  if (!dict->attributes) {
-    auto* attributes = translator.make<DictVariable>(static_cast<VariableTracker*>(dict));
-    assignTrailed(translator.trail, dict->attributes, attributes);
-  }
-  return dict->attributes;
+  return instanceDictOf(translator, dict, dict->attributes);
 }
 
 TypeSlots makeDictSlots() {

@@ -107,18 +107,26 @@ Value symmetricUpdate(Translator& translator, const Value& self, CallArguments& 
   return ok ? Value::none() : Value();
 }
 
+// Does nobody notice that all its items are taken? What is asked for one after the other stops
+// where one of them has no hash.
+bool isReadUnnoticed(const Value& iterable) {
+  if (isAnySet(iterable) || iterable.isConstant()) return true;
+  PyTypeObject* type = typeOf(iterable);
+  return type == &PyDict_Type || type == &PyList_Type || type == &PyTuple_Type;
+}
+
 // A method of a constant frozenset, where all arguments are data: CPython's own. Null without an
 // exception where they are not.
 Value callOnConstant(Translator& translator, const Value& self, const char* name,
                      CallArguments& arguments) {
   PyObject* object = self.objectOrNull();
   if (!object) return Value();
+  for (Value& argument : arguments.values) translator.realize(argument);
+  if (!llvm::all_of(arguments.values, isReadUnnoticed)) return Value();
   Ref<> operands = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.values.size())));
   for (size_t i = 0; i < arguments.values.size(); ++i) {
     SetOperand operand;
     if (!readSetOperand(translator, arguments.values[i], operand)) return Value();
-    // An iterator can be read once only.
-    if (!operand.isSet) arguments.values[i] = makeTuple(translator, operand.items);
     if (!operand.real) return Value();
     PyTuple_SET_ITEM(operands.get(), i, operand.real.release());
   }

@@ -42,7 +42,6 @@ bool isReadAtOnce(const Value& operand) {
 // The set as it is at this moment.
 SetOperand operandOf(Translator& translator, SetVariable* set) {
   SetOperand operand;
-  operand.isSet = true;
   if (set->inOrder(translator, operand.items)) {
     operand.real = set->real(translator);
   } else {
@@ -136,7 +135,6 @@ bool readSetOperand(Translator& translator, Value iterable, SetOperand& result) 
     return true;
   }
   if (PyObject* object = iterable.objectOrNull(); object && PyFrozenSet_CheckExact(object)) {
-    result.isSet = true;
     result.real = Ref<>::create(object);
     for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
       result.items.push_back(Value::constant(entry.element));
@@ -239,14 +237,18 @@ bool intersectSet(Translator& translator, SetVariable* set, llvm::ArrayRef<Value
 }
 
 bool symmetricDifferenceUpdate(Translator& translator, SetVariable* set, const Value& operand) {
-  SetOperand read;
-  if (!readSetOperand(translator, operand, read)) return false;
-  if (isReadAtOnce(translator.realized(operand))) {
-    return symmetricUpdate(translator, set, read, read.items);
-  }
+  Value realized = translator.realized(operand);
   // An iterable with an item twice must not add and remove it again.
-  SetVariable* distinct = copyOf(translator, &PySet_Type, read);
-  return distinct && symmetricUpdate(translator, set, read, operandOf(translator, distinct).items);
+  SetVariable* distinct =
+      isReadAtOnce(realized) ? nullptr : copySet(translator, &PySet_Type, realized);
+  if (translator.exceptionPending()) return false;
+  SetOperand read;
+  if (distinct) {
+    read = operandOf(translator, distinct);
+  } else if (!readSetOperand(translator, realized, read)) {
+    return false;
+  }
+  return symmetricUpdate(translator, set, read, read.items);
 }
 
 SetVariable* intersection(Translator& translator, PyTypeObject* type, SetVariable* self,

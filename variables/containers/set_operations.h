@@ -20,8 +20,6 @@ PyTypeObject* resultType(const Value& value);
 struct SetOperand {
   // In the operand's order, where that is known.
   ValueVector items;
-  // The operand is a set: its items are distinct and hashable.
-  bool isSet = false;
   // The operand, if it is a set in an order that follows from a table which the trace does not
   // know.
   SetVariable* ofUnknownTable = nullptr;

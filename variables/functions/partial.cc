@@ -110,12 +110,7 @@ Value construct(Translator& translator, const Value&, CallArguments& given) {
 
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   auto* partial = requireKind<PartialVariable>(self);
-  if (partial->existing()) return existingInstanceDict(translator, partial);
-  if (!partial->dict) {
-    auto* dict = translator.make<DictVariable>(static_cast<VariableTracker*>(partial));
-    assignTrailed(translator.trail, partial->dict, dict);
-  }
-  return partial->dict;
+  return instanceDictOf(translator, partial, partial->dict);
 }
 
 // partial_repr

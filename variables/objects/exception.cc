@@ -13,12 +13,7 @@ namespace armature {
 
 DictVariable* exceptionDict(Translator& translator, const Value& self) {
   auto* exception = requireKind<ExceptionVariable>(self);
-  if (!exception->dict) {
-    DictVariable* dict = exception->existing() ? existingInstanceDict(translator, exception)
-                                               : translator.make<DictVariable>(exception);
-    assignTrailed(translator.trail, exception->dict, dict);
-  }
-  return exception->dict;
+  return instanceDictOf(translator, exception, exception->dict);
 }
 
 namespace {

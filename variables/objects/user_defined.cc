@@ -46,17 +46,7 @@ namespace {
 
 DictVariable* instanceDict(Translator& translator, const Value& self) {
   auto* object = requireKind<UserObjectVariable>(self);
-  if (object->dict) return object->dict;
-  DictVariable* dict = nullptr;
-  if (object->existing()) {
-    dict = existingInstanceDict(translator, object);
-    if (!dict) return nullptr;
-  } else {
-    if (!cpython::hasInstanceDict(object->type())) return nullptr;
-    dict = translator.make<DictVariable>(static_cast<VariableTracker*>(object));
-  }
-  assignTrailed(translator.trail, object->dict, dict);
-  return dict;
+  return instanceDictOf(translator, object, object->dict);
 }
 
 // Calls a special method; null without a pending exception if the type has none.
