@@ -154,6 +154,15 @@ void forgetCallerOfGenerator(BorrowedRef<PyCodeObject> code) {
   PyErr_Restore(type, value, traceback);
 }
 
+void forgetCallersOf(BorrowedRef<> shown) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  bool isFrame = PyFrame_Check(shown.get());
+  auto* frame = isFrame ? reinterpret_cast<PyFrameObject*>(shown.get()) : nullptr;
+  for (; frame; frame = toldOf(frame)) forgetCaller(frame);
+  PyErr_Restore(type, value, traceback);
+}
+
 PyObject* ownFrameFunction() {
   static PyMethodDef method = {"own_frame", ownFrame, METH_NOARGS, nullptr};
   static PyObject* const function = PyCFunction_New(&method, nullptr);

@@ -27,6 +27,9 @@ PyObject* endGeneratorFrameFunction();
 // The exception that is set leaves the frame of a generator with this code: that has no caller any
 // more (clear_gen_frame in ceval.c).
 void forgetCallerOfGenerator(BorrowedRef<PyCodeObject> code);
+// A generator is left, at a yield or for good: what stood for its frame, `shown` and what was told
+// to it, has no caller any more, unless it runs. An exception that is set stays.
+void forgetCallersOf(BorrowedRef<> shown);
 // own_frame(): the frame that calls.
 PyObject* ownFrameFunction();
 

@@ -26,6 +26,11 @@ bool isSuspended(const Frame& frame) {
   return frame.generator && frame.generator->state == GeneratorVariable::State::Suspended;
 }
 
+// The generator may run again by now, asked for its next item by who took the last one.
+bool hasEnded(const Frame& frame) {
+  return !frame.generator || frame.generator->state == GeneratorVariable::State::Finished;
+}
+
 }  // namespace
 
 Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
@@ -74,7 +79,7 @@ void InstructionTranslator::popFrame() {
   const Frame& frame = *frame_;
   TracedFrameVariable* traced = frame.traced;
   // What a generator that is left at a yield holds, it holds until it goes on.
-  if (traced && !isSuspended(frame)) {
+  if (traced && hasEnded(frame)) {
     assignTrailed(trail, traced->pc, lastInstruction(frame));
     recordUndo(trail, [traced] { traced->locals.clear(); });
     traced->locals.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);

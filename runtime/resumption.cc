@@ -365,16 +365,26 @@ PyObject* raiseAtUnfollowed() {
                     {from->inputs, static_cast<size_t>(Py_SIZE(from))});
 }
 
+// The frame that tracebacks show of a generator that goes on; null where they show none.
+Ref<> shownOfGenerator(const Resumption* from) {
+  const EntryPoint& entry = resumeFunction(from->target)->state->entry;
+  if (!entry.isGenerator || !entry.isShown) return nullptr;
+  return Ref<>::create(from->inputs[entry.shownInput()]);
+}
+
 // Steals `result`. One that has let go was never meant to be followed. `hooks`: see resume().
 PyObject* runToEnd(PyObject* result, int hooks) {
+  Ref<> shown;  // of a generator
   for (;;) {
     if (result && Py_TYPE(result) == &ResumptionType && resumption(result)->target) {
       Ref<> from = Ref<>::steal(result);
+      shown = shownOfGenerator(resumption(from.get()));
       result = resume(resumption(from.get()), hooks);
     } else if (result && result == graphFailure() && isInterrupted()) {
       Py_DECREF(result);
       result = raiseAtUnfollowed();
     } else {
+      if (shown) cpython::forgetCallersOf(shown);
       return result;
     }
   }

@@ -431,3 +431,56 @@ def test_characters_of_subclasses():
         )
 
     check(program, Text("a.b"), Bytes(b"xy"), more=((Text("zz"), Bytes(b"")),), breaks=0)
+
+
+class PlainText(str):
+    pass
+
+
+class Octets(bytes):
+    pass
+
+
+METHODS = sorted(
+    name
+    for name in {*dir(str), *dir(bytes)} - set(dir(object))
+    if not name.startswith("__") or name in ("__add__", "__mul__", "__getitem__", "__getnewargs__")
+)
+
+
+def kinds_of(kind, name, text):
+    """What a method gives, by type and value, and which of it are the text or the argument."""
+    found = []
+    for arguments in [
+        (),
+        ("zz",),
+        ("a",),
+        ("",),
+        (3,),
+        ("zz", 3),
+        ("a", "b"),
+        ("zz", "b"),
+        (3, "b"),
+    ]:
+        made = kind(text.encode()) if kind is Octets else kind(text)
+        given = [
+            each if isinstance(each, int) else type(made)(each.encode() if kind is Octets else each)
+            for each in arguments
+        ]
+        try:
+            result = getattr(made, name)(*given)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            found.append(str(error))
+            continue
+        for part in result if isinstance(result, list | tuple) else [result]:
+            which = [part is made, *[part is each for each in given]]
+            found.append((type(part).__name__, str(part), which))
+    return found
+
+
+@pytest.mark.parametrize("kind", [PlainText, Octets])
+@pytest.mark.parametrize("name", METHODS)
+def test_objects_that_methods_give_back(kind, name):
+    for text in ("q", "", "aab", "a b"):
+        armature.reset()
+        check(lambda text: kinds_of(kind, name, text), text)

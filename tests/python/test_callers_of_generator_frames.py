@@ -190,3 +190,79 @@ def test_what_frames_of_generators_keep_alive(program, every):
                 gc.collect()
     finally:
         gc.enable()
+
+
+def handling_inside() -> Iterator[int]:
+    try:
+        raise KeyError(2)
+    except KeyError as error:
+        yield len(error.args)
+        raise
+
+
+def handed_over(given: Iterator[Any]) -> None:
+    list(handling_inside())
+
+
+def asked(given: Iterator[Any]) -> None:
+    assert 7 in handling_inside()
+
+
+class Ended:
+    def __del__(self) -> None:
+        pass
+
+
+def failing() -> Iterator[int]:
+    held = Ended()
+    MADE.append(weakref.ref(held))
+    yield 0
+    raise KeyError(2)
+
+
+def left_in_a_handler() -> Iterator[int | None]:
+    try:
+        for _ in failing():
+            pass
+    finally:
+        yield 1
+        yield None
+
+
+def advanced(given: Iterator[Any]) -> None:
+    next(given)
+
+
+def advanced_twice(given: Iterator[Any]) -> None:
+    next(given)
+    next(given)
+    raise TypeError
+
+
+def summed(given: Iterator[Any]) -> None:
+    sum(given)
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3])
+@pytest.mark.parametrize("program", [handed_over, asked, advanced, advanced_twice, summed])
+def test_what_a_suspended_generator_keeps_alive(program, every):
+    def call() -> list[Any]:
+        def run() -> None:
+            given = left_in_a_handler()
+            MADE.append(weakref.ref(given))
+            function(given)
+
+        return ends(run)
+
+    gc.collect()
+    gc.disable()
+    try:
+        function: Callable[[Iterator[Any]], None] = program
+        expected = call()
+        with breaking_every(every):
+            function = armature.compile(program)
+            for _ in range(3):
+                assert call() == expected
+                gc.collect()
+    finally:
+        gc.enable()

@@ -32,6 +32,11 @@ Ref<> fullName(PyObject* callable) {
   return text;
 }
 
+int conventionOf(PyObject* callable) {
+  constexpr int kConventions = METH_NOARGS | METH_O | METH_KEYWORDS;
+  return cpython::methodDefinition(callable)->ml_flags & kConventions;
+}
+
 // How many arguments the wrapper of such a slot takes (slotdefs of typeobject.c); -1 for those that
 // take several numbers of them, and for binary operators, which have more than one wrapper.
 int wrapperArgumentCount(std::string_view name) {
@@ -50,14 +55,18 @@ int wrapperArgumentCount(std::string_view name) {
 
 }  // namespace
 
-bool obeysConvention(Translator& translator, PyObject* callable, const CallArguments& arguments) {
-  constexpr int kConventions = METH_NOARGS | METH_O | METH_KEYWORDS;
-  int convention = cpython::methodDefinition(callable)->ml_flags & kConventions;
-  if (convention & METH_KEYWORDS) return true;
+bool isRefused(PyObject* callable, const CallArguments& arguments) {
+  int convention = conventionOf(callable);
+  if (convention & METH_KEYWORDS) return false;
   size_t count = arguments.positionalCount();
-  bool hasWrongCount =
-      (convention == METH_NOARGS && count != 0) || (convention == METH_O && count != 1);
-  if (!arguments.keywordCount() && !hasWrongCount) return true;
+  return arguments.keywordCount() || (convention == METH_NOARGS && count != 0) ||
+         (convention == METH_O && count != 1);
+}
+
+bool obeysConvention(Translator& translator, PyObject* callable, const CallArguments& arguments) {
+  if (!isRefused(callable, arguments)) return true;
+  int convention = conventionOf(callable);
+  size_t count = arguments.positionalCount();
   Ref<> name = fullName(callable);
   if (!name) return true;
   if (arguments.keywordCount()) {

@@ -7,8 +7,10 @@
 namespace armature {
 
 // Of a builtin function, or a method descriptor whose object has been taken from the arguments: do
-// they obey what its flags say (METH_NOARGS, METH_O, and whether it takes keywords)? False with the
-// TypeError pending (cfunction_check_kwargs of methodobject.c, method_check_args of descrobject.c).
+// its flags forbid them (METH_NOARGS, METH_O, and whether it takes keywords)?
+bool isRefused(PyObject* callable, const CallArguments& arguments);
+// Whether they do not; if they do, the TypeError is pending (cfunction_check_kwargs of
+// methodobject.c, method_check_args of descrobject.c).
 bool obeysConvention(Translator& translator, PyObject* callable, const CallArguments& arguments);
 
 // Of a method descriptor or a slot wrapper: takes the object from the arguments. False with the

@@ -116,23 +116,41 @@ bool readsBuiltinParts(PyObject* callable) {
   return true;
 }
 
-// The methods that give, in a tuple, the text or the separator that they were given.
+// partition and rpartition give, in a tuple, the separator that they were given if they have found
+// it, else the text.
 bool givesArguments(PyObject* callable) {
   PyObject* name = PyDescr_NAME(callable);
   return PyUnicode_CompareWithASCIIString(name, "partition") == 0 ||
          PyUnicode_CompareWithASCIIString(name, "rpartition") == 0;
 }
 
-// What they give for the objects of which they were given the parts.
-Value withObjects(Translator& translator, const Value& result, llvm::ArrayRef<Value> parts,
+// What they give for objects, of which they were given the builtin parts.
+Value withObjects(Translator& translator, PyObject* callable, const Value& result,
                   llvm::ArrayRef<Value> objects) {
   ValueVector items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result.object()); ++i) {
-    Value item = Value::constant(PyTuple_GET_ITEM(result.object(), i));
-    const auto* part = llvm::find_if(parts, [&](const Value& each) { return each.sameAs(item); });
-    items.push_back(part == parts.end() ? item : objects[part - parts.begin()]);
+    items.push_back(Value::constant(PyTuple_GET_ITEM(result.object(), i)));
   }
+  bool isFound = PyObject_Size(items[1].object()) > 0;
+  bool isLast = PyUnicode_CompareWithASCIIString(PyDescr_NAME(callable), "rpartition") == 0;
+  items[isFound ? 1 : isLast ? 2 : 0] = objects[isFound ? 1 : 0];
   return makeTuple(translator, std::move(items));
+}
+
+// str.split and str.rsplit of a text that is too short or too narrow for the separator to be in it:
+// they give, in a list, the very object (split of Objects/unicodeobject.c).
+bool givesText(PyObject* callable, const CallArguments& arguments) {
+  PyObject* name = PyDescr_NAME(callable);
+  bool splits = PyDescr_TYPE(callable) == &PyUnicode_Type &&
+                (PyUnicode_CompareWithASCIIString(name, "split") == 0 ||
+                 PyUnicode_CompareWithASCIIString(name, "rsplit") == 0);
+  if (!splits) return false;
+  const Value* separator =
+      arguments.positionalCount() > 1 ? &arguments.values[1] : arguments.keyword("sep");
+  PyObject* sought = separator ? separator->object() : Py_None;
+  PyObject* text = arguments.values[0].object();
+  return PyUnicode_Check(sought) && (PyUnicode_GET_LENGTH(text) < PyUnicode_GET_LENGTH(sought) ||
+                                     PyUnicode_KIND(text) < PyUnicode_KIND(sought));
 }
 
 // Methods of dicts and sets, to which an address is a key whose number they need not know.
@@ -198,7 +216,10 @@ Value constantCall(Translator& translator, const Value& callable, CallArguments&
   if (data && isPure(object)) {
     Value result = callWithData(translator, object, arguments);
     if (result && hasParts && givesArguments(object)) {
-      return withObjects(translator, result, arguments.values, objects);
+      return withObjects(translator, object, result, objects);
+    }
+    if (result && hasParts && givesText(object, arguments)) {
+      return translator.make<ListVariable>(ValueVector{objects[0]});
     }
     return hasParts ? unlessOfParts(translator, callable, std::move(result)) : result;
   }

@@ -1,4 +1,5 @@
 #include "variables/functions/functions.h"
+#include "variables/constants/calling_conventions.h"
 
 #include "core/text.h"
 #include "cpython/c_functions.h"
@@ -229,6 +230,13 @@ Value callBound(Translator& translator, const Value& callable, CallArguments& ar
   if (trackerOf<TensorVariable>(method->self) && method->function.isConstant() &&
       PyUnicode_CheckExact(method->function.object())) {
     return callTensorMethod(translator, method->self, method->function.object(), arguments);
+  }
+  // The error names the class of the object, not the one that has the method.
+  PyObject* inC = method->type() == &PyCFunction_Type ? method->function.objectOrNull() : nullptr;
+  bool isInherited =
+      inC && Py_IS_TYPE(inC, &PyMethodDescr_Type) && PyDescr_TYPE(inC) != typeOf(method->self);
+  if (isInherited && isRefused(inC, arguments)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation, describe(callable));
   }
   arguments.values.insert(arguments.values.begin(), method->self);
   return call(translator, method->function, arguments);
