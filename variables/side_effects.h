@@ -25,6 +25,7 @@ enum class EffectKind : uint8_t {
   SequenceInsert,   // index, value
   SequenceDelete,   // index
   SequenceRotate,   // index: to the right, by so many places
+  SequenceReverse,  // of a deque: moves no item for the iterators over it
   SequenceTouch,    // it was changed and changed back, which a sort in progress notices
   SequenceRewrite,  // all items, as they are in the end; the sequence's last record
   DictSet,          // key; its value of the end

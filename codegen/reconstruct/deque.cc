@@ -76,6 +76,8 @@ class DequeReconstructor : public Reconstructor {
         return callMethod(codegen, deque, "__delitem__", 1, loadIndex);
       case EffectKind::SequenceRotate:
         return callMethod(codegen, deque, "rotate", 1, loadIndex);
+      case EffectKind::SequenceReverse:
+        return callMethod(codegen, deque, "reverse", 0, [] {});
       case EffectKind::SequenceRewrite:
         // To empty what is empty would be no change, which iterators notice.
         callMethod(codegen, deque, "append", 1, [&] { codegen.load(Value::none()); });

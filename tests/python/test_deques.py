@@ -2,13 +2,14 @@
 
 import collections
 import copy
+import operator
 import random
 from collections import deque
 
 import armature
 import pytest
 import torch
-from differential import check
+from differential import breaking_every, check
 
 
 class Tagged(deque):
@@ -436,3 +437,37 @@ def test_random_operations():
         expected = function(plain, program, torch.ones(1))
         result = armature.compile(function)(given, program, torch.ones(1))
         assert result == expected and given == plain, (items, bound, program)
+
+
+CHANGES_UNDER_ITERATORS = {
+    "reverse": lambda d: d.reverse(),
+    "reverse twice": lambda d: (d.reverse(), d.reverse()),
+    "reverse and set": lambda d: (d.reverse(), operator.setitem(d, 0, 9)),
+    "set and reverse": lambda d: (operator.setitem(d, 0, 9), d.reverse()),
+    "reverse and append": lambda d: (d.reverse(), d.append(8)),
+    "rotate and reverse": lambda d: (d.rotate(1), d.reverse(), list(d)),
+    "clear and reverse": lambda d: (d.clear(), d.extend([5, 6, 7]), d.reverse()),
+    "reverse and take": lambda d: (d.reverse(), d.pop(), d.reverse(), d.popleft()),
+    "reverse of few": lambda d: (d.reverse(), d.clear(), d.reverse()),
+}
+
+
+@pytest.mark.parametrize("every", [0, 1])
+@pytest.mark.parametrize("name", CHANGES_UNDER_ITERATORS)
+def test_what_held_iterators_notice(name, every):
+    def outcome(call):
+        held = collections.deque([1, 2, 3, 4], 5)
+        iterators = iter(held), reversed(held)
+        taken = [next(each) for each in iterators]
+        result = call(held)
+        for each in iterators:
+            try:
+                taken.append(list(each))
+            except RuntimeError as error:
+                taken.append(str(error))
+        return str(result), held, taken
+
+    with breaking_every(every):
+        compiled = armature.compile(lambda d: CHANGES_UNDER_ITERATORS[name](d))
+        for _ in range(2):
+            assert outcome(compiled) == outcome(CHANGES_UNDER_ITERATORS[name])

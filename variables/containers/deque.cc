@@ -64,4 +64,13 @@ void DequeVariable::rotate(Translator& translator, int64_t places) {
   recordEffect(translator, {EffectKind::SequenceRotate, this, {}, {}, places});
 }
 
+void DequeVariable::reverse(Translator& translator) {
+  if (size() <= 1) return;
+  items();
+  markRearranged(translator);
+  std::reverse(items_.begin(), items_.end());
+  recordUndo(translator.trail, [this] { std::reverse(items_.begin(), items_.end()); });
+  recordEffect(translator, {EffectKind::SequenceReverse, this});
+}
+
 }  // namespace armature

@@ -28,6 +28,8 @@ class DequeVariable : public MutableSequenceVariable {
   void clear(Translator& translator);
   // Moves the items to the right, the last ones to the front.
   void rotate(Translator& translator, int64_t places);
+  // Iterators do not notice it.
+  void reverse(Translator& translator);
   void noteMove(Translator& translator) override;
 
  private:

@@ -161,13 +161,9 @@ Value copy(Translator& translator, const Value& self, CallArguments& arguments) 
   return copyDeque(translator, dequeOf(self));
 }
 
-// No item moves for an iterator.
 Value reverse(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "deque.reverse", arguments, 0, 0)) return Value();
-  DequeVariable* deque = dequeOf(self);
-  ValueVector items = deque->items();
-  std::reverse(items.begin(), items.end());
-  if (items.size() > 1) deque->replace(translator, std::move(items));
+  dequeOf(self)->reverse(translator);
   return Value::none();
 }
 
