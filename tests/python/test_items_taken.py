@@ -128,11 +128,8 @@ def outcome(function, items, make):
     objects = {name: each() for name, each in OBJECTS.items()}
     iterator = make(items)
     result = function(iterator, **objects)
-    if type(result).__module__ in ("builtins", "collections"):
-        result = type(result), str(result)
-    else:
-        result = type(result)
-    return result, objects, list(iterator)
+    text = None if " at 0x" in str(result) else str(result)
+    return type(result), text, objects, list(iterator)
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
