@@ -187,11 +187,13 @@ void Translator::rememberNan(PyObject* number) {
 
 bool Translator::isMadeHere(PyObject* constant) const {
   if (PyFloat_CheckExact(constant)) return madeNans_.count(constant) > 0;
-  bool isMade = PyTuple_CheckExact(constant)
-                    ? PyTuple_GET_SIZE(constant) > 0
-                    : PySlice_Check(constant) || hasMaker(Py_TYPE(constant)) ||
-                          (PyFrozenSet_CheckExact(constant) && holdsInput(constant));
-  return isMade && !existingConstants_.contains(constant);
+  bool isFrozenSet = PyFrozenSet_CheckExact(constant);
+  bool mayBeMade = PyTuple_CheckExact(constant)
+                       ? PyTuple_GET_SIZE(constant) > 0
+                       : isFrozenSet || PySlice_Check(constant) || hasMaker(Py_TYPE(constant));
+  // Last, as it looks at each element.
+  return mayBeMade && !existingConstants_.contains(constant) &&
+         (!isFrozenSet || holdsInput(constant));
 }
 
 bool Translator::holdsInput(PyObject* frozenSet) const {
