@@ -91,13 +91,28 @@ Ref<> requireNone(Ref<> result, PyObject* instance) {
                typeName(result.get()));
 }
 
+// The tuple of the items: `known`, if that is it.
+Ref<> tupleOf(llvm::ArrayRef<PyObject*> items, PyObject* known) {
+  auto count = static_cast<Py_ssize_t>(items.size());
+  if (PyTuple_CheckExact(known) && PyTuple_GET_SIZE(known) == count &&
+      std::equal(items.begin(), items.end(), PySequence_Fast_ITEMS(known))) {
+    return Ref<>::create(known);
+  }
+  Ref<> tuple = Ref<>::steal(PyTuple_New(count));
+  for (Py_ssize_t i = 0; tuple && i < count; ++i) {
+    PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(items[i]));
+  }
+  return tuple;
+}
+
 // The rest of type_call. The operands: those of OnReturn::InitMade.
 Ref<> initializeMade(Ref<> made, llvm::ArrayRef<PyObject*> operands, BorrowedRef<> caller) {
   static PyObject* const name = checked(PyUnicode_InternFromString("__init__")).release();
   PyTypeObject* type = Py_TYPE(made.get());
   if (!PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(operands[0]))) return made;
   PyObject* names = operands[1] == Py_None ? nullptr : operands[1];
-  llvm::ArrayRef<PyObject*> values = operands.drop_front(2);
+  PyObject* tuple = operands[2];
+  llvm::ArrayRef<PyObject*> values = operands.drop_front(3);
   size_t positional = values.size() - (names ? PyTuple_GET_SIZE(names) : 0);
   PyObject* found = cpython::lookup(type, name);
   if (found && PyFunction_Check(found)) {
@@ -110,12 +125,9 @@ Ref<> initializeMade(Ref<> made, llvm::ArrayRef<PyObject*> operands, BorrowedRef
     return result ? requireNone(std::move(result), made.get()) : result;
   }
   if (!type->tp_init) return made;
-  Ref<> arguments = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(positional)));
+  Ref<> arguments = tupleOf(values.take_front(positional), tuple);
   Ref<> keywords = Ref<>::steal(names ? PyDict_New() : nullptr);
   if (!arguments || (names && !keywords)) return nullptr;
-  for (size_t i = 0; i < positional; ++i) {
-    PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(values[i]));
-  }
   for (size_t i = positional; i < values.size(); ++i) {
     PyObject* keyword = PyTuple_GET_ITEM(names, i - positional);
     if (PyDict_SetItem(keywords.get(), keyword, values[i]) < 0) return nullptr;

@@ -8,6 +8,7 @@
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 #include "graph/eager_code.h"
 #include "variables/containers/dict.h"
 #include "variables/operation_modes.h"
@@ -92,12 +93,12 @@ void PyCodegen::callGraph() {
   CompiledGraph compiled = environment_.compileGraph(*translator_.graph, effects.first, use);
   if (!compiled.callable && !compiled.isInlined) {
     // A backend that raises may have run half of the graph.
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref<> isSet =
-        Ref<>::steal(mode ? PyObject_CallOneArg(effects.modeState.set, mode.get()) : nullptr);
-    if (!isSet) clearException();
-    PyErr_Restore(type, value, traceback);
+    {
+      SetException kept;
+      Ref<> isSet =
+          Ref<>::steal(mode ? PyObject_CallOneArg(effects.modeState.set, mode.get()) : nullptr);
+      if (!isSet) clearException();
+    }
     throw PendingPythonException();
   }
   modes.clear();

@@ -7,6 +7,7 @@
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
+#include "core/set_exception.h"
 #include "cpython/specimens.h"
 #include "cpython/tracebacks.h"
 
@@ -39,18 +40,6 @@ std::vector<Ref<>> takeSlots(_PyInterpreterFrame* frame) {
 Ref<> takeHandled(BorrowedRef<> generator) {
   return Ref<>::steal(std::exchange(as(generator)->gi_exc_state.exc_value, nullptr));
 }
-
-// Keeps the exception that is set while other code runs.
-class SetException {
- public:
-  SetException() { PyErr_Fetch(&type_, &value_, &traceback_); }
-  ~SetException() { PyErr_Restore(type_, value_, traceback_); }
-  SetException(const SetException&) = delete;
-  SetException& operator=(const SetException&) = delete;
-
- private:
-  PyObject *type_, *value_, *traceback_;
-};
 
 }  // namespace
 
@@ -167,7 +156,7 @@ void runGenerator(BorrowedRef<> generator) {
 // close() of one that has not begun: GeneratorExit is raised before all handlers.
 void endGenerator(BorrowedRef<> generator) {
   if (generatorState(generator) == GeneratorState::Finished) return;
-  SetException scope;
+  SetException kept;
   _PyInterpreterFrame* frame = frameOf(generator);
   std::vector<Ref<>> before = takeSlots(frame);
   Ref<> handledBefore = takeHandled(generator);

@@ -2,6 +2,7 @@
 
 #include <frameobject.h>
 
+#include "core/set_exception.h"
 #include "cpython/c_functions.h"
 
 #define Py_BUILD_CORE 1
@@ -92,6 +93,7 @@ void forgetCaller(PyFrameObject* frame) {
   if (frame->f_frame->owner == FRAME_OWNED_BY_FRAME_OBJECT) Py_CLEAR(frame->f_back);
 }
 
+// Does it show a running of this code?
 bool stoodFor(PyFrameObject* frame, BorrowedRef<PyCodeObject> code) {
   PyCodeObject* shown = frame->f_frame->f_code;
   return shown->co_firstlineno == code->co_firstlineno &&
@@ -145,22 +147,18 @@ PyObject* endGeneratorFrameFunction() {
 }
 
 void forgetCallerOfGenerator(BorrowedRef<PyCodeObject> code) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  if (traceback && PyTraceBack_Check(traceback)) {
-    PyFrameObject* frame = reinterpret_cast<PyTracebackObject*>(traceback)->tb_frame;
-    for (; frame && stoodFor(frame, code); frame = toldOf(frame)) forgetCaller(frame);
-  }
-  PyErr_Restore(type, value, traceback);
+  SetException kept;
+  PyObject* traceback = kept.traceback();
+  if (!traceback || !PyTraceBack_Check(traceback)) return;
+  PyFrameObject* frame = reinterpret_cast<PyTracebackObject*>(traceback)->tb_frame;
+  for (; frame && stoodFor(frame, code); frame = toldOf(frame)) forgetCaller(frame);
 }
 
 void forgetCallersOf(BorrowedRef<> shown) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  bool isFrame = PyFrame_Check(shown.get());
-  auto* frame = isFrame ? reinterpret_cast<PyFrameObject*>(shown.get()) : nullptr;
+  if (!PyFrame_Check(shown.get())) return;
+  SetException kept;
+  auto* frame = reinterpret_cast<PyFrameObject*>(shown.get());
   for (; frame; frame = toldOf(frame)) forgetCaller(frame);
-  PyErr_Restore(type, value, traceback);
 }
 
 PyObject* ownFrameFunction() {

@@ -290,24 +290,6 @@ bool InstructionTranslator::callInstruction(Frame& frame, const Instruction& ins
   return finishCall(frame, std::move(result), count + 2, moves ? count + 2 : 0, pushed);
 }
 
-namespace {
-
-// BaseException_new keeps the tuple that CALL_FUNCTION_EX was given as it is.
-void keepTuple(Translator& translator, const Value& callable, const Value& tuple,
-               const Value& result) {
-  auto* made = isExceptionClass(callable) ? trackerOf<ExceptionVariable>(result) : nullptr;
-  if (!made || made->existing() || made->argumentsTuple || typeOf(tuple) != &PyTuple_Type) return;
-  ValueVector items;
-  bool areKept = iterateInto(translator, tuple, items) &&
-                 std::equal(items.begin(), items.end(), made->arguments.begin(),
-                            made->arguments.end(), [&](const Value& a, const Value& b) {
-                              return translator.realized(a).sameAs(translator.realized(b));
-                            });
-  if (areKept) assignTrailed(translator.trail, made->argumentsTuple, Value(tuple));
-}
-
-}  // namespace
-
 bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& instruction,
                                            bool& pushed) {
   bool hasKeywords = instruction.argument & 1;
@@ -354,10 +336,8 @@ bool InstructionTranslator::callFunctionEx(Frame& frame, const Instruction& inst
     arguments.keywordNames = names.get();
   }
   arguments.tail = true;
-  Value tuple = positional;
+  if (typeOf(positional) == &PyTuple_Type) arguments.tuple = positional;
   Value result = call(*this, callable, arguments);
-  bool isPlain = result && !result.isFramePushed() && !arguments.keywordCount();
-  if (isPlain) keepTuple(*this, realized(callable), tuple, result);
   bool moves = result.isFramePushed() && frame_->continuations.empty();
   int32_t count = hasKeywords ? 4 : 3;
   return finishCall(frame, std::move(result), count, moves ? count : 0, pushed);

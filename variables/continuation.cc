@@ -22,7 +22,8 @@ Value initializeMade(Translator& translator, llvm::ArrayRef<Value> operands, Val
                      bool tail) {
   CallArguments arguments;
   if (!operands[1].is(Py_None)) arguments.keywordNames = operands[1].object();
-  arguments.values.append(operands.begin() + 2, operands.end());
+  if (!operands[2].is(Py_None)) arguments.tuple = operands[2];
+  arguments.values.append(operands.begin() + 3, operands.end());
   arguments.tail = tail;
   return initializeMade(translator, operands[0], std::move(made), arguments);
 }

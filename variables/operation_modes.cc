@@ -1,6 +1,7 @@
 #include "variables/operation_modes.h"
 
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 
 namespace armature {
 
@@ -23,11 +24,9 @@ OperationModesAway::OperationModesAway() : outer_(takenAway) {
 OperationModesAway::~OperationModesAway() {
   takenAway = outer_;
   if (!taken_) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  SetException kept;
   registered()->giveBack(taken_);
   clearException();
-  PyErr_Restore(type, value, traceback);
 }
 
 PyObject* OperationModesAway::modes() { return takenAway; }

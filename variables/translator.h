@@ -49,6 +49,9 @@ struct CallArguments {
   // left to do was handed to Translator::onReturn. Kinds that only forward a call, or do so, keep
   // it; all others clear it.
   bool tail = false;
+  // The tuple whose items the positional arguments are, where the program has made it, or null: as
+  // tp_call has it, which may keep it. Who changes `values` leaves it be; who keeps it compares.
+  Value tuple;
 
   size_t keywordCount() const { return keywordNames ? PyTuple_GET_SIZE(keywordNames) : 0; }
   size_t positionalCount() const { return values.size() - keywordCount(); }
@@ -211,7 +214,8 @@ class Translator : public Observer, public Heap::Dependencies {
     return found == constantSources_.end() ? llvm::ArrayRef<const Source*>() : found->second;
   }
   void rememberConstant(PyObject* object, const Source* source);
-  using ConstantSources = llvm::DenseMap<PyObject*, llvm::SmallVector<const Source*, 1>>;
+  // In the order in which the trace came to them.
+  using ConstantSources = llvm::MapVector<PyObject*, llvm::SmallVector<const Source*, 1>>;
   const ConstantSources& constantInputs() const { return constantSources_; }
   // The constant is there before the call: a part of code, of an input, of what C code keeps. So
   // are its parts, and to the program it stays the object that it is.

@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 #include "core/text.h"
 #include "guards/array_library.h"
 #include "libraries/mentions_node.h"
@@ -50,10 +51,8 @@ class FloatingPointErrors {
     if (!token_) throw PendingPythonException();
   }
   ~FloatingPointErrors() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    SetException kept;
     PyContextVar_Reset(numpy_.errorHandling.get(), token_.get());
-    PyErr_Restore(type, value, traceback);
   }
   FloatingPointErrors(const FloatingPointErrors&) = delete;
   FloatingPointErrors& operator=(const FloatingPointErrors&) = delete;
@@ -71,11 +70,9 @@ class Silence {
     if (warnings) silenceWarnings();
   }
   ~Silence() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    SetException kept;
     if (filters_) setFilters(filters_);
     clearException();
-    PyErr_Restore(type, value, traceback);
   }
   Silence(const Silence&) = delete;
   Silence& operator=(const Silence&) = delete;

@@ -10,6 +10,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 #include "cpython/deferred_signals.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autocast.h"
@@ -141,14 +142,11 @@ class Evaluation {
 
   // Does the exception complain of what stands for the program's tensors? They lack data.
   static bool isAboutMeta() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref<> text = Ref<>::steal(value ? PyObject_Str(value) : nullptr);
+    SetException kept;
+    Ref<> text = Ref<>::steal(kept.value() ? PyObject_Str(kept.value()) : nullptr);
     clearException();
     std::string_view message = stringView(text);
-    bool result = message.find(" meta ") != std::string_view::npos || message.ends_with(" meta");
-    PyErr_Restore(type, value, traceback);
-    return result;
+    return message.find(" meta ") != std::string_view::npos || message.ends_with(" meta");
   }
 
   // Notes which devices and how much data the arguments mention.

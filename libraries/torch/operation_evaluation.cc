@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 #include "guards/array_library.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/callable_names.h"
@@ -166,11 +167,12 @@ bool changesExpanded(const Node& node, InputStructures inputs) {
 // looks at first is what the arguments are.
 void requireSameError(const Node& node, InputStructures inputs) {
   if (PyErr_ExceptionMatches(PyExc_TypeError)) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  bool mayDiffer = changesArgument(node) || mayMeetInMemory(node, inputs);
-  clearException();
-  PyErr_Restore(type, value, traceback);
+  bool mayDiffer;
+  {
+    SetException kept;
+    mayDiffer = changesArgument(node) || mayMeetInMemory(node, inputs);
+    clearException();
+  }
   if (!mayDiffer) return;
   clearException();
   throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node.target));
@@ -296,12 +298,10 @@ ResultStructure TorchLibrary::evaluate(Node* node, Observer& observer) const {
                                                 RememberedResults::of(observer, *this));
     if (isFailure(result)) {
       // The exception that is set is what whoever asked looks at next.
-      PyObject *type, *value, *traceback;
-      PyErr_Fetch(&type, &value, &traceback);
+      SetException kept;
       observeOffsets(*unknown, observer);
       if (changesArgument(*unknown)) observeLeaves(*unknown, observer);
       clearException();
-      PyErr_Restore(type, value, traceback);
       return result;
     }
     // Whether autograd allows a change in place depends on what is a leaf.

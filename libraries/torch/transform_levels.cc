@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 
 namespace armature {
 
@@ -34,12 +35,10 @@ Ref<> leaveDualLevel() {
 }
 
 TransformLevels::~TransformLevels() {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  SetException kept;
   while (!entered_.empty()) {
     if (!leaveInnermost()) clearException();
   }
-  PyErr_Restore(type, value, traceback);
 }
 
 bool TransformLevels::set(uint32_t mode) {

@@ -201,12 +201,20 @@ TEST(Continuations, GoOnWithItems) {
   EXPECT_EQ(give(OnReturn::NextItem, "1", walk(ItemStep::Find, "iter([5])", "0", "6")), "False");
 }
 
+// The class, the names of keywords, the tuple that the call was given, the arguments.
 TEST(Continuations, InitializeWhatNewHasMade) {
-  EXPECT_EQ(give(OnReturn::InitMade, "3", values({"str", "None", "7"})), "3");
-  EXPECT_EQ(give(OnReturn::InitMade, "[3]", values({"list", "None", "(5, 6)"})), "[5, 6]");
-  EXPECT_EQ(give(OnReturn::InitMade, "{}", values({"dict", "('a',)", "7"})), "{'a': 7}");
-  EXPECT_EQ(give(OnReturn::InitMade, "[3]", values({"list", "('a',)", "7"})),
+  auto made = [](const char* object, std::initializer_list<const char*> operands) {
+    return give(OnReturn::InitMade, object, values(operands));
+  };
+  EXPECT_EQ(made("3", {"str", "None", "None", "7"}), "3");
+  EXPECT_EQ(made("[3]", {"list", "None", "None", "(5, 6)"}), "[5, 6]");
+  EXPECT_EQ(made("{}", {"dict", "('a',)", "None", "7"}), "{'a': 7}");
+  EXPECT_EQ(made("[3]", {"list", "('a',)", "None", "7"}),
             "TypeError('list() takes no keyword arguments')");
+  EXPECT_EQ(made("ValueError(3)", {"ValueError", "None", "(1, 2)", "1", "2"}), "ValueError(1, 2)");
+  // One that holds something else than the arguments is not theirs.
+  EXPECT_EQ(made("ValueError(3)", {"ValueError", "None", "(1, 2)", "1"}), "ValueError(1)");
+  EXPECT_EQ(made("ValueError(3)", {"ValueError", "None", "(1, 2)", "1", "3"}), "ValueError(1, 3)");
 }
 
 }  // namespace armature

@@ -4,6 +4,7 @@ compiled, and fail as Python's do."""
 from __future__ import annotations
 
 import functools
+import itertools
 import traceback
 import weakref
 from collections.abc import Callable, Iterator
@@ -214,6 +215,69 @@ def test_c_code_is_given_the_tuple_itself() -> None:
         return made.args is arguments, KeyError(*arguments, **{}).args is arguments
 
     check(program, torch.ones(2))
+
+
+class KeptByNew(Exception):
+    def __init__(self, *arguments: Any) -> None:
+        self.given = arguments
+
+
+class KeptByInit(Exception):
+    def __init__(self, *arguments: Any) -> None:
+        self.given = arguments
+        super().__init__(*arguments)
+
+
+class MadeByNew(Exception):
+    def __new__(cls, *arguments: Any) -> MadeByNew:
+        return super().__new__(cls, *arguments)
+
+
+class CallsException:
+    __call__ = KeyError
+
+
+def initialized(arguments: tuple[Any, ...]) -> BaseException:
+    made = ValueError(3)
+    made.__init__(*arguments)  # type: ignore[misc]
+    return made
+
+
+KEEPERS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+    "new": lambda t: KeptByNew(*t),
+    "init": lambda t: KeptByInit(*t),
+    "init of the instance": initialized,
+    "init of another": lambda t: ValueError.__init__(MadeByNew(), *t),
+    "new in Python": lambda t: MadeByNew(*t),
+    "__call__": lambda t: CallsException()(*t),
+    "partial": lambda t: functools.partial(ValueError)(*t),
+    "partial with all": lambda t: functools.partial(ValueError, *t)(),
+    "partial with one": lambda t: functools.partial(ValueError, t[0])(*t[1:]),
+    "starmap": lambda t: next(itertools.starmap(ValueError, [t])),
+    "OSError": lambda t: OSError(*t),
+    "KeyError": lambda t: KeyError(*t, **{}),
+    "group": lambda t: ExceptionGroup(*("text", [ValueError(*t)])),
+}
+
+
+@pytest.mark.parametrize("from_outside", [False, True])
+@pytest.mark.parametrize("name", KEEPERS)
+def test_exceptions_keep_the_tuple_that_they_are_given(name: str, from_outside: bool) -> None:
+    make = KEEPERS[name]
+    given = (1, [2])
+
+    def program(x: torch.Tensor) -> Any:
+        arguments = given if from_outside else (int(x.ndim), [2])
+        made = make(arguments)
+        if made is None:
+            return None
+        kept = getattr(made, "given", None)
+        return made.args is arguments, made.args is kept, made.args == arguments, kept, x + 1
+
+    check(program, torch.ones(2))
+    for every in (1, 3):
+        with breaking_every(every):
+            check(program, torch.ones(2))
 
 
 @pytest.mark.parametrize("every", range(1, 8))

@@ -46,15 +46,19 @@ bool isComposite(BorrowedRef<> constant) {
   return PySlice_Check(object) || PyRange_Check(object);
 }
 
+bool isKnownByValue(BorrowedRef<> constant) {
+  static PyTypeObject* const types[] = {&PyLong_Type,    &PyFloat_Type,    &PyComplex_Type,
+                                        &PyUnicode_Type, &PyBytes_Type,    &PyTuple_Type,
+                                        &PyRange_Type,   &PyFrozenSet_Type};
+  return llvm::is_contained(types, Py_TYPE(constant.get()));
+}
+
 bool isToldApart(BorrowedRef<> part, size_t count) {
   constexpr size_t kMost = 16;
   if (count > kMost || isSingleton(part)) return false;
   // Texts of code are one object wherever they stand.
-  if (PyUnicode_CheckExact(part.get())) return !PyUnicode_CHECK_INTERNED(part.get());
-  static PyTypeObject* const byValue[] = {&PyLong_Type,  &PyFloat_Type, &PyComplex_Type,
-                                          &PyBytes_Type, &PyTuple_Type, &PyFrozenSet_Type,
-                                          &PyRange_Type};
-  return llvm::is_contained(byValue, Py_TYPE(part.get()));
+  bool isOfCode = PyUnicode_CheckExact(part.get()) && PyUnicode_CHECK_INTERNED(part.get());
+  return !isOfCode && isKnownByValue(part);
 }
 
 bool isSingleton(BorrowedRef<> object) {

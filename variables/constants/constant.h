@@ -19,6 +19,9 @@ bool isComposite(BorrowedRef<> constant);
 // Is there only one object of this value in the process, so that `is` says no more than `==`?
 bool isSingleton(BorrowedRef<> object);
 
+// May the program hold two objects of the constant's value? Of other types' each is one object,
+// wherever it stands.
+bool isKnownByValue(BorrowedRef<> constant);
 // Can `is` tell the constant, a part of a container of that many, from an equal one that takes its
 // place in the next call? If so, the trace is to remember the path by which it came to it. (Of many
 // parts each path would cost a call more than it is worth.)

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
+#include "core/set_exception.h"
 #include "core/text.h"
 #include "cpython/integers.h"
 
@@ -46,10 +47,8 @@ class LowestDigitLimit {
     set(lowest);
   }
   ~LowestDigitLimit() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    SetException kept;
     set(before_.get());
-    PyErr_Restore(type, value, traceback);
   }
   LowestDigitLimit(const LowestDigitLimit&) = delete;
   LowestDigitLimit& operator=(const LowestDigitLimit&) = delete;

@@ -17,6 +17,7 @@ Value starmapNext(Translator& translator, ItertoolsVariable& self) {
   Value item = step(translator, self, 1);
   CallArguments arguments;
   if (!item || !iterateInto(translator, item, arguments.values)) return Value();
+  if (typeOf(item) == &PyTuple_Type) arguments.tuple = std::move(item);
   return call(translator, translator.realized(self[0]), arguments);
 }
 ItertoolsModel starmapModel = {"starmap", starmapNext, callWithFunction};

@@ -38,6 +38,8 @@ Value callPartial(Translator& translator, const Value& callable, CallArguments& 
   CallArguments all;
   all.tail = given.tail;
   if (!iterateInto(translator, partial->arguments, all.values)) return Value();
+  if (given.positional().empty()) all.tuple = partial->arguments;
+  if (all.values.empty()) all.tuple = given.tuple;
   all.values.append(given.positional().begin(), given.positional().end());
   Keywords keywords;
   auto* dict = requireKind<DictVariable>(translator.realized(partial->keywords));

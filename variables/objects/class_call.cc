@@ -50,15 +50,18 @@ PyTypeObject* ownerOfBuiltinInit(const Found& init) {
   return isBuiltin ? reinterpret_cast<PyDescrObject*>(init.object)->d_type : nullptr;
 }
 
-// __new__ in Python, and then __init__ of what it has made.
+// __new__ in Python, and then __init__ of what it has made: an OnReturn::InitMade, whose operands
+// are the class, the names of the keywords, the tuple of the arguments, and the arguments. None: no
+// such.
 Value callNew(Translator& translator, const Value& callable, CallArguments& arguments) {
   Value function = translator.realized(getAttribute(translator, callable, newName()));
   if (!function) return function;
   if (!trackerOf<UserFunctionVariable>(function)) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, describe(callable));
   }
-  Continuation onward = {OnReturn::InitMade, {callable, Value::none()}};
+  Continuation onward = {OnReturn::InitMade, {callable, Value::none(), Value::none()}};
   if (arguments.keywordCount()) onward.operands[1] = Value::constant(arguments.keywordNames);
+  if (arguments.tuple) onward.operands[2] = arguments.tuple;
   onward.operands.append(arguments.values.begin(), arguments.values.end());
   CallArguments all = arguments;
   all.values.insert(all.values.begin(), callable);

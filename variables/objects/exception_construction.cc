@@ -148,6 +148,23 @@ void readAttributes(Translator& translator, const StandIns& standIns, PyObject* 
   }
 }
 
+// BaseException_new and BaseException_init keep the tuple of arguments that they are given.
+// `exception`: not from outside.
+void keepTuple(Translator& translator, ExceptionVariable& exception,
+               const CallArguments& arguments) {
+  llvm::ArrayRef<Value> given = arguments.positional();
+  ValueVector items;
+  auto areSame = [&](const ValueVector& others) {
+    return std::equal(given.begin(), given.end(), others.begin(), others.end(),
+                      [&](const Value& a, const Value& b) {
+                        return translator.realized(a).sameAs(translator.realized(b));
+                      });
+  };
+  bool isKept = arguments.tuple && iterateInto(translator, arguments.tuple, items) &&
+                areSame(items) && areSame(exception.arguments);
+  if (isKept) assignTrailed(translator.trail, exception.argumentsTuple, Value(arguments.tuple));
+}
+
 bool isPlain(PyTypeObject* owner) {
   PyTypeObject* base = typeObject(PyExc_BaseException);
   return owner->tp_new == base->tp_new && owner->tp_init == base->tp_init;
@@ -217,7 +234,9 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
                          PyTypeObject* newOwner, PyTypeObject* initOwner,
                          const CallArguments& arguments) {
   if (newOwner->tp_new == typeObject(PyExc_BaseExceptionGroup)->tp_new) {
-    return constructGroup(translator, classVariable, type, initOwner, arguments);
+    Value group = constructGroup(translator, classVariable, type, initOwner, arguments);
+    if (group) keepTuple(translator, *requireKind<ExceptionVariable>(group), arguments);
+    return group;
   }
   bool plainNew = newOwner->tp_new == typeObject(PyExc_BaseException)->tp_new;
   bool plainInit = !initOwner || isPlain(initOwner);
@@ -228,6 +247,7 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
         type, classVariable, ValueVector(positional.begin(), positional.end()));
     // That is __init__'s doing.
     if (!made->members.empty()) made->members[0] = Value();
+    keepTuple(translator, *made, arguments);
     return made;
   }
   if (cpython::staticBase(type)->tp_new != newOwner->tp_new) {
@@ -253,6 +273,7 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
   auto* exception =
       translator.make<ExceptionVariable>(Py_TYPE(made.get()), std::move(madeClass), ValueVector());
   readState(translator, standIns, made.get(), *exception);
+  keepTuple(translator, *exception, arguments);
   return exception;
 }
 
@@ -267,6 +288,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
                [&exception, before = exception.arguments] { exception.arguments = before; });
     exception.arguments.assign(arguments.values.begin(), arguments.values.end());
     assignTrailed(translator.trail, exception.argumentsTuple, Value());
+    keepTuple(translator, exception, arguments);
     return true;
   }
   // OSError's __new__ has done it all, unless the class has an __init__ of its own.
@@ -291,6 +313,7 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
     return false;
   }
   readState(translator, standIns, twin.get(), exception);
+  keepTuple(translator, exception, arguments);
   return true;
 }
 

@@ -50,11 +50,7 @@ int64_t placeOf(PyObject* container, PyObject* object) {
 llvm::SmallVector<const Source*, 2> pathsTo(Translator& translator, PyObject* constant) {
   llvm::ArrayRef<const Source*> inputs = translator.constantSources(constant);
   llvm::SmallVector<const Source*, 2> paths(inputs.begin(), inputs.end());
-  // All others are one object wherever they stand.
-  static PyTypeObject* const byValue[] = {&PyLong_Type,    &PyFloat_Type,    &PyComplex_Type,
-                                          &PyUnicode_Type, &PyBytes_Type,    &PyTuple_Type,
-                                          &PyRange_Type,   &PyFrozenSet_Type};
-  if (!llvm::is_contained(byValue, Py_TYPE(constant))) return paths;
+  if (!isKnownByValue(constant)) return paths;
   auto lookInto = [&](PyObject* container, const Source* source) {
     int64_t place = placeOf(container, constant);
     if (place < 0) return;
