@@ -248,11 +248,13 @@ PyObject* pythonCode(PyTypeObject* type, PyObject* name) {
 
 // type_call of typeobject.c.
 PyObject* construct(State& state, PyObject* self, PyTypeObject* type, PyObject* initializer,
-                    PyObject* const* arguments, size_t flags, PyObject* keywordNames) {
+                    PyObject* const* arguments, size_t flags, PyObject* keywordNames,
+                    const Starred* starred) {
   size_t count = PyVectorcall_NARGS(flags);
-  Ref<> positional = Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
+  Ref<> positional = starred ? Ref<>::create(starred->arguments)
+                             : Ref<>::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
   if (!positional) return nullptr;
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; !starred && i < count; ++i) {
     PyTuple_SET_ITEM(positional.get(), i, Py_NewRef(arguments[i]));
   }
   Ref<> keywords;
@@ -292,7 +294,7 @@ PyObject* callPlainly(PyObject* callable, PyObject* const* arguments, size_t fla
 
 // partial_call of _functoolsmodule.c.
 PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject* const* arguments,
-                      size_t flags, PyObject* keywordNames) {
+                      size_t flags, PyObject* keywordNames, const Starred* starred) {
   Ref<> function = Ref<>::steal(PyObject_GetAttrString(partial, "func"));
   Ref<> first = Ref<>::steal(PyObject_GetAttrString(partial, "args"));
   Ref<> keywords = Ref<>::steal(PyObject_GetAttrString(partial, "keywords"));
@@ -314,14 +316,19 @@ PyObject* callPartial(State& state, PyObject* self, PyObject* partial, PyObject*
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
     // PyVectorcall_Call refuses such names.
     if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(names.get(), i))) {
-      return callPlainly(partial, arguments, flags, keywordNames, nullptr);
+      return callPlainly(partial, arguments, flags, keywordNames, starred);
     }
     PyObject* value = PyDict_GetItemWithError(merged.get(), PyTuple_GET_ITEM(names.get(), i));
     if (!value) return nullptr;
     all.push_back(value);
   }
+  bool hasKeywords = PyTuple_GET_SIZE(names.get()) > 0;
+  // What PySequence_Concat gives where one of the two tuples is empty.
+  PyObject* tuple = count == 0 ? first.get() : starred ? starred->arguments : nullptr;
+  Starred together = {tuple, hasKeywords ? merged.get() : nullptr};
+  bool isOneTuple = tuple && static_cast<size_t>(PyTuple_GET_SIZE(tuple)) == positional;
   return call(state, self, function.get(), all.data(), positional,
-              PyTuple_GET_SIZE(names.get()) ? names.get() : nullptr);
+              hasKeywords ? names.get() : nullptr, isOneTuple ? &together : nullptr);
 }
 
 PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const* arguments,
@@ -351,7 +358,7 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
                         keywordNames);
   }
   if (type == partialType()) {
-    return callPartial(state, self, callable, arguments, flags, keywordNames);
+    return callPartial(state, self, callable, arguments, flags, keywordNames, starred);
   }
   bool isClass = PyType_Check(callable);
   if (!isClass && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return plain();
@@ -366,7 +373,7 @@ PyObject* call(State& state, PyObject* self, PyObject* callable, PyObject* const
     PyObject* initializer = isOrdinary ? pythonCode(made, name) : nullptr;
     if (!initializer) return plain();
     Ref<> held = Ref<>::create(initializer);
-    return construct(state, self, made, initializer, arguments, flags, keywordNames);
+    return construct(state, self, made, initializer, arguments, flags, keywordNames, starred);
   }
   static PyObject* const name = PyUnicode_InternFromString("__call__");
   Ref<> function = Ref<>::create(pythonCode(type, name));

@@ -609,3 +609,17 @@ def test_attributes_set_anew_stand_last():
     compiled = armature.compile(attributes_in_another_order, fullgraph=True)
     for _ in range(3):
         assert repr(items(compiled(x))) == repr(items(attributes_in_another_order(x)))
+
+
+@pytest.mark.parametrize("call", ['type("Made", (), {})', 'type(*("Made", (int,), {"a": 3}))'])
+def test_a_class_of_a_module_without_a_name(call):
+    def world():
+        names = {"torch": torch}
+        exec(
+            f"def fn(x):\n    made = {call}\n    return str(made), hasattr(made, 'a'), x + 1", names
+        )
+        return names["fn"]
+
+    plain, compiled = world(), armature.compile(world())
+    for _ in range(2):
+        assert compiled(torch.ones(2))[:2] == plain(torch.ones(2))[:2]

@@ -30,6 +30,13 @@ class StandIns {
     return add(checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))),
                value);
   }
+  // With its data, for what looks at that.
+  PyObject* dataOf(const Value& value) {
+    if (value.isConstant()) return value.object();
+    Ref<> data = toRealData(translator_, value);
+    if (!data) throw GraphBreak(GraphBreakKind::ArgumentOfException, describe(value));
+    return add(std::move(data), value);
+  }
   PyObject* add(Ref<> object, const Value& value) {
     objects_.push_back({std::move(object), value});
     return objects_.back().first.get();
@@ -53,20 +60,12 @@ class StandIns {
 // A call's arguments with what the class looks at as it is.
 class RealArguments {
  public:
-  RealArguments(Translator& translator, StandIns& standIns, PyTypeObject* type,
-                const CallArguments& arguments) {
+  RealArguments(StandIns& standIns, PyTypeObject* type, const CallArguments& arguments) {
     size_t count = arguments.positionalCount();
     positional_ = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
     for (size_t i = 0; i < count; ++i) {
-      Value value = arguments.values[i];
-      PyObject* object;
-      if (isLookedAt(type, i, count)) {
-        Ref<> data = toRealData(translator, value);
-        if (!data) throw GraphBreak(GraphBreakKind::ArgumentOfException, describe(value));
-        object = value.isConstant() ? value.object() : standIns.add(std::move(data), value);
-      } else {
-        object = standIns.of(value);
-      }
+      const Value& value = arguments.values[i];
+      PyObject* object = isLookedAt(type, i, count) ? standIns.dataOf(value) : standIns.of(value);
       Py_INCREF(object);
       PyTuple_SET_ITEM(positional_.get(), static_cast<Py_ssize_t>(i), object);
     }
@@ -105,10 +104,12 @@ Ref<> readField(const ExceptionFields& fields, size_t index, PyObject* real) {
   return checked(Py_TYPE(descriptor)->tp_descr_get(descriptor, real, type));
 }
 
+Ref<> argumentsIn(PyObject* real) { return checked(PyObject_GetAttrString(real, "args")); }
+
 // args and the fields, as a real exception has them.
 void readState(Translator& translator, const StandIns& standIns, PyObject* real,
                ExceptionVariable& exception) {
-  Ref<> arguments = checked(PyObject_GetAttrString(real, "args"));
+  Ref<> arguments = argumentsIn(real);
   ValueVector values;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(arguments.get()); ++i) {
     values.push_back(standIns.valueOf(PyTuple_GET_ITEM(arguments.get(), i)));
@@ -127,6 +128,28 @@ void readState(Translator& translator, const StandIns& standIns, PyObject* real,
   exception.arguments = std::move(values);
   assignTrailed(translator.trail, exception.argumentsTuple, Value());
   exception.members = std::move(members);
+}
+
+// Gives a real exception args and the fields as the trace has them so far. Returns args.
+Ref<> writeState(Translator& translator, StandIns& standIns, ExceptionVariable& exception,
+                 PyObject* real) {
+  const ValueVector& values = argumentsOf(translator, exception);
+  Ref<> arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
+  for (size_t i = 0; i < values.size(); ++i) {
+    PyTuple_SET_ITEM(arguments.get(), i, Py_NewRef(standIns.of(values[i])));
+  }
+  checked(PyObject_SetAttrString(real, "args", arguments.get()));
+  ExceptionFields fields = fieldsOf(exception.type());
+  for (size_t i = 0; i < fields.names.size(); ++i) {
+    const Value& member = exception.members[i];
+    if (!member) continue;
+    // Whose fields are of types of their own.
+    PyObject* object =
+        isA(exception.type(), PyExc_UnicodeError) ? standIns.dataOf(member) : standIns.of(member);
+    PyObject* descriptor = descriptorOf(fields, i);
+    checked(Py_TYPE(descriptor)->tp_descr_set(descriptor, real, object));
+  }
+  return arguments;
 }
 
 // The instance's attributes, as far as they are data: those of classes that are written in Python.
@@ -149,20 +172,16 @@ void readAttributes(Translator& translator, const StandIns& standIns, PyObject* 
 }
 
 // BaseException_new and BaseException_init keep the tuple of arguments that they are given.
-// `exception`: not from outside.
 void keepTuple(Translator& translator, ExceptionVariable& exception,
                const CallArguments& arguments) {
   llvm::ArrayRef<Value> given = arguments.positional();
   ValueVector items;
-  auto areSame = [&](const ValueVector& others) {
-    return std::equal(given.begin(), given.end(), others.begin(), others.end(),
-                      [&](const Value& a, const Value& b) {
-                        return translator.realized(a).sameAs(translator.realized(b));
-                      });
-  };
-  bool isKept = arguments.tuple && iterateInto(translator, arguments.tuple, items) &&
-                areSame(items) && areSame(exception.arguments);
-  if (isKept) assignTrailed(translator.trail, exception.argumentsTuple, Value(arguments.tuple));
+  bool isGiven = arguments.tuple && iterateInto(translator, arguments.tuple, items) &&
+                 std::equal(given.begin(), given.end(), items.begin(), items.end(),
+                            [&](const Value& a, const Value& b) {
+                              return translator.realized(a).sameAs(translator.realized(b));
+                            });
+  if (isGiven) assignTrailed(translator.trail, exception.argumentsTuple, Value(arguments.tuple));
 }
 
 bool isPlain(PyTypeObject* owner) {
@@ -255,7 +274,7 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
   }
   nameOf(translator, type);  // which the words of an error may contain
   StandIns standIns(translator);
-  RealArguments real(translator, standIns, type, arguments);
+  RealArguments real(standIns, type, arguments);
   Ref<> made = Ref<>::steal(newOwner->tp_new(type, real.positional(), real.keywords()));
   if (!made) return translator.raiseFromPython();
   if (initOwner && initOwner->tp_init(made.get(), real.positional(), real.keywords()) < 0) {
@@ -273,7 +292,9 @@ Value constructException(Translator& translator, const Value& classVariable, PyT
   auto* exception =
       translator.make<ExceptionVariable>(Py_TYPE(made.get()), std::move(madeClass), ValueVector());
   readState(translator, standIns, made.get(), *exception);
-  keepTuple(translator, *exception, arguments);
+  if (argumentsIn(made.get()).get() == real.positional()) {
+    keepTuple(translator, *exception, arguments);
+  }
   return exception;
 }
 
@@ -304,17 +325,28 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
   }
   nameOf(translator, type);
   StandIns standIns(translator);
-  RealArguments real(translator, standIns, type, arguments);
+  RealArguments real(standIns, type, arguments);
   Ref<> nothing = checked(PyTuple_New(0));
   PyTypeObject* base = cpython::staticBase(type);
   Ref<> twin = checked(base->tp_new(type, nothing.get(), nullptr));
-  if (initOwner->tp_init(twin.get(), real.positional(), real.keywords()) < 0) {
-    translator.raiseFromPython();
-    return false;
-  }
+  Ref<> before = writeState(translator, standIns, exception, twin.get());
+  Value tupleBefore = exception.argumentsTuple;
+  bool succeeds = initOwner->tp_init(twin.get(), real.positional(), real.keywords()) >= 0;
+  // Where it fails, it may have done half of it.
+  PyObject *errorType, *error, *traceback;
+  PyErr_Fetch(&errorType, &error, &traceback);
+  Ref<> held[] = {Ref<>::steal(errorType), Ref<>::steal(error), Ref<>::steal(traceback)};
   readState(translator, standIns, twin.get(), exception);
-  keepTuple(translator, exception, arguments);
-  return true;
+  Ref<> after = argumentsIn(twin.get());
+  if (after.get() == before.get()) {
+    assignTrailed(translator.trail, exception.argumentsTuple, std::move(tupleBefore));
+  } else if (after.get() == real.positional()) {
+    keepTuple(translator, exception, arguments);
+  }
+  if (succeeds) return true;
+  PyErr_Restore(held[0].release(), held[1].release(), held[2].release());
+  translator.raiseFromPython();
+  return false;
 }
 
 Ref<> realException(Translator& translator, ExceptionVariable& exception) {

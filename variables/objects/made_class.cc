@@ -285,8 +285,9 @@ ClassNamespace readNamespace(Translator& translator, const Value& value) {
     static PyObject* const moduleName = name("__module__");
     Value module = translator.runningGlobals()->get(translator, nameOfModule);
     if (module) translator.realize(module);
-    if (module && !module.isConstant()) refuse("__module__");
-    if (module) add(moduleName, module);
+    // In globals without a name, classes have no __module__; the ones that are made here do.
+    if (!module || !module.isConstant()) refuse("__module__");
+    add(moduleName, module);
   }
   return result;
 }
