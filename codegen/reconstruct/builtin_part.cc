@@ -1,6 +1,8 @@
 #include "codegen/reconstruct/builtin_part.h"
 
+#include "bytecode/private_function.h"
 #include "codegen/reconstruct/builtin_types.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/deque.h"
 #include "variables/containers/set.h"
@@ -35,15 +37,23 @@ bool isImmutable(VariableTracker* part) {
   return layout == &PyTuple_Type || layout == &PyFrozenSet_Type;
 }
 
+// set_partial_state(partial, function, arguments, keywords). Its __setstate__ would take the
+// __dict__ from it, which the program may hold by now.
+PyObject* setPartialState(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  PyObject** place = cpython::instanceDictPlace(arguments[0]);
+  PyObject* dict = place && *place ? *place : Py_None;
+  Ref<> state = Ref<>::steal(PyTuple_Pack(4, arguments[1], arguments[2], arguments[3], dict));
+  static PyObject* const set = cpython::ownAttribute(partialType(), "__setstate__");
+  return state ? PyObject_CallFunctionObjArgs(set, arguments[0], state.get(), nullptr) : nullptr;
+}
+
 void fillPartial(PyCodegen& codegen, PartialVariable* partial) {
-  codegen.prepareCall(cpython::ownAttribute(partialType(), "__setstate__"));
+  codegen.prepareCall(privateFunction<setPartialState>("set_partial_state"));
   codegen.load(partial);
   for (const Value& part : {partial->function, partial->arguments, partial->keywords}) {
     codegen.load(part);
   }
-  codegen.load(Value::none());
-  codegen.assembler().emit(Opcode::BUILD_TUPLE, 4);
-  codegen.call(2);
+  codegen.call(4);
   codegen.assembler().emit(Opcode::POP_TOP);
 }
 

@@ -322,3 +322,17 @@ def test_a_compiled_partial_has_the_dicts_of_the_plain_one():
     partial.tag = "t"
     assert compiled(3) == partial(3) == 30
     assert (compiled.tag, compiled.args, compiled.keywords) == ("t", (), {"k": 10})
+
+
+@pytest.mark.parametrize("kind", [functools.partial, Plain])
+@pytest.mark.parametrize("returned", [False, True])
+def test_a_dict_that_was_read_stays_the_partials(kind, returned):
+    def program(x):
+        made = kind(torch.add, x)
+        attributes = made.__dict__
+        made.first = [x.ndim]
+        made.second = 2
+        del made.second
+        return attributes, vars(made) is attributes, made if returned else None, made(1)
+
+    check(program, torch.ones(2))

@@ -57,3 +57,22 @@ def test_what_only_its_type_has():
             return str(error)
 
     check(function, torch.ones(2))
+
+
+def test_super_objects_have_a_hash():
+    def program(x):
+        above = super(Derived, Derived())
+        return hash(above) == hash(above), above in {above: 1}, x + 1
+
+    check(program, torch.ones(2))
+
+
+def test_attributes_that_a_static_method_takes_from_its_function():
+    def program(x):
+        def documented():
+            """Says what."""
+
+        wrappers = [staticmethod(documented), classmethod(documented), staticmethod(lambda: 1)]
+        return [(w.__doc__, w.__name__, w.__wrapped__ is documented) for w in wrappers], x + 1
+
+    check(program, torch.ones(2))

@@ -148,14 +148,15 @@ Value namedGetAttribute(Translator& translator, const Value& self, PyObject* nam
   if (!found && cpython::hasInstanceDict(type)) {
     throw GraphBreak(GraphBreakKind::AttributeOfTuple, describe(self));
   }
-  if (found.object) {
+  static PyObject* const getattribute = staticName("__getattribute__");
+  if (found.object && translator.heap.inherits(type, &PyTuple_Type, getattribute)) {
     int64_t index = tupleFieldIndex(type, found.object);
     const ValueVector& items = tupleItems(self);
     if (index >= 0 && index < static_cast<int64_t>(items.size())) {
       return items[index];
     }
   }
-  return genericGetAttribute(translator, self, name);
+  return hookedGetAttribute(translator, self, name, false);
 }
 
 bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name,

@@ -66,11 +66,12 @@ Value callBound(Translator& translator, const Value& self, PyObject* special,
   return method ? translator.realized(call(translator, method, arguments, tail)) : method;
 }
 
+Value objectBinary(Translator& translator, NumberSlot slot, const Value& left, const Value& right);
+
 // What answers operators by the methods of its class, which is written in Python: an instance, or a
 // class by its metaclass.
 bool hasSpecialMethods(const Value& value) {
-  return trackerOf<UserObjectVariable>(value) || trackerOf<UserClassVariable>(value) ||
-         trackerOf<ExceptionVariable>(value);
+  return slotsOf(value).nb[nb_add] == objectBinary || trackerOf<UserClassVariable>(value);
 }
 
 // list and tuple have their operators in the slots of sequences, which are asked when the numbers'
@@ -78,8 +79,8 @@ bool hasSpecialMethods(const Value& value) {
 // class with one of the two methods of an operator has the numbers' slot, which asks for either.
 bool isOperatorOfSequence(Translator& translator, const Value& self, PyObject* method,
                           PyObject* other) {
-  if (!trackerOf<UserObjectVariable>(self) || !partOf<SequenceVariable>(self)) return false;
-  return cpython::ownAttribute(cpython::staticBase(typeOf(self)), method) &&
+  return partOf<SequenceVariable>(self) &&
+         cpython::ownAttribute(cpython::staticBase(typeOf(self)), method) &&
          leavesToPart(translator, self, method) && leavesToPart(translator, self, other);
 }
 

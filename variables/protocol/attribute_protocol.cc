@@ -259,8 +259,8 @@ Value findAttribute(Translator& translator, const Value& object, PyObject* name,
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     if (Value value = dict->get(translator, name)) return value;
   }
-  if (found) return bindTypeAttribute(translator, found, object, type, name, tail);
   requireKnownDict(object, name);
+  if (found) return bindTypeAttribute(translator, found, object, type, name, tail);
   if (!leavesToClass(translator, object)) requireOwnErrors(object, name);
   return Value();
 }
@@ -308,7 +308,8 @@ Value callGetattr(Translator& translator, const Value& object, PyObject* name, c
   return call(translator, method, {Value::constant(name)}, tail);
 }
 
-// __getattribute__, and where that raises AttributeError, __getattr__.
+}  // namespace
+
 Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name, bool tail) {
   static PyObject* const getattribute = interned("__getattribute__");
   PyTypeObject* type = typeOf(object);
@@ -327,8 +328,6 @@ Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* 
   return orGetattr(translator, object, name, std::move(value), tail,
                    [&] { return raiseNoAttribute(translator, object, name); });
 }
-
-}  // namespace
 
 Value orGetattr(Translator& translator, const Value& object, PyObject* name, Value value, bool tail,
                 llvm::function_ref<Value()> missing) {

@@ -12,7 +12,10 @@ namespace armature {
 Value bindTypeAttribute(Translator& translator, const Found& found, const Value& instance,
                         PyTypeObject* type, PyObject* name, bool tail = false);
 
-// The rest of slot_tp_getattr_hook, where looking the attribute up gave `value`: where that is
+// slot_tp_getattr_hook: the class's __getattribute__, and where that raises AttributeError, its
+// __getattr__.
+Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name, bool tail);
+// The rest of it, where looking the attribute up gave `value`: where that is
 // null, with an AttributeError pending or without one, the class's __getattr__, if it has one.
 // `missing` raises the error that stands for no exception.
 Value orGetattr(Translator& translator, const Value& object, PyObject* name, Value value, bool tail,

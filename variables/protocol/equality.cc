@@ -52,6 +52,10 @@ bool hashValue(Translator& translator, Value value, Py_hash_t& result) {
   translator.realize(value);
   UnaryFunction function = slotsOf(value).tp_hash;
   if (!function) {
+    // Of a type that the trace knows no hash of.
+    if (cpython::fillsSlot(typeOf(value), cpython::SpecialSlot::Hash)) {
+      throw GraphBreak(GraphBreakKind::UnknownHash, describe(value));
+    }
     translator.raise(PyExc_TypeError, "unhashable type: '%.200s'", nameOf(translator, value));
     return false;
   }
