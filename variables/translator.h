@@ -60,6 +60,10 @@ struct CallArguments {
   }
   PyObject* keywordName(size_t i) const { return PyTuple_GET_ITEM(keywordNames, i); }
   const Value& keywordValue(size_t i) const { return values[positionalCount() + i]; }
+  void dropKeywords() {
+    values.truncate(positionalCount());
+    keywordNames = nullptr;
+  }
   // The value of a keyword, or null.
   const Value* keyword(const char* name) const;
   const Value* keyword(PyObject* name) const;

@@ -76,3 +76,15 @@ def test_attributes_that_a_static_method_takes_from_its_function():
         return [(w.__doc__, w.__name__, w.__wrapped__ is documented) for w in wrappers], x + 1
 
     check(program, torch.ones(2))
+
+
+def test_none_is_no_object():
+    def program(x):
+        found = [repr(super(Derived, None))]
+        try:
+            super(Derived, None).parts  # noqa: B018
+        except AttributeError as error:
+            found.append(str(error))
+        return found, x + 1
+
+    check(program, torch.ones(2))

@@ -128,6 +128,10 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
 
 // list.__init__: what the list held before gives way.
 Value init(Translator& translator, const Value& self, CallArguments& arguments) {
+  // Keywords that a __new__ of the class's own may have taken are of no use here (list___init__).
+  static PyObject* const newName = staticName("__new__");
+  bool hasNew = !translator.heap.inherits(typeOf(self), &PyList_Type, newName);
+  if (hasNew) arguments.dropKeywords();
   if (!checkArgumentCount(translator, "list", arguments, 0, 1)) return Value();
   ListVariable* list = listOf(self);
   if (list->size()) list->replace(translator, {});

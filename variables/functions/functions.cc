@@ -430,6 +430,8 @@ Value callSuper(Translator& translator, const Value&, CallArguments& arguments) 
   }
   translator.realize(startClass);
   translator.realize(self);
+  // Which stands for no object (super_init).
+  if (self.is(Py_None)) throw GraphBreak(GraphBreakKind::UnusualSuper, "super() of None");
   auto* user = trackerOf<UserClassVariable>(startClass);
   if (!user) throw GraphBreak(GraphBreakKind::UnusualSuper, describe(startClass));
   PyTypeObject* selfType = nullptr;

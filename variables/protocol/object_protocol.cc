@@ -122,8 +122,12 @@ BinaryFunction repetitionOf(const Value& operand) {
 Value sequenceOf(Translator& translator, NumberSlot slot, const Value& operand) {
   auto* part = partOf<SequenceVariable>(operand);
   if (!part || !trackerOf<UserObjectVariable>(operand)) return operand;
-  PyObject* method = operatorMethods().plain[slot];
-  return leavesToPart(translator, operand, method) ? Value(part) : operand;
+  const OperatorMethods& names = operatorMethods();
+  // Either of the methods that sq_repeat stands for takes it from the class (update_one_slot).
+  bool isInherited =
+      leavesToPart(translator, operand, names.plain[slot]) &&
+      (slot != nb_multiply || leavesToPart(translator, operand, names.reflected[slot]));
+  return isInherited ? Value(part) : operand;
 }
 
 // Does the class of an object inherit the in-place operator of the builtin type?
