@@ -130,8 +130,9 @@ Value construct(Translator& translator, const Value&, CallArguments& arguments) 
 Value init(Translator& translator, const Value& self, CallArguments& arguments) {
   // Keywords that a __new__ of the class's own may have taken are of no use here (list___init__).
   static PyObject* const newName = staticName("__new__");
-  bool hasNew = !translator.heap.inherits(typeOf(self), &PyList_Type, newName);
-  if (hasNew) arguments.dropKeywords();
+  if (arguments.keywordCount() && !translator.heap.inherits(typeOf(self), &PyList_Type, newName)) {
+    arguments.dropKeywords();
+  }
   if (!checkArgumentCount(translator, "list", arguments, 0, 1)) return Value();
   ListVariable* list = listOf(self);
   if (list->size()) list->replace(translator, {});

@@ -147,8 +147,10 @@ Value makeDataObject(Translator& translator, UserClassVariable* cls, PyTypeObjec
                      CallArguments arguments) {
   requireMakeable(translator, cls->value());
   // float_new has no use for keywords, which a class with an __init__ of its own may take.
-  bool hasInit = !translator.heap.inherits(cls->value(), &PyBaseObject_Type, initName());
-  if (layout == &PyFloat_Type && hasInit) arguments.dropKeywords();
+  if (layout == &PyFloat_Type && arguments.keywordCount() &&
+      !translator.heap.inherits(cls->value(), &PyBaseObject_Type, initName())) {
+    arguments.dropKeywords();
+  }
   for (Value& argument : arguments.values) translator.realize(argument);
   if (!makeData(translator, arguments)) {
     throw GraphBreak(GraphBreakKind::ClassWithNew, cls->value()->tp_name);

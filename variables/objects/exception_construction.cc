@@ -332,7 +332,8 @@ bool initializeException(Translator& translator, ExceptionVariable& exception,
   Ref<> before = writeState(translator, standIns, exception, twin.get());
   Value tupleBefore = exception.argumentsTuple;
   bool succeeds = initOwner->tp_init(twin.get(), real.positional(), real.keywords()) >= 0;
-  // Where it fails, it may have done half of it.
+  // Where it fails, it may have done half of it. (Not a SetException: a break on the way forgets
+  // the error.)
   PyObject *errorType, *error, *traceback;
   PyErr_Fetch(&errorType, &error, &traceback);
   Ref<> held[] = {Ref<>::steal(errorType), Ref<>::steal(error), Ref<>::steal(traceback)};
