@@ -49,7 +49,7 @@ struct CallArguments {
   // left to do was handed to Translator::onReturn. Kinds that only forward a call, or do so, keep
   // it; all others clear it.
   bool tail = false;
-  // The tuple whose items the positional arguments are, where the program has made it, or null: as
+  // The program's own tuple of the positional arguments, where a call was given one, or null: as
   // tp_call has it, which may keep it. Who changes `values` leaves it be; who keeps it compares.
   Value tuple;
 

@@ -15,9 +15,9 @@ Value bindTypeAttribute(Translator& translator, const Found& found, const Value&
 // slot_tp_getattr_hook: the class's __getattribute__, and where that raises AttributeError, its
 // __getattr__.
 Value hookedGetAttribute(Translator& translator, const Value& object, PyObject* name, bool tail);
-// The rest of it, where looking the attribute up gave `value`: where that is
-// null, with an AttributeError pending or without one, the class's __getattr__, if it has one.
-// `missing` raises the error that stands for no exception.
+// The rest of it, where looking the attribute up gave `value`: where that is null, with an
+// AttributeError pending or without one, the class's __getattr__, if it has one. `missing` raises
+// the error that stands for no exception.
 Value orGetattr(Translator& translator, const Value& object, PyObject* name, Value value, bool tail,
                 llvm::function_ref<Value()> missing);
 // The same where an AttributeError is pending.
