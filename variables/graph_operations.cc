@@ -113,6 +113,17 @@ class ArgumentBuilder {
   Value foreign_;
 };
 
+// All about the node's inputs is guarded.
+void observeInputs(Translator& translator, const Library& library, const Node& node) {
+  forEachInput(node, [&](Node* input) {
+    if (input->operation == NodeOperation::Placeholder) {
+      translator.observe(input, ObservedEverything);
+    } else {
+      library.metadata(input, translator);
+    }
+  });
+}
+
 // Turns the structure of what a node returned into variables.
 class ResultBuilder {
  public:
@@ -126,7 +137,7 @@ class ResultBuilder {
         node->metadata = structure.metadata;
         return arrayOf(node);
       case ResultStructure::Kind::Constant:
-        if (!structure.constant) return translator_.raiseFromPython();
+        if (!structure.constant) return raise(*node);
         return Value::constant(structure.constant);
       default:
         return buildElements(node, structure);
@@ -134,6 +145,13 @@ class ResultBuilder {
   }
 
  private:
+  // The operation raises on the inputs at hand, which on others it need not.
+  Value raise(const Node& node) {
+    Value raised = translator_.raiseFromPython();
+    observeInputs(translator_, library_, node);
+    return raised;
+  }
+
   Value arrayOf(Node* node) {
     const Library& library =
         node->mixesLibraries ? *findLibrary(node->metadata->library) : library_;
@@ -483,14 +501,8 @@ void Translator::checkFailure(const Library& library, Node* node) {
     // Numbers that the graph draws behind it, for a backend that runs it in an order of its own.
     if (isHandled && isForeign_) assignTrailed(trail, restoresRandomNumbers_, true);
   }
-  if (!library.eager()) return;  // Its evaluation observes all that the result depends on.
-  forEachInput(*node, [&](Node* input) {
-    if (input->operation == NodeOperation::Placeholder) {
-      observe(input, ObservedEverything);
-    } else {
-      library.metadata(input, *this);
-    }
-  });
+  // Else its evaluation observes all that the result depends on.
+  if (library.eager()) observeInputs(*this, library, *node);
 }
 
 // The second trace has to hold for the inputs as the graph leaves them.

@@ -357,6 +357,26 @@ def test_error_caught_by_shape():
     check(function, X, V, breaking=None)
 
 
+@pytest.mark.parametrize(
+    "function", [lambda a, b: a + b, lambda a, b: a @ b, lambda a, b: np.concatenate([a, b]) * a]
+)
+def test_error_that_follows_from_the_shapes(function):
+    """Of other shapes the operation does not raise."""
+
+    def handled(a, b):
+        try:
+            return function(a, b)
+        except ValueError as error:
+            return str(error)
+
+    shapes = [((2, 3), (2, 2)), ((2, 3), (3, 3)), ((3, 3), (3, 3)), ((2, 3), (2, 2)), ((4,), (4,))]
+    for order in (shapes, shapes[::-1]):
+        compiled = armature.compile(handled)
+        for a, b in order:
+            arguments = (np.ones(a), np.ones(b))
+            np.testing.assert_equal(compiled(*arguments), handled(*arguments))
+
+
 def test_read_only_input():
     x = X.copy()
     x.flags.writeable = False
