@@ -116,6 +116,12 @@ bool wasLookedAt(Translator& translator, const Source* module) {
   });
 }
 
+// Has the trace come to the value by the other path?
+bool leadsTo(const Source* other, const Source* source) {
+  while (source && source != other) source = source->base();
+  return source;
+}
+
 // LazyModuleMixin._infer_parameters(self, module, args, kwargs), the hook that makes the parameters
 // before the first call. torch's own modules look at the sizes of their input alone. What a module
 // of the program's does there, Python does: it is done once.
@@ -141,6 +147,8 @@ Value inferParameters(Translator& translator, const Value& callable, CallArgumen
   }
   if (!isKnown || drawsBefore(*translator.graph)) return leave();
   if (wasLookedAt(translator, object->source())) return leave();
+  // A frame that has read the hooks before it was resumed would call this one once more.
+  if (!leadsTo(object->source(), callable.tracker()->source())) return leave();
   Ref<> given = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs->items().size())));
   for (size_t i = 0; i < inputs->items().size(); ++i) {
     Ref<> argument = likeArgument(translator, inputs->items()[i]);

@@ -3,7 +3,7 @@
 import armature
 import pytest
 import torch
-from differential import break_reasons, translations
+from differential import break_reasons, breaking_every, translations
 from torch.nn.modules.lazy import LazyModuleMixin
 
 
@@ -301,3 +301,21 @@ def test_a_lazy_module_that_was_looked_at(program):
     compiled = armature.compile(program)
     for _ in range(3):
         assert outcome(compiled, lazy) == outcome(program, expected)
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3, 5, 8, 13, 21, 34])
+def test_a_lazy_module_whose_call_is_resumed(every):
+    def program(lazy, x):
+        return lazy(x).shape, type(lazy).__name__
+
+    for hooks in (False, True):
+        names = []
+        lazy = torch.nn.LazyLinear(2)
+        if hooks:
+            lazy.register_forward_pre_hook(
+                lambda module, _, names=names: names.append(print(type(module).__name__)),
+                prepend=True,
+            )
+        with breaking_every(every):
+            result = armature.compile(program)(lazy, torch.ones(1, 3))
+        assert result == ((1, 2), "Linear") and len(names) == hooks
