@@ -148,3 +148,64 @@ def entry():
         "Meta.__call__ = list",
         "Meta.__call__ = lambda cls, *args, **kwargs: (cls.__name__, args, kwargs)",
     )
+
+
+def test_what_a_metaclass_says_the_class_of_a_class_is():
+    check_world(
+        """
+LOG = []
+class Meta(type):
+    pass
+class K(metaclass=Meta):
+    pass
+class Other:
+    pass
+def entry():
+    LOG.clear()
+    match K:
+        case Other():
+            matched = True
+        case _:
+            matched = False
+    return isinstance(K, int), isinstance(K, Other), matched, K.__class__, type(K), LOG
+""",
+        "entry()",
+        "Meta.__class__ = property(lambda cls: int)",
+        "entry()",
+        "Meta.__class__ = Other",
+        "entry()",
+        "del Meta.__class__",
+        """
+        def told(cls, name):
+            LOG.append(name)
+            return type.__getattribute__(cls, name)
+        Meta.__getattribute__ = told
+        """,
+        "entry()",
+    )
+
+
+def test_the_error_of_a_deleted_field():
+    check_world(
+        """
+import collections, time
+Pair = collections.namedtuple("Pair", "a b")
+def entry(value):
+    texts = []
+    try:
+        value[0].a = 1
+    except AttributeError as error:
+        texts.append(str(error))
+    try:
+        del value[0].a
+    except AttributeError as error:
+        texts.append(str(error))
+    try:
+        del value[1].tm_year
+    except AttributeError as error:
+        texts.append(str(error))
+    return texts
+""",
+        "entry((Pair(1, 2), time.gmtime(0)))",
+        "entry((Pair(1, 2), time.gmtime(0)))",
+    )

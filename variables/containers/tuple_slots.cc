@@ -164,8 +164,10 @@ bool namedSetAttribute(Translator& translator, const Value& self, PyObject* name
   PyTypeObject* type = typeOf(self);
   Found found = translator.heap.lookup(type, name);
   if (found && tupleFieldIndex(type, found.object) >= 0) {
-    translator.raise(PyExc_AttributeError, cpython::isMember(found.object) ? "readonly attribute"
-                                                                           : "can't set attribute");
+    // A member's setter does not ask what it is for; a property's says it.
+    const char* refusal = value ? "can't set attribute" : "can't delete attribute";
+    if (cpython::isMember(found.object)) refusal = "readonly attribute";
+    translator.raise(PyExc_AttributeError, refusal);
     return false;
   }
   if (cpython::hasInstanceDict(type)) {

@@ -135,9 +135,9 @@ Value findClassAttribute(Translator& translator, const Value& self, PyObject* at
   static PyObject* const className = name("__class__");
   Found meta = heap.lookup(metaclass, attribute);
   if (meta && heap.isDataDescriptor(meta.object) && heap.hasGet(meta.object)) {
-    if (attribute == className) return translator.knownClass(metaclass);
     PyTypeObject* kind = Py_TYPE(meta.object);
     bool isTypes = kind == &PyGetSetDescr_Type || kind == &PyMemberDescr_Type;
+    if (isTypes && attribute == className) return translator.knownClass(metaclass);
     if (isTypes && PyDescr_TYPE(meta.object) == &PyType_Type) {
       return describedByType(translator, type, attribute);
     }

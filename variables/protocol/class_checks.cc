@@ -118,7 +118,7 @@ int isPlainInstance(Translator& translator, const Value& object, PyTypeObject* t
   bool isOrdinary = heap.inherits(actual, &PyBaseObject_Type, className) &&
                     (cpython::isImmutable(actual) ||
                      heap.inherits(actual, cpython::staticBase(actual), getattribute));
-  if (isOrdinary || PyType_IsSubtype(actual, &PyType_Type)) return 0;
+  if (isOrdinary) return 0;
   Value claimed = translator.realized(getOptionalAttribute(translator, object, className));
   if (!claimed) return translator.exceptionPending() ? -1 : 0;
   PyTypeObject* claim = asClass(claimed);
