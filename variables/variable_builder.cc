@@ -115,6 +115,7 @@ Value VariableBuilder::buildConstant() {
     if (source_ && PyFrozenSet_CheckExact(object)) rememberElements(translator_, source_, object);
   } else if (PyModule_Check(object)) {
     guard(GuardType::MODULE_MATCH, object);
+    guardModuleClass(translator_, object);
   } else if (PyObject* descriptor = classMethodOf(object)) {
     guard(GuardType::BUILTIN_MATCH, descriptor);
     translator_.addGuard(path(SourceKind::MethodSelf), GuardType::ID_MATCH,

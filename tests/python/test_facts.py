@@ -296,6 +296,57 @@ def case_module_getattr_class():
     return f, [nop, s, s2]
 
 
+@case("module class under a write")
+def case_module_class_under_a_write():
+    m = types.ModuleType("mm")
+    m.a = 1
+
+    class Guarded(types.ModuleType):
+        def __setattr__(self, name, value):
+            raise TypeError(name)
+
+        def __delattr__(self, name):
+            raise KeyError(name)
+
+        def __add__(self, other):
+            return "sum"
+
+    def f():
+        results = []
+        try:
+            m.b = 5
+            del m.b
+        except (TypeError, KeyError) as error:
+            results.append(repr(error))
+        try:
+            results.append(m + 1)
+        except TypeError as error:
+            results.append(str(error))
+        return results, type(m).__name__, isinstance(m, Guarded)
+
+    def s():
+        m.__class__ = Guarded
+
+    def s2():
+        types.ModuleType.__setattr__(m, "__class__", types.ModuleType)
+
+    return f, [nop, s, s2]
+
+
+@case("type of a module")
+def case_type_of_a_module():
+    m = types.ModuleType("mm")
+
+    class Other(types.ModuleType):
+        def __bool__(self):
+            return False
+
+    def s():
+        m.__class__ = Other
+
+    return (lambda: (type(m) is types.ModuleType, isinstance(m, Other), not m)), [nop, s]
+
+
 @case("instance attr for absent")
 def case_instance_attr_for_absent():
     class K:

@@ -30,6 +30,9 @@ bool isToldApart(BorrowedRef<> part, size_t count);
 struct CallArguments;
 class Translator;
 
+// A module may be given another class, on which all that can be done with it depends.
+void guardModuleClass(Translator& translator, PyObject* module);
+
 // True if every argument is constant data.
 bool allData(const CallArguments& arguments);
 // Of two constants that are compared: guards which objects the parts of tuples are that go by their

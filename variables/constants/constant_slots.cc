@@ -467,10 +467,17 @@ Value constantIterator(Translator& translator, const Value& self) {
 
 // --- Attributes.
 
-Value moduleAttribute(Translator& translator, const Value& module, PyObject* name) {
-  // A module may be given another class.
-  translator.addGuard(translator.sources->constant(module.object()), GuardType::TYPE_MATCH,
+}  // namespace
+
+void guardModuleClass(Translator& translator, PyObject* module) {
+  translator.addGuard(translator.sources->constant(module), GuardType::TYPE_MATCH,
                       reinterpret_cast<PyObject*>(&PyModule_Type));
+}
+
+namespace {
+
+Value moduleAttribute(Translator& translator, const Value& module, PyObject* name) {
+  guardModuleClass(translator, module.object());
   DictVariable* dict = translator.moduleDict(PyModule_GetDict(module.object()));
   if (Value value = dict->get(translator, name)) return value;
   if (translator.exceptionPending()) return Value();
@@ -540,6 +547,7 @@ Value constantGetAttribute(Translator& translator, const Value& self, PyObject* 
 bool constantSetAttribute(Translator& translator, const Value& self, PyObject* name,
                           const Value& value) {
   if (PyModule_CheckExact(self.object())) {
+    guardModuleClass(translator, self.object());
     Found found = translator.heap.lookup(typeOf(self), name);
     if (found && translator.heap.isDataDescriptor(found.object)) {
       throw GraphBreak(GraphBreakKind::AssignmentToClassOrDict, describe(self));
