@@ -37,14 +37,6 @@ PyObject* enumHash() {
   return cpython::ownAttribute(reinterpret_cast<PyTypeObject*>(type.get()), "__hash__");
 }
 
-bool isPlainEnum(PyTypeObject* type) {
-  static PyObject* const name = staticName("__hash__");
-  if (!cpython::isHeapType(type) || Py_TYPE(type) == &PyType_Type || !comparesByIdentity(type))
-    return false;
-  PyObject* hash = cpython::lookup(type, name);
-  return hash && hash == enumHash();
-}
-
 PyObject* enumName(BorrowedRef<> member) {
   PyObject* dict = cpython::materializedInstanceDict(member);
   PyObject* name = dict ? PyDict_GetItemString(dict, "_name_") : nullptr;
@@ -130,7 +122,7 @@ std::optional<Py_hash_t> hashWithin(BorrowedRef<> key, int depth) {
     clearException();
     return std::nullopt;
   }
-  if (isPlainEnum(type)) {
+  if (isKeyByName(type)) {
     PyObject* name = enumName(key);
     if (name) return PyObject_Hash(name);
   }
@@ -145,8 +137,16 @@ std::optional<Py_hash_t> hashWithoutCode(BorrowedRef<> key) { return hashWithin(
 
 bool isKeyByIdentity(PyTypeObject* type) {
   if (type == &PyUnicode_Type) return false;  // nearly all keys
-  return (hashesByIdentity(type) && comparesByIdentity(type)) || isPlainEnum(type) ||
+  return (hashesByIdentity(type) && comparesByIdentity(type)) || isKeyByName(type) ||
          typesHashedById().contains(type);
+}
+
+bool isKeyByName(PyTypeObject* type) {
+  static PyObject* const name = staticName("__hash__");
+  if (!cpython::isHeapType(type) || Py_TYPE(type) == &PyType_Type || !comparesByIdentity(type))
+    return false;
+  PyObject* hash = cpython::lookup(type, name);
+  return hash && hash == enumHash();
 }
 
 bool isKeyByItems(PyTypeObject* type) {

@@ -22,6 +22,10 @@ std::optional<Py_hash_t> hashWithoutCode(BorrowedRef<> key);
 // __eq__ do, members of enumerations, and those that a library says do.
 bool isKeyByIdentity(PyTypeObject* type);
 
+// Are they members of an enumeration, which hash by their name? A member that is still being made
+// has none yet.
+bool isKeyByName(PyTypeObject* type);
+
 // Does the type hash and compare as tuple itself does?
 bool isKeyByItems(PyTypeObject* type);
 

@@ -7,7 +7,7 @@ import enum
 import armature
 import pytest
 import torch
-from differential import check, translations
+from differential import breaking_every, check, translations
 
 
 class Key:
@@ -502,3 +502,69 @@ def test_methods_that_look_into_the_map():
 
 
 TABLE = {i: i for i in range(50)}
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3])
+def test_members_of_enumerations_that_are_made(every):
+    """They hash by a name that they are given last."""
+
+    def program(show):
+        class Flags(enum.Flag):
+            A = 1
+            B = 2
+            C = 4
+
+        def make(left, right):
+            both = left | right
+            made = [{both: 1}, {both, Flags.C}, {(both, 2): both}, frozenset([both])]
+            show(len(repr(made)))
+            return [both in part for part in made], made[0][Flags(int(both.value))]
+
+        seen = {Flags.A | Flags.B: "x", Flags.A: "y"}
+        return make(Flags.A, Flags.B), make(Flags.B, Flags.C), seen[Flags.B | Flags.A], len(seen)
+
+    for show in (len, print):
+        armature.reset()
+        shown = (lambda number: number) if show is len else print
+        with breaking_every(every):
+            assert armature.compile(program)(shown) == program(lambda number: number)
+
+
+class Existing(enum.Flag):
+    A = 1
+    B = 2
+    C = 4
+
+
+def test_members_made_of_an_existing_enumeration():
+    def program(x, left, right):
+        both = left | right
+        made = [{both: 1}, {both, left}, {(both, 2): both}, frozenset([both])]
+        print(made)
+        return x + len(made[1]), made, both, both in made[0]
+
+    check(program, torch.ones(2), Existing.A, Existing.B, breaks=None)
+    check(program, torch.ones(2), Existing.B, Existing.C, breaks=None)
+
+
+class SubDict(dict):
+    pass
+
+
+def test_the_first_unhashable_item_is_named():
+    def program(key):
+        texts = []
+        for table in ({}, {1: 2}):
+            for each in (key, (1, key), (key, (key,))):
+                try:
+                    table[each] = 1
+                except TypeError as error:
+                    texts.append(str(error))
+                try:
+                    texts.append(each in {each})
+                except TypeError as error:
+                    texts.append(str(error))
+        return texts
+
+    check(program, ([], SubDict()), more=(((SubDict(), []),), (((), {}, SubDict()),)))
+    check(lambda: program(([], SubDict())), breaks=0)

@@ -113,13 +113,18 @@ void guardIdentity(Translator& translator, const Value& key) {
 bool askHashes(Translator& translator, const Value& key) {
   if (auto* tuple = tupleIn(key)) {
     RecursionGuard guard(translator);
-    for (const Value& item : tuple->items()) {
-      if (!askHashes(translator, realizedItem(item))) return false;
+    for (const Value& each : tuple->items()) {
+      const Value& item = realizedItem(each);
+      if (!askHashes(translator, item)) return false;
+      // No item behind it is asked.
+      Py_hash_t hash;
+      bool isUnhashable = !tupleIn(item) && hashKey(item).status == KeyHash::Status::Unhashable;
+      if (isUnhashable && !hashValue(translator, item, hash)) return false;
     }
     return true;
   }
   auto* object = trackerOf<UserObjectVariable>(key);
-  if (!object || isKeyByIdentity(object->type())) return true;
+  if (!object || isObjectByIdentity(object)) return true;
   Py_hash_t hash;
   {
     // The replay does not ask again, nor does what Python would do with the stored hash.

@@ -26,12 +26,14 @@ namespace {
 constexpr int32_t kEmpty = -1;
 constexpr int32_t kUnlinked = -2;
 
-// Kinds whose Python objects hash and compare by identity.
+// Does what the variable stands for hash and compare by identity?
 bool hashesByIdentity(const VariableTracker* tracker) {
+  if (const auto* object = llvm::dyn_cast<UserObjectVariable>(tracker)) {
+    return isObjectByIdentity(object);
+  }
   switch (tracker->kind()) {
     case VariableKind::UserFunction:
     case VariableKind::UserClass:
-    case VariableKind::UserObject:
     case VariableKind::Exception:
     case VariableKind::Opaque:
     case VariableKind::Tensor:
@@ -85,13 +87,18 @@ Value realizedItem(const Value& item) {
   return number ? number->specialized : realized;
 }
 
+bool isObjectByIdentity(const UserObjectVariable* object) {
+  PyTypeObject* type = object->type();
+  return isKeyByIdentity(type) && (object->existing() || !isKeyByName(type));
+}
+
 bool isKeyByMethods(const Value& key) {
   if (const ValueVector* items = tupleItems(key)) {
     return llvm::any_of(*items,
                         [](const Value& item) { return isKeyByMethods(realizedItem(item)); });
   }
   auto* object = trackerOf<UserObjectVariable>(key);
-  return object && !isKeyByIdentity(object->type());
+  return object && !isObjectByIdentity(object);
 }
 
 bool goesByIdentity(const Value& key) {

@@ -18,6 +18,8 @@
 
 namespace armature {
 
+class UserObjectVariable;
+
 // The hash of a key, or nothing where the key cannot be modelled or is not hashable.
 struct KeyHash {
   enum class Status : uint8_t { Ok, Unhashable, Unmodelled };
@@ -27,6 +29,9 @@ struct KeyHash {
 // `key` must be realized; the items of tuples in it must have been looked at. What is a key by
 // methods of the program's has the hash that those have given (UserObjectVariable::keyHash).
 KeyHash hashKey(const Value& key);
+// Does the object hash and compare by its identity? (A member of an enumeration that is made in the
+// trace does not yet.)
+bool isObjectByIdentity(const UserObjectVariable* object);
 // Does the program hash the key, or compare it, an item of a tuple included?
 bool isKeyByMethods(const Value& key);
 // Does the hash of the key, or of an item of a tuple, follow from which object it is? To the trace
