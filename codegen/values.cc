@@ -90,6 +90,16 @@ VariableTracker* PyCodegen::trackerFor(const Value& value) {
     return tracker = translator_.make<MadeAgainVariable>(
                &PyFrozenSet_Type, std::move(maker), Ref<>::create(object), std::move(elements));
   }
+  if (PyRange_Check(object)) {
+    llvm::SmallVector<Value, 4> bounds;
+    for (const char* name : {"start", "stop", "step"}) {
+      Ref<> bound = checked(PyObject_GetAttrString(object, name));
+      bounds.push_back(Value::constant(bound));
+    }
+    Ref<> maker = Ref<>::create(reinterpret_cast<PyObject*>(&PyRange_Type));
+    return tracker = translator_.make<MadeAgainVariable>(&PyRange_Type, std::move(maker), nullptr,
+                                                         std::move(bounds));
+  }
   if (hasMaker(Py_TYPE(object))) {
     return tracker = translator_.make<MadeAgainVariable>(Py_TYPE(object), makerOf(object));
   }

@@ -171,7 +171,7 @@ void Translator::rememberExisting(PyObject* constant) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
       rememberExisting(PyTuple_GET_ITEM(constant, i));
     }
-  } else if (PySlice_Check(constant) || hasMaker(Py_TYPE(constant))) {
+  } else if (PySlice_Check(constant) || PyRange_Check(constant) || hasMaker(Py_TYPE(constant))) {
     existingConstants_.insert(constant);
   } else if (PyFrozenSet_CheckExact(constant)) {
     if (!existingConstants_.insert(constant).second) return;
@@ -187,21 +187,11 @@ void Translator::rememberNan(PyObject* number) {
 
 bool Translator::isMadeHere(PyObject* constant) const {
   if (PyFloat_CheckExact(constant)) return madeNans_.count(constant) > 0;
-  bool isFrozenSet = PyFrozenSet_CheckExact(constant);
-  bool mayBeMade = PyTuple_CheckExact(constant)
-                       ? PyTuple_GET_SIZE(constant) > 0
-                       : isFrozenSet || PySlice_Check(constant) || hasMaker(Py_TYPE(constant));
-  // Last, as it looks at each element.
-  return mayBeMade && !existingConstants_.contains(constant) &&
-         (!isFrozenSet || holdsInput(constant));
-}
-
-bool Translator::holdsInput(PyObject* frozenSet) const {
-  for (cpython::SetEntry entry; cpython::nextEntry(frozenSet, entry);) {
-    bool isInput = !isSingleton(entry.element) && !constantSources(entry.element).empty();
-    if (isInput || isMadeHere(entry.element)) return true;
-  }
-  return false;
+  bool mayBeMade = PySlice_Check(constant) || PyRange_Check(constant) ||
+                   hasMaker(Py_TYPE(constant)) ||
+                   (PyTuple_CheckExact(constant) && PyTuple_GET_SIZE(constant) > 0) ||
+                   (PyFrozenSet_CheckExact(constant) && PySet_GET_SIZE(constant) > 0);
+  return mayBeMade && !existingConstants_.contains(constant);
 }
 
 void Translator::remember(PyObject* object, Value variable) {

@@ -224,7 +224,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // The constant is there before the call: a part of code, of an input, of what C code keeps. So
   // are its parts, and to the program it stays the object that it is.
   void rememberExisting(PyObject* constant);
-  // A tuple or slice of constants, a frozenset of inputs, a nan, or an instance of a type with a
+  // A tuple or frozenset of constants, a slice, a range, a nan, or an instance of a type with a
   // maker (core/constant.h) that the trace has made: each call makes a new one, which the program
   // can tell from that of the call before.
   bool isMadeHere(PyObject* constant) const;
@@ -440,7 +440,6 @@ class Translator : public Observer, public Heap::Dependencies {
   // The objects are kept alive by the lazy variables that they were.
   ConstantSources constantSources_;
   llvm::DenseSet<PyObject*> existingConstants_;
-  bool holdsInput(PyObject* frozenSet) const;
   // Kept alive, so that no other object has the address of one.
   llvm::DenseMap<PyObject*, Ref<>> madeNans_;
   void rememberNan(PyObject* number);

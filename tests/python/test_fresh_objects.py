@@ -196,6 +196,9 @@ def test_a_captured_function_whose_code_holds_what_is_no_constant():
         "t = ((1, 2), 3); return t, t[0], [t[0]]",
         "return entry.__code__.co_varnames, int.__bases__, TUPLE, TUPLE[0], [TUPLE[0]]",
         "t = (n, 2); print(t); return t, (t,)",
+        "return range(3), range(n), [range(1, n, 2)], range(9)[n:], frozenset([n, 'a'])",
+        "r = range(n); s = frozenset({n}); return r, s, (r, s), [r, s], {s: r}, s | {1}, r[1:]",
+        "s = frozenset(['b', 'a']); return s, n in {1, 2, 3}, frozenset(s) is s, TUPLE in {TUPLE}",
         "t = (n, 2); LOG.append(t); LOG.append((t, TUPLE)); return max(t, (0,)), max(TUPLE, TUPLE)",
     ],
 )
