@@ -4,7 +4,7 @@
 #include "cpython/integers.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/containers/composed_iterators.h"
-#include "variables/containers/dict.h"
+#include "variables/containers/dict_methods.h"
 #include "variables/containers/sequence_slots.h"
 #include "variables/containers/set.h"
 #include "variables/containers/sorting.h"
@@ -328,29 +328,6 @@ void refuseHuge(ListVariable* list, const Value& iterator) {
 bool raiseLength(Translator& translator, const char* format, size_t expected, size_t got) {
   translator.raise(PyExc_ValueError, format, expected, got);
   return false;
-}
-
-// PyDict_MergeFromSeq2, of one pair.
-bool addPair(Translator& translator, DictVariable* dict, Value pair, int64_t before) {
-  translator.realize(pair);
-  ValueVector items;
-  if (!iterateInto(translator, pair, items)) {
-    PyTypeObject* type = typeOf(translator.realized(translator.exception()));
-    if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-      translator.dropException();
-      translator.raise(PyExc_TypeError,
-                       "cannot convert dictionary update sequence element #%zd to a sequence",
-                       static_cast<Py_ssize_t>(before));
-    }
-    return false;
-  }
-  if (items.size() != 2) {
-    translator.raise(PyExc_ValueError,
-                     "dictionary update sequence element #%zd has length %zd; 2 is required",
-                     static_cast<Py_ssize_t>(before), static_cast<Py_ssize_t>(items.size()));
-    return false;
-  }
-  return dict->set(translator, items[0], items[1]);
 }
 
 size_t itemsBeforeStar(const Value& argument) {

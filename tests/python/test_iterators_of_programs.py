@@ -1,10 +1,12 @@
 """Iterators of the program's own within those of C, which have asked for them once."""
 
+import collections
 import itertools
 import operator
 
 import armature
 import pytest
+from differential import breaking_every
 
 LOG = []
 
@@ -157,3 +159,44 @@ def test_keys_in_the_place_of_others(last):
         compiled = armature.compile(replaces)
         for _ in range(2):
             assert outcome(compiled) == outcome(replaces)
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3])
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_pairs_that_are_iterators(every, fails):
+    """dict() makes a list of a pair, which asks for an iterator twice."""
+
+    def program(fails):
+        asked = []
+
+        class Pair:
+            def __init__(self, items):
+                self.items = iter(items)
+
+            def __iter__(self):
+                asked.append("iter")
+                if len(asked) == fails:
+                    raise TypeError("none")
+                return self
+
+            def __next__(self):
+                asked.append("next")
+                return next(self.items)
+
+        class Table(dict):
+            pass
+
+        results = []
+        for make in (dict, {1: 2}.update, Table, collections.OrderedDict):
+            for pairs in ([Pair("ab")], [Pair("ab"), ("c", 1)], [Pair("abc")], [["a", Pair("a")]]):
+                try:
+                    made = make(pairs)
+                    results.append(made and list(made))
+                except (TypeError, ValueError) as error:
+                    results.append((type(error), str(error)))
+                results.append(list(asked))
+                asked.clear()
+        return results
+
+    with breaking_every(every):
+        assert armature.compile(program)(fails) == program(fails)

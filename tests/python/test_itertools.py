@@ -298,3 +298,31 @@ def test_cycles_behind_breaks(program, every):
         compiled = armature.compile(program)
         for a in ("", "a", 3):
             assert compiled(a, "q") == program(a, "q")
+
+
+@pytest.mark.parametrize("every", [0, 1, 2, 3])
+def test_which_keys_groupby_compares(every):
+    """None behind the end of the last group."""
+
+    def program(numbers, key):
+        asked = []
+
+        class Key:
+            def __init__(self, number):
+                self.number = number
+
+            def __eq__(self, other):
+                asked.append((self.number, other.number))
+                return self.number == other.number
+
+        groups = itertools.groupby(map(Key, numbers), key and (lambda each: Key(each.number // 2)))
+        found = [(each.number, [item.number for item in group]) for each, group in groups]
+        skipped = [each.number for each, _ in itertools.groupby(map(Key, numbers))]
+        partly = [next(group).number for _, group in itertools.groupby(map(Key, numbers))]
+        return found, skipped, partly, asked
+
+    for numbers in ([0, 1, 1], [0, 0, 0, 1], [5], [], [1, 2, 2, 3, 3]):
+        for key in (None, True):
+            armature.reset()
+            with breaking_every(every):
+                assert armature.compile(program)(numbers, key) == program(numbers, key)

@@ -37,24 +37,7 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
   for (Py_ssize_t i = 0;; ++i) {
     Value pair = iteratorNext(translator, iterator);
     if (!pair) return !translator.exceptionPending();
-    translator.realize(pair);
-    ValueVector items;
-    if (!iterateInto(translator, pair, items)) {
-      PyTypeObject* type = typeOf(translator.exception());
-      if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
-        translator.dropException();
-        translator.raise(PyExc_TypeError,
-                         "cannot convert dictionary update sequence element #%zd to a sequence", i);
-      }
-      return false;
-    }
-    if (items.size() != 2) {
-      translator.raise(PyExc_ValueError,
-                       "dictionary update sequence element #%zd has length %zd; 2 is required", i,
-                       static_cast<Py_ssize_t>(items.size()));
-      return false;
-    }
-    if (!dict->set(translator, items[0], items[1])) return false;
+    if (!addPair(translator, dict, std::move(pair), i)) return false;
   }
 }
 
@@ -270,6 +253,33 @@ DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
   if (!keys) return nullptr;
   auto* items = translator.make<DictVariable>();
   return mergeMapping(translator, items, mapping, keys) ? items : nullptr;
+}
+
+bool addPair(Translator& translator, DictVariable* dict, Value pair, Py_ssize_t before) {
+  translator.realize(pair);
+  ValueVector items;
+  // PySequence_Fast: of what is no list or tuple, it asks the iterator for one, too.
+  bool isSequence = typeOf(pair) == &PyTuple_Type || typeOf(pair) == &PyList_Type;
+  if (!isSequence) pair = getIterator(translator, pair);
+  bool isRead = pair && (isSequence ? iterateInto(translator, pair, items)
+                                    : collectInto(translator, pair, items));
+  if (!isRead) {
+    PyTypeObject* type = typeOf(translator.realized(translator.exception()));
+    if (translator.heap.isSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) {
+      translator.dropException();
+      translator.raise(PyExc_TypeError,
+                       "cannot convert dictionary update sequence element #%zd to a sequence",
+                       before);
+    }
+    return false;
+  }
+  if (items.size() != 2) {
+    translator.raise(PyExc_ValueError,
+                     "dictionary update sequence element #%zd has length %zd; 2 is required",
+                     before, static_cast<Py_ssize_t>(items.size()));
+    return false;
+  }
+  return dict->set(translator, items[0], items[1]);
 }
 
 bool updateDict(Translator& translator, DictVariable* dict, Value other) {

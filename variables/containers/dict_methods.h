@@ -23,6 +23,8 @@ bool storeItem(Translator& translator, DictVariable* dict, const Value& key, Val
 // dict.update(other): from a mapping (anything with .keys()) or an iterable of pairs. This and the
 // following are false with the exception pending.
 bool updateDict(Translator& translator, DictVariable* dict, Value other);
+// PyDict_MergeFromSeq2, of one pair; `before`: how many came before it.
+bool addPair(Translator& translator, DictVariable* dict, Value pair, Py_ssize_t before);
 // From an object that says itself what its keys are.
 bool updateFromMapping(Translator& translator, DictVariable* dict, const Value& mapping,
                        const Value& keysMethod);

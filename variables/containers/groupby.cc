@@ -13,7 +13,7 @@ namespace armature {
 namespace {
 
 // --- groupby: the iterator, the key function, the key of the group at hand, the key and the value
-// of the last item (the value: null once it was given), and the group. A group: its groupby, its
+// of the last item (both: null once it was given), and the group. A group: its groupby, its
 // key.
 
 enum GroupState { kIterator, kKeyFunction, kTargetKey, kCurrentKey, kCurrentValue, kGroup };
@@ -36,6 +36,7 @@ Value groupNext(Translator& translator, ItertoolsVariable& group) {
   if (areEqual(translator, group[1], groups[kCurrentKey]) <= 0) return Value();
   Value value = groups[kCurrentValue];
   groups.set(translator, kCurrentValue, Value());
+  groups.set(translator, kCurrentKey, Value());
   return value;
 }
 IteratorRecipe groupRecipe(Translator&, const ItertoolsVariable& group) {
@@ -67,8 +68,8 @@ Value groupbyNext(Translator& translator, ItertoolsVariable& self) {
 }
 IteratorRecipe groupbyRecipe(Translator&, const ItertoolsVariable& self) {
   IteratorRecipe recipe = {.arguments = {self[kIterator], self[kKeyFunction]}, .iterators = {0}};
-  if (!self[kCurrentKey]) return recipe;
-  if (!self[kCurrentValue]) return {.impossible = "groupby amid a group"};
+  if (!self[kCurrentKey] && !self[kTargetKey]) return recipe;
+  if (!self[kCurrentKey]) return {.impossible = "groupby amid a group"};
   recipe.state = {self[kCurrentKey], self[kCurrentValue], self[kTargetKey]};
   return recipe;
 }
