@@ -1,5 +1,6 @@
 """What a super object says of itself."""
 
+import armature
 import torch
 from differential import check
 
@@ -88,3 +89,24 @@ def test_none_is_no_object():
         return found, x + 1
 
     check(program, torch.ones(2))
+
+
+def test_super_of_a_proxy_is_not_asked_twice():
+    asked = []
+
+    class Base:
+        pass
+
+    class Proxy:
+        @property
+        def __class__(self):
+            asked.append("class")
+            return Base
+
+    def function(proxy):
+        return super(Base, proxy)
+
+    expected = function(Proxy()).__self_class__
+    asked.clear()
+    assert armature.compile(function)(Proxy()).__self_class__ is expected
+    assert asked == ["class"]
