@@ -228,10 +228,7 @@ bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMap
 bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs) {
   if (isPlainData(Py_TYPE(object))) return true;
   return endsSilently(object, by, [&](PyObject* one) {
-    Py_ssize_t references = Py_REFCNT(one);
-    bool goesWithInputs = by == LettingGo::Input || by == LettingGo::Last;
-    if (!goesWithInputs) return references;
-    return references - std::count(inputs.slots, inputs.slots + inputs.count, one);
+    return Py_REFCNT(one) - std::count(inputs.slots, inputs.slots + inputs.count, one);
   });
 }
 

@@ -14,8 +14,8 @@
 
 namespace armature {
 
-// How many references to an object the program has; where the frame lets go of an input, without
-// those of the inputs, any of which may go as well.
+// How many references to an object the program has, without those of the frame's inputs: any of
+// those may go as well.
 using ReferenceCount = llvm::function_ref<Py_ssize_t(PyObject*)>;
 
 // Numbers, ranges' iterators and the like: nobody can hear of their ends, and they lead nowhere.

@@ -310,8 +310,7 @@ class InstructionTranslator : public Translator {
   llvm::DenseMap<VariableTracker*, llvm::SmallVector<Value, 1>> owned_;
   // Existing generators whose frames the trace has taken over. Trailed.
   llvm::DenseSet<GeneratorVariable*> takenOver_;
-  llvm::ArrayRef<PyObject*> inputs_;  // as the guards find them
-  std::vector<MayEnd> mayEnd_;        // for settleInputs()
+  std::vector<MayEnd> mayEnd_;  // for settleInputs()
   llvm::DenseMap<GeneratorVariable*, PathToObject> paths_;
   // How often run() was called, and how many trackers there were when the present one began.
   uint64_t runs_ = 0;

@@ -79,7 +79,7 @@ bool InstructionTranslator::isTakenAtOnce(llvm::ArrayRef<Value> slots) {
   llvm::BitVector rebound = reboundFrom(code, entry_.start);
   for (int local : rebound.set_bits()) mayGo.push_back(slots[local]);
   std::vector<OwningInput> owning;
-  return inputsEndSilently(*this, mayGo, inputs_, owning) && owning.empty();
+  return inputsEndSilently(*this, mayGo, owning) && owning.empty();
 }
 
 namespace {
@@ -129,7 +129,7 @@ void InstructionTranslator::leaveEndsToPython() {
   }
   std::vector<OwningInput> owning;
   bool atOnce = looseValues.areSettledAtOnce();
-  bool isSilent = inputsEndSilently(*this, mayGo, inputs_, owning, atOnce ? nullptr : &mayEnd_) &&
+  bool isSilent = inputsEndSilently(*this, mayGo, owning, atOnce ? nullptr : &mayEnd_) &&
                   (owning.empty() || parts_);
   for (const OwningInput& one : owning) {
     for (const PartPath& path : one.paths) isSilent = isSilent && own(one.input, path);

@@ -17,12 +17,13 @@ namespace armature {
 
 namespace {
 
-// How many references the trace itself has to existing objects, which are the program's otherwise.
+// How many references the trace itself has to existing objects, and the frame, which may let go of
+// them; the others are the rest of the program's.
 class OwnReferences {
  public:
   explicit OwnReferences(const Translator& translator) : translator_(translator) {}
 
-  Py_ssize_t ofProgram(PyObject* object) {
+  Py_ssize_t ofOthers(PyObject* object) {
     if (counts_.empty()) count();
     return Py_REFCNT(object) - counts_.lookup(object);
   }
@@ -34,6 +35,7 @@ class OwnReferences {
       if (tracker && tracker->existing()) ++counts_[tracker->existing()];
     }
     for (const Guard& guard : translator_.guards()) ++counts_[guard.operand.get()];
+    for (PyObject* input : translator_.inputs) ++counts_[input];
   }
 
   const Translator& translator_;
@@ -44,7 +46,7 @@ class OwnReferences {
 bool isSilent(Translator& translator, OwnReferences& own, const VariableTracker* tracker,
               LettingGo by) {
   PyObject* object = tracker->existing();
-  if (!endsSilently(object, by, [&](PyObject* one) { return own.ofProgram(one); })) return false;
+  if (!endsSilently(object, by, [&](PyObject* one) { return own.ofOthers(one); })) return false;
   translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
                       static_cast<int64_t>(by));
   return true;
@@ -115,13 +117,12 @@ void letGoOfContents(Translator& translator, VariableTracker* container) {
 }
 
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<PyObject*> inputs, std::vector<OwningInput>& owning,
-                       std::vector<MayEnd>* deferred) {
+                       std::vector<OwningInput>& owning, std::vector<MayEnd>* deferred) {
   OwnReferences own(translator);
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
-    auto references = [&](PyObject* one) { return own.ofProgram(one) - llvm::count(inputs, one); };
+    auto references = [&](PyObject* one) { return own.ofOthers(one); };
     bool silent = endsSilently(tracker->existing(), LettingGo::Input, references);
     if (!silent) {
       std::vector<PartPath> paths = ownedGenerators(tracker->existing(), references);

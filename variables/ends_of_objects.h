@@ -66,11 +66,9 @@ struct MayEnd {
 };
 
 // Are the ends of all of `values`, inputs that the frame may let go of, ones that no code hears of,
-// but for those of generators that are the trace's to end? Guarded, one way or the other. `inputs`
-// are all inputs, the handled exception and the like among them, as the guard finds them. With
+// but for those of generators that are the trace's to end? Guarded, one way or the other. With
 // `deferred`: takes all but those with such generators, unguarded; then true.
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
-                       llvm::ArrayRef<PyObject*> inputs, std::vector<OwningInput>& owning,
-                       std::vector<MayEnd>* deferred = nullptr);
+                       std::vector<OwningInput>& owning, std::vector<MayEnd>* deferred = nullptr);
 
 }  // namespace armature

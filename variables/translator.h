@@ -92,6 +92,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // What was done to objects that existed before the trace; replayed after the graph call.
   SideEffects effects{trail};
   LooseValues looseValues{trail};
+  llvm::ArrayRef<PyObject*> inputs;  // the frame's, as the guards find them
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
   std::shared_ptr<Graph> graph;

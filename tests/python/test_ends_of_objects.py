@@ -676,6 +676,7 @@ def emptied_default_dict(made):
     return collections.defaultdict(list, made=made), lambda holder: holder.clear()
 
 
+@pytest.mark.parametrize("below", [False, True])
 @pytest.mark.parametrize(
     "make",
     [
@@ -688,7 +689,7 @@ def emptied_default_dict(made):
         emptied_default_dict,
     ],
 )
-def test_a_container_emptied_behind_the_last_other_reference(make):
+def test_a_container_emptied_behind_the_last_other_reference(make, below):
     log, references = [], []
 
     class Heard:
@@ -697,6 +698,8 @@ def test_a_container_emptied_behind_the_last_other_reference(make):
     def function(x):
         made = Heard()
         references.append(weakref.ref(made, lambda _: log.append("dead")))
+        if below:
+            made = (made,)
         holder, empty = make(made)
         armature.graph_break()
         del made
