@@ -203,6 +203,15 @@ void NumPyLibrary::changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>&
 }
 
 bool NumPyLibrary::isPure(const Node& node) const {
+  if (!isWithoutEffect(node)) return false;
+  // On other sizes an operation may raise, but not what only tells of dtypes and dimensions.
+  if (functions_.of(node).effect == NumPyEffect::Tells) return true;
+  bool areObserved = true;
+  forEachInput(node, [&](Node* input) { areObserved = areObserved && input->sizesObserved; });
+  return areObserved;
+}
+
+bool NumPyLibrary::isWithoutEffect(const Node& node) const {
   if (node.operation != NodeOperation::CallFunction &&
       node.operation != NodeOperation::CallMethod) {
     return false;

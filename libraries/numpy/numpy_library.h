@@ -40,15 +40,16 @@ class NumPyLibrary : public Library {
                      BorrowedRef<> keywords) const override;
   bool isPure(const Node& node) const override;
   NodeEffect effectOf(const Node& node) const override {
-    bool hasNone = isPure(node) || succeedsOnConstants(numpy_, node);
+    bool hasNone = isWithoutEffect(node) || succeedsOnConstants(numpy_, node);
     return hasNone ? NodeEffect::None : NodeEffect::Other;
   }
   void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const override;
   bool mayFailOnData(const Node& node, Observer&) const override {
-    return !isPure(node) && !succeedsOnConstants(numpy_, node);
+    return !isWithoutEffect(node) && !succeedsOnConstants(numpy_, node);
   }
 
  private:
+  bool isWithoutEffect(const Node& node) const;
   std::shared_ptr<const TensorMetadata> trueLayout(const Node& node) const;
 
   const NumPyModule& numpy_;
