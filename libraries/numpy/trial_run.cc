@@ -253,9 +253,12 @@ class TrialRun {
 
   // Universal functions and operators issue no warnings but those of floating-point errors.
   bool mayWarn() const {
-    return node_.operation == NodeOperation::CallMethod ||
-           (Py_TYPE(node_.target.get()) != numpy_.ufuncType.get() &&
-            Py_TYPE(node_.target.get()) != &PyCFunction_Type);
+    if (node_.operation == NodeOperation::CallMethod) return true;
+    if (Py_TYPE(node_.target.get()) == numpy_.ufuncType.get()) return false;
+    static PyObject* const operators = checked(PyImport_ImportModule("_operator")).release();
+    bool isOperator = Py_TYPE(node_.target.get()) == &PyCFunction_Type &&
+                      PyCFunction_GET_SELF(node_.target.get()) == operators;
+    return !isOperator;
   }
 
   Ref<> call(StandIns& standIns) const {
@@ -280,7 +283,7 @@ class TrialRun {
       Ref<> value = standIns.argument(argument);
       if (!value || PyDict_SetItem(keywords.get(), name.get(), value.get()) < 0) return nullptr;
     }
-    Silence silence(numpy_, rule_.effect == NumPyEffect::Computes && mayWarn());
+    Silence silence(numpy_, mayWarn());
     if (PyErr_Occurred()) return nullptr;
     return Ref<>::steal(PyObject_Call(callable.get(), arguments.get(), keywords.get()));
   }

@@ -377,6 +377,63 @@ def test_error_that_follows_from_the_shapes(function):
             np.testing.assert_equal(compiled(*arguments), handled(*arguments))
 
 
+@pytest.mark.parametrize("make", [np.asarray, np.array])
+def test_warnings_of_the_trial_are_nobodys(make):
+    """Whether a warning is an error is what the filters say in each call."""
+
+    def handled(a):
+        try:
+            return make(a, "f4")
+        except np.exceptions.ComplexWarning as warning:
+            return str(warning)
+
+    def plainly(a):
+        return make(a, "f4")
+
+    for function in (handled, plainly):
+        compiled = armature.compile(function)
+        for action in ("error", "ignore", "always", "error"):
+            for a in (np.array([1 + 1j]), np.array([2.0])):
+                found = []
+                for call in (function, compiled):
+                    with warnings.catch_warnings(record=True) as told:
+                        warnings.simplefilter(action)
+                        try:
+                            found.append((look(call(a)), len(told)))
+                        except np.exceptions.ComplexWarning as warning:
+                            found.append((str(warning), len(told)))
+                assert found[0] == found[1], action
+
+
+def takes_two(a):
+    first, _last = a[0], a[3]
+    return first
+
+
+def reshapes(a):
+    a.reshape(2, 2)
+    return len(a)
+
+
+def splits(a):
+    x, y = np.split(a, 2)
+    return a
+
+
+def broadcasts(a):
+    np.broadcast_to(a, (2, 4))
+    return a + 1
+
+
+@pytest.mark.parametrize("function", [takes_two, reshapes, splits, broadcasts])
+def test_errors_of_what_nobody_uses(function):
+    """What only rearranges is left out of a graph, but on other sizes it raises."""
+    for order in ([4, 2, 3, 4], [4, 4, 1, 5]):
+        compiled = armature.compile(function)
+        for size in order:
+            assert outcome(compiled, [np.arange(size)]) == outcome(function, [np.arange(size)])
+
+
 def test_read_only_input():
     x = X.copy()
     x.flags.writeable = False
