@@ -272,14 +272,23 @@ PyGetSetDef properties[] = {
     {},
 };
 
+// type_new calls it without asking whether it is there.
+PyObject* refuseType(PyTypeObject* metaclass, PyObject*, PyObject*) {
+  return PyErr_Format(PyExc_TypeError,
+                      "'%.100s' makes no classes: what armature.compile() returns stands for an "
+                      "object, whose own class is the one to make a subclass of",
+                      metaclass->tp_name);
+}
+
 }  // namespace
 
 PyTypeObject StandInType = {
     .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.StandInType",
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_doc = "The metaclass of types whose instances stand for other objects.",
     .tp_getset = properties,
     .tp_base = &PyType_Type,
+    .tp_new = refuseType,
 };
 
 void setTextAndComparison(PyTypeObject& type) {

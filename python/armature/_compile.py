@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 from armature import _C, backends
 from armature._caller import caller_of
-from armature._config import compiled_functions, config, forget_translations
+from armature._config import boolean, compiled_functions, config, forget_translations
 from armature.backends import BackendFunction, is_torch_module, kind_of
 from armature.exc import Unsupported
 from armature.logging import format_break, log
@@ -102,11 +102,14 @@ def compile(
     mode, options: as torch.compile passes them to its backends; "eager" takes none.
     disable: return ``fn`` itself.
 
-    Raises TypeError for what cannot be called and for classes, InvalidBackend for an unknown
+    Raises TypeError for what cannot be called, for classes and for an argument of another type
+    than these, InvalidBackend for an unknown
     backend, ValueError for a mode or options that the backend does not take, NotImplementedError
     for ``dynamic=True``. What the backend raises comes out of the call that compiles.
     """
-    if dynamic:
+    boolean("fullgraph", fullgraph)
+    boolean("disable", disable)
+    if dynamic is not None and boolean("dynamic", dynamic):
         raise NotImplementedError(
             "dynamic=True is not supported yet: code is compiled for the shapes that come. "
             "Leave dynamic out, or pass False."

@@ -65,7 +65,7 @@ class Config:
 
     @strict.setter
     def strict(self, value: bool) -> None:
-        self._strict = _boolean("strict", value)
+        self._strict = boolean("strict", value)
 
     @property
     def skip_modules(self) -> tuple[str, ...]:
@@ -79,8 +79,9 @@ class Config:
 
     @skip_modules.setter
     def skip_modules(self, names: Iterable[str]) -> None:
-        if isinstance(names, str):
-            raise TypeError("skip_modules must be several names of modules, not a str")
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            kind = type(names).__name__
+            raise TypeError(f"skip_modules must be several names of modules, not a {kind}")
         modules = tuple(names)
         for name in modules:
             if type(name) is not str:
@@ -145,7 +146,7 @@ class Config:
 
     @numpy_as_torch.setter
     def numpy_as_torch(self, value: bool | None) -> None:
-        self._numpy_as_torch = None if value is None else _boolean("numpy_as_torch", value)
+        self._numpy_as_torch = None if value is None else boolean("numpy_as_torch", value)
 
     @property
     def compile_while_tracing(self) -> bool:
@@ -158,7 +159,7 @@ class Config:
 
     @compile_while_tracing.setter
     def compile_while_tracing(self, value: bool) -> None:
-        self._compile_while_tracing = _boolean("compile_while_tracing", value)
+        self._compile_while_tracing = boolean("compile_while_tracing", value)
         _C.set_compile_while_tracing(value)
 
     @contextlib.contextmanager
@@ -178,13 +179,16 @@ class Config:
         return f"Config({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
-def _boolean(name: str, value: bool) -> bool:
+def boolean(name: str, value: bool) -> bool:
+    """The value of an argument or setting of that name; raises TypeError if it is no bool."""
     if not isinstance(value, bool):
         raise TypeError(f"{name} must be a bool, not {type(value).__name__}")
     return value
 
 
 def _functions(name: str, given: Iterable[Callable[..., Any]]) -> tuple[Callable[..., Any], ...]:
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{name} takes several functions, not a {type(given).__name__}")
     functions = tuple(given)
     for function in functions:
         # Of other callables, an instance says nothing of what the next call is given.

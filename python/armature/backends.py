@@ -64,6 +64,10 @@ def resolve(
     Raises InvalidBackend for an unknown name, TypeError for what is neither a name nor callable,
     and ValueError for a mode or options that the backend does not take.
     """
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError(f"mode must be the name of a mode or None, not {kind_of(mode)}")
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options must be a mapping of names or None, not {kind_of(options)}")
     if isinstance(backend, Backend):
         return backend
     if isinstance(backend, str):

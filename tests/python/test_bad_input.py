@@ -119,3 +119,38 @@ def test_error_in_the_function_is_the_functions_error():
 
     with pytest.raises(IndexError, match="list index out of range"):
         armature.compile(f)(torch.ones(1))
+
+
+@pytest.mark.parametrize("make", [type, lambda *given: type(given[1][0])(*given)])
+def test_a_class_below_that_of_what_is_compiled(make):
+    for compiled in (armature.compile(torch.nn.Linear(2, 2)), armature.compile(lambda x: x)):
+        base = type(compiled)
+        if base is not type(lambda: None):
+            with pytest.raises(TypeError, match=r"makes no classes|acceptable base type"):
+                make("Below", (base,), {})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"options": 5}, "options must be a mapping of names or None, not an object of type 'int'"),
+        ({"options": []}, "options must be a mapping"),
+        ({"mode": 3, "backend": "inductor"}, "mode must be the name of a mode or None"),
+        ({"fullgraph": "x"}, "fullgraph must be a bool, not str"),
+        ({"dynamic": "x"}, "dynamic must be a bool, not str"),
+        ({"disable": 1}, "disable must be a bool, not int"),
+    ],
+)
+def test_arguments_of_another_type(arguments, message):
+    with pytest.raises(TypeError, match=message):
+        armature.compile(lambda x: x, **arguments)
+
+
+@pytest.mark.parametrize(
+    "name", ["skip_modules", "ignore_logging_functions", "reorderable_logging_functions"]
+)
+def test_settings_that_are_not_several(name):
+    before = getattr(armature.config, name)
+    with pytest.raises(TypeError, match=f"{name} .*several .*not a int"):
+        setattr(armature.config, name, 5)
+    assert getattr(armature.config, name) == before
