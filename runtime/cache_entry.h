@@ -10,6 +10,7 @@
 #include "guards/check_function_manager.h"
 #include "interpreter/instruction_translator.h"
 #include "runtime/thread_state.h"
+#include "shapes/profile.h"
 
 namespace armature {
 
@@ -30,7 +31,12 @@ struct CacheEntry {
 
   // is_compiling() was false in the trace (EntryPoint::answersAsPython).
   bool answersAsPython = false;
-  SkippedFunctions skipped;  // in the trace
+  SkippedFunctions skipped;    // in the trace
+  bool leavesVarying = false;  // Translator::leaveVaryingToPython()
+
+  // Where translations are verified: what was known of numbers, and how many calls were found.
+  std::optional<Profile> profile;
+  uint64_t callsFound = 0;
 
   // For explanations; not used on the hit path.
   std::shared_ptr<const Graph> graph;

@@ -120,6 +120,11 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
       for (size_t i = 0; i < entries_.size(); ++i) {
         CacheEntry& entry = *entries_[i];
         bool holds = entry.holds(inputs, captures);
+        if (settings_->engine->verifiesTranslations && holds && entry.function && mayTranslate()) {
+          verify(entry, inputs);
+          if (PyErr_Occurred()) return Action::Error;
+          holds = entry.holds(inputs, captures);
+        }
         if (holds && entry.function) entry.guards->takePins(captures, pins);
         if (changes_ != changes) {
           pins.clear();
@@ -330,27 +335,31 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
 
 // Null: `skipped` has become more.
 std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs,
-                                                 SkippedFunctions& skipped) {
+                                                 SkippedFunctions& skipped,
+                                                 const CacheEntry* again) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point start = Clock::now();
   faultSite();
   if (!registerLibraries()) throw RaisedForUser();
   for (const auto& entry : entries_) {
+    if (again) break;
     for (const Source* source : entry->guards->variedValues(inputs)) profile_.markVaried(source);
   }
   const LoggingFunctions& logging = settings_->engine->loggingFunctions;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
-  bool isAsPython = entry_.answersAsPython, isAgain = false, isEndHeard = false;
+  bool isAsPython = again ? again->answersAsPython : entry_.answersAsPython;
+  bool isAgain = false, isEndHeard = false;
   int32_t failing = -1;
   // To be translated for yet another value would only bring the limit nearer, behind which nothing
   // is compiled. A second one is left for what varies first in code behind such a break.
   bool isNearLimit = compilations_ + 1 >= settings_->recompileLimit;
   bool leavesVarying = (isNearLimit || leavesVarying_) && !settings_->fullGraph;
+  if (again) leavesVarying = again->leavesVarying;
   std::optional<OperationModesAway> modesAway(std::in_place);
   do {
     trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
-    trace->useProfile(profile_);
+    trace->useProfile(again ? *again->profile : profile_);
     if (settings_->backend) trace->useForeignBackend();
     if (isAsPython) trace->answerAsPython();
     if (leavesVarying) trace->leaveVaryingToPython();
@@ -429,6 +438,8 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   addFinalGuards(translator);
   auto entry = std::make_unique<CacheEntry>();
   entry->answersAsPython = isAsPython;
+  entry->leavesVarying = leavesVarying;
+  if (settings_->engine->verifiesTranslations) entry->profile = profile_;
   entry->guards = std::make_unique<CheckFunctionManager>(
       translator.sources, translator.takeGuards(), generated.captures, inputs);
   if (generated.code) {

@@ -131,8 +131,12 @@ class CodeCache {
   // Throws on failure; see runtime/failure.h.
   std::unique_ptr<CacheEntry> makeEntryInChangingWorld(const FrameLocalsMapping& inputs);
   std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs);
-  std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs,
-                                        SkippedFunctions& skipped);
+  // `again`: as that entry was made.
+  std::unique_ptr<CacheEntry> makeEntry(const FrameLocalsMapping& inputs, SkippedFunctions& skipped,
+                                        const CacheEntry* again = nullptr);
+  // The entry was found for the inputs: reports where the guards have let a call through that is
+  // translated otherwise by now (verification.cc).
+  void verify(CacheEntry& entry, const FrameLocalsMapping& inputs);
   // Is what could not be traced to be raised? By compile()'s arguments, or by the program.
   bool breaksAreErrors(const Outcome& outcome) const;
   // The function runs as plain Python from here on, and the user hears of it. False.

@@ -35,6 +35,8 @@ struct EngineState {
   Hooks hooks;
   // Compile and run captured code although a trace or profile function is set.
   bool compileWhileTracing = false;
+  // Calls that a translation is found for are traced once more: does the same come of it?
+  bool verifiesTranslations = false;
   // As in Settings, for all that is compiled from now on.
   bool measuresBreaks = false;
   // Whoever changes it drops the translations that were made before.

@@ -197,6 +197,10 @@ def set_error_on_graph_break(value: bool, /) -> None:
 def model_error_on_graph_break(type: type, /) -> None:
     """Names the class whose with statements set it, so that traces need not go into its methods."""
 
+def set_verifies_translations(value: bool, /) -> None:
+    """Whether each call that a translation is found for is traced once more from now on; where
+    something else comes of it, a guard is missing, which is reported as an internal error."""
+
 def set_measures_breaks(value: bool, /) -> None:
     """Whether all that is compiled from now on counts its graph breaks."""
 

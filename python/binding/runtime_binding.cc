@@ -108,6 +108,13 @@ PyObject* setCompileWhileTracing(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
+PyObject* setVerifiesTranslations(PyObject*, PyObject* value) {
+  int truth = PyObject_IsTrue(value);
+  if (truth < 0) return nullptr;
+  packageEngine()->verifiesTranslations = truth;
+  Py_RETURN_NONE;
+}
+
 PyObject* setMeasuresBreaks(PyObject*, PyObject* value) {
   int truth = PyObject_IsTrue(value);
   if (truth < 0) return nullptr;
@@ -306,6 +313,10 @@ PyMethodDef methods[] = {
     {"set_compile_while_tracing", setCompileWhileTracing, METH_O,
      "set_compile_while_tracing(value, /)\n--\n\n"
      "Whether compiled functions are captured although a trace or profile function is set."},
+    {"set_verifies_translations", setVerifiesTranslations, METH_O,
+     "set_verifies_translations(value, /)\n--\n\n"
+     "Whether each call that a translation is found for is traced once more from now on; where "
+     "something else comes of it, a guard is missing, which is reported as an internal error."},
     {"set_measures_breaks", setMeasuresBreaks, METH_O,
      "set_measures_breaks(value, /)\n--\n\n"
      "Whether all that is compiled from now on counts its graph breaks."},

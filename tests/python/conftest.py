@@ -26,12 +26,21 @@ def small_heap():
     gc.freeze()
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--verify",
+        action="store_true",
+        help="trace each call that a translation is found for once more: does the same come of it?",
+    )
+
+
 @pytest.fixture(autouse=True)
-def own_translations():
+def own_translations(request):
     """What an earlier test compiled and let go of is not there for the next one."""
     import armature
 
     armature._C.forget_unused(True)
+    armature._C.set_verifies_translations(request.config.getoption("verify"))
 
 
 @pytest.fixture(autouse=True)
