@@ -17,6 +17,12 @@
 
 namespace armature {
 
+bool InstructionTranslator::hasGenerators() const {
+  return !owned_.empty() || llvm::any_of(generators_, [](const GeneratorVariable* generator) {
+    return generator->state != GeneratorVariable::State::Finished;
+  });
+}
+
 namespace {
 
 const Frame& frameOf(const GeneratorVariable* generator) {

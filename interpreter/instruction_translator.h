@@ -92,7 +92,8 @@ class InstructionTranslator : public Translator {
   // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is
   // no effect of the trace.
   const Code* leavesCleanUp(llvm::function_ref<bool(GeneratorVariable*)> isKept);
-  bool hasGenerators() const { return !generators_.empty() || !owned_.empty(); }
+  // Has the trace generators whose frames are there?
+  bool hasGenerators() const;
   // The object behind a value, if nobody but the trace knows it and it may refer to others: one
   // that the trace has made, or owns.
   VariableTracker* newObject(const Value& value) const;

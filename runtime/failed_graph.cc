@@ -94,21 +94,26 @@ bool isObserved(InstructionTranslator& translator, const GraphFailure& failure) 
 
 // Where no handler waits for such an exception, it ends the frames, and nobody sees again what they
 // hold: what leads to a value that the graph has dropped is taken out of them, but for generators,
-// which have an end of their own. True if anything does.
+// which have an end of their own, and what they may see then. True if anything does.
 bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failure,
                     std::vector<FrameState>& frames) {
   bool mayGoOn = llvm::any_of(frames, [](const FrameState& frame) {
     return frame.generator || !frame.continuations.empty();
   });
-  if (mayGoOn || translator.hasGenerators() || isObserved(translator, failure)) return false;
+  if (mayGoOn || isObserved(translator, failure)) return false;
   bool anyOut = false;
   auto isDropped = [&](const VariableTracker* part) {
     bool isMade = !part->source() && !part->existing();
     const Node* node = isMade ? nodeThatGives(part) : nullptr;
     return node && !failure.values.lookup(node->ordinal);
   };
+  bool hasGenerators = translator.hasGenerators();
+  auto isSeenByGenerators = [](const VariableTracker* part) {
+    return llvm::isa<GeneratorVariable, NewCellVariable>(part);
+  };
   auto takeOut = [&](Value& value, Value instead) {
     if (!value || !leadsTo(translator, value, isDropped)) return;
+    if (hasGenerators && leadsTo(translator, value, isSeenByGenerators)) return;
     value = std::move(instead);
     anyOut = true;
   };

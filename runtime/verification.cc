@@ -105,7 +105,9 @@ std::string differenceOf(const CacheEntry& found, const CacheEntry& again) {
   std::string graph = found.graph ? linesOf(*found.graph) : "";
   std::string graphNow = again.graph ? linesOf(*again.graph) : "";
   if (graph != graphNow) return "the graph was\n" + graph + "\nand is now\n" + graphNow;
-  return found.generated && again.generated ? differenceOf(*found.generated, *again.generated) : "";
+  // Which inputs that nobody reads are held to the end of a broken call depends on what they are.
+  bool isWhole = !found.reason && found.generated && again.generated;
+  return isWhole ? differenceOf(*found.generated, *again.generated) : "";
 }
 
 }  // namespace

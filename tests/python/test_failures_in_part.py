@@ -209,3 +209,45 @@ def test_the_context_of_a_failure_has_the_values_of_its_frames(function: Any) ->
             assert inner is not None
             contexts.append((repr(context.__context__), list(inner.tb_frame.f_locals)))
         assert contexts[0] == contexts[1]
+
+
+class Doubling(torch.nn.Module):
+    steps = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.steps += 1
+        return torch.nn.functional.linear(x * 2, torch.ones(2, 3))
+
+
+def suspended(arrays: list[torch.Tensor]) -> Any:
+    for array in arrays:
+        try:
+            yield array
+        finally:
+            NOTED.append("closed")
+
+
+@pytest.mark.parametrize("finishes", [True, False])
+def test_effects_are_kept_behind_a_loop_over_a_generator(finishes: bool) -> None:
+    """What it has yielded is nobody's any more."""
+
+    def program(net: Doubling, arrays: list[torch.Tensor], x: torch.Tensor) -> Any:
+        generator = suspended(arrays)
+        for array in generator:
+            array.mul_(0.5)
+            if not finishes:
+                break
+        NOTED.append("changed")
+        x = x + 1
+        return net(x)
+
+    outcomes = []
+    for call in (program, armature.compile(program)):
+        NOTED.clear()
+        net, arrays = Doubling(), [torch.ones(3), torch.ones(3)]
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match=r"same dtype|to have the"):
+                call(net, arrays, torch.ones(4, 3).double())
+        gc.collect()
+        outcomes.append((net.steps, [array.tolist() for array in arrays], list(NOTED)))
+    assert outcomes[0] == outcomes[1]
