@@ -227,8 +227,12 @@ bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMap
 
 bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs) {
   if (isPlainData(Py_TYPE(object))) return true;
+  // What another object lets go of may be an input, too, which the frame need not let go of.
+  bool goesWithInputs = by == LettingGo::Input || by == LettingGo::Last;
   return endsSilently(object, by, [&](PyObject* one) {
-    return Py_REFCNT(one) - std::count(inputs.slots, inputs.slots + inputs.count, one);
+    Py_ssize_t references = Py_REFCNT(one);
+    if (!goesWithInputs) return references;
+    return references - std::count(inputs.slots, inputs.slots + inputs.count, one);
   });
 }
 

@@ -38,7 +38,8 @@ InstructionTranslator::InstructionTranslator(const EntryPoint& entry, BorrowedRe
   frame_ = pushFrame(entry_.code, moduleDict(globals), nullptr);
   frame_->callersResumable = !entry_.code->readsOwnFrame;
   frame_->pc = entry_.start;
-  this->inputs = {inputs.slots, inputs.count};
+  // The arguments of other frames stay with them to their ends.
+  if (entry_.movesInputs) this->inputs = {inputs.slots, inputs.count};
   bindInputs(inputs);
   // Until an instruction is marked (in code that reads its own frame, none ever is), a break goes
   // back to the beginning.
