@@ -26,6 +26,7 @@
 #include "variables/call_depth.h"
 #include "variables/continuation.h"
 #include "variables/ends_of_objects.h"
+#include "variables/functions/cached_results.h"
 #include "variables/library.h"
 #include "variables/side_effects.h"
 #include "variables/value.h"
@@ -92,6 +93,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // What was done to objects that existed before the trace; replayed after the graph call.
   SideEffects effects{trail};
   LooseValues looseValues{trail};
+  CachedResults cachedResults{trail};
   llvm::ArrayRef<PyObject*> inputs;  // the frame's, as the guards find them
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;

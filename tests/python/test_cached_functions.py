@@ -13,7 +13,7 @@ import weakref
 import armature
 import pytest
 import torch
-from differential import break_reasons, check
+from differential import break_reasons, breaking_every, check
 
 
 @functools.lru_cache
@@ -491,3 +491,67 @@ def test_what_is_remembered_is_never_made_anew(make):
     compiled = armature.compile(program)
     for text in ["a", "a", "bb", "a", "c", "c"]:
         assert repr(compiled(captured, text)) == repr(program(plain, text))
+
+
+@functools.cache
+def fibonacci(n):
+    NOTED.append(n)
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+@functools.lru_cache(maxsize=2)
+def evicted(n, k=1):
+    NOTED.append((n, k))
+    return n, k
+
+
+@functools.cache
+def paired(a, b=2):
+    NOTED.append((a, b))
+    return a, (b, a)
+
+
+NOTED = []
+
+
+@pytest.mark.parametrize("every", [0, 1, 3])
+def test_a_call_that_was_made_in_the_trace_is_not_made_again(every):
+    """Without its cache, the recursion would take longer than anybody waits."""
+
+    def program(n):
+        NOTED.clear()
+        sums = fibonacci(n), fibonacci(n - 3)
+        few = [evicted(1), evicted(1), evicted(2), evicted(1), evicted(3), evicted(2)]
+        same = paired(1) is paired(1), paired(1, b=2) is paired(1), paired(2)[1]
+        return sums, few, same, list(NOTED)
+
+    expected = []
+    for call in (program, armature.compile(program)):
+        for cached in (fibonacci, evicted, paired):
+            cached.cache_clear()
+        with breaking_every(every if call is not program else 0):
+            expected.append(call(60))
+    assert expected[0] == expected[1]
+
+
+def test_what_a_break_takes_back_is_not_remembered():
+    @functools.cache
+    def noted(n):
+        NOTED.append(n)
+        return n * 2
+
+    def program(x, items):
+        NOTED.clear()
+        for item in items:
+            try:
+                noted(item)
+                x = x + noted(item)
+                [][item]
+            except IndexError:
+                print(end="")
+        return x, noted(items[0]), list(NOTED)
+
+    expected = program(torch.ones(2), [1, 2, 1, 3])
+    noted.cache_clear()
+    actual = armature.compile(program)(torch.ones(2), [1, 2, 1, 3])
+    assert torch.equal(actual[0], expected[0]) and actual[1:] == expected[1:]

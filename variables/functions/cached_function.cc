@@ -66,6 +66,11 @@ bool canBeChanged(Translator& translator, const Value& result) {
   return false;
 }
 
+bool isOfConstants(const Value& result) {
+  auto* tuple = trackerOf<TupleVariable>(result);
+  return tuple ? llvm::all_of(tuple->items(), isOfConstants) : result.isConstant();
+}
+
 // Nothing is said of the libraries' own functions.
 void warn(Translator& translator, PyObject* function) {
   for (const Library* library : registeredLibraries()) {
@@ -406,7 +411,9 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
       }
     }
   }
-  const CallArguments given = arguments;
+  CallArguments given = arguments;
+  for (Value& argument : given.values) translator.realize(argument);
+  if (Value result = translator.cachedResults.find(wrapper, given)) return result;
   RememberedCall remembered;
   bool isReadable = wrapper->source() && readCall(translator, arguments, remembered);
   if (isReadable) {
@@ -443,6 +450,11 @@ Value callCached(Translator& translator, const Value& self, CallArguments& argum
                      missed(translator, wrapper, remembered));
   }
   warn(translator, real);
+  // As long as the cache lets go of nothing.
+  bool isKept =
+      result && isOfConstants(result) &&
+      static_cast<size_t>(cpython::roomIn(existing)) > translator.cachedResults.count(wrapper);
+  if (isKept) translator.cachedResults.add(wrapper, given, result);
   return result;
 }
 
