@@ -341,8 +341,8 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   Clock::time_point start = Clock::now();
   faultSite();
   if (!registerLibraries()) throw RaisedForUser();
-  for (const auto& entry : entries_) {
-    if (again) break;
+  for (size_t i = 0; !again && i < entries_.size(); ++i) {
+    const auto& entry = entries_[i];
     for (const Source* source : entry->guards->variedValues(inputs)) profile_.markVaried(source);
   }
   const LoggingFunctions& logging = settings_->engine->loggingFunctions;

@@ -2,7 +2,8 @@
 // once more, and what comes of that compared.
 //
 // What is reported need not be an error: the same may be done in two ways (arrays that meet and are
-// only read have one name or two; caches have an answer by now). What is not reported is none.
+// only read have one name or two; caches have an answer by now). Of a translation that breaks the
+// graph alone is compared.
 #include <llvm/ADT/STLExtras.h>
 
 #include <bit>
@@ -122,7 +123,6 @@ void CodeCache::verify(CacheEntry& entry, const FrameLocalsMapping& inputs) {
   Walk walk(*this);
   CompilingScope scope;
   auto errors = internalErrors_;
-  size_t capacity = captureCapacity_;
   std::string difference;
   try {
     SkippedFunctions skipped = entry.skipped;
@@ -138,7 +138,6 @@ void CodeCache::verify(CacheEntry& entry, const FrameLocalsMapping& inputs) {
     clearException();
   }
   internalErrors_ = std::move(errors);
-  captureCapacity_ = std::max(capacity, captureCapacity_);
   if (difference.empty()) return;
   reportFailure(hooks(), *entry_.code,
                 "a translation that is found for a call is not its own: " + difference,

@@ -116,8 +116,8 @@ bool wasLookedAt(Translator& translator, const Source* module) {
   });
 }
 
-// Has the trace come to the value by the other path?
-bool leadsTo(const Source* other, const Source* source) {
+// Does the path of a value begin with that of another?
+bool isReachedThrough(const Source* other, const Source* source) {
   while (source && source != other) source = source->base();
   return source;
 }
@@ -148,7 +148,7 @@ Value inferParameters(Translator& translator, const Value& callable, CallArgumen
   if (!isKnown || drawsBefore(*translator.graph)) return leave();
   if (wasLookedAt(translator, object->source())) return leave();
   // A frame that has read the hooks before it was resumed would call this one once more.
-  if (!leadsTo(object->source(), callable.tracker()->source())) return leave();
+  if (!isReachedThrough(object->source(), callable.tracker()->source())) return leave();
   Ref<> given = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs->items().size())));
   for (size_t i = 0; i < inputs->items().size(); ++i) {
     Ref<> argument = likeArgument(translator, inputs->items()[i]);
