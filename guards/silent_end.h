@@ -14,8 +14,8 @@
 
 namespace armature {
 
-// How many references to an object the program has, without those of the frame's inputs: any of
-// those may go as well.
+// How many references to an object the program has; where the frame may let go of its inputs,
+// without those of the inputs, any of which may go as well.
 using ReferenceCount = llvm::function_ref<Py_ssize_t(PyObject*)>;
 
 // Numbers, ranges' iterators and the like: nobody can hear of their ends, and they lead nowhere.
@@ -37,6 +37,7 @@ enum class LettingGo : uint8_t {
 // Runs no code of the program, allocates nothing.
 bool endsSilently(PyObject* object, LettingGo by, ReferenceCount references);
 // The same, by the reference counts, while nothing but the program and the call's inputs hold it.
+// Those of the inputs count, but where it is the frame that lets go.
 bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs);
 
 // A step from an object to one that it refers to: the attribute of that name that it keeps itself;

@@ -94,7 +94,8 @@ class Translator : public Observer, public Heap::Dependencies {
   SideEffects effects{trail};
   LooseValues looseValues{trail};
   CachedResults cachedResults{trail};
-  llvm::ArrayRef<PyObject*> inputs;  // the frame's, as the guards find them
+  // Of a frame that may let go of them before its end, as the guards find them; of others, none.
+  llvm::ArrayRef<PyObject*> inputs;
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
   std::shared_ptr<Graph> graph;

@@ -49,6 +49,7 @@ class NumPyLibrary : public Library {
   }
 
  private:
+  // Does it do nothing but give its result, or raise?
   bool isWithoutEffect(const Node& node) const;
   std::shared_ptr<const TensorMetadata> trueLayout(const Node& node) const;
 
