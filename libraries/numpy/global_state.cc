@@ -19,9 +19,14 @@ struct ErrorHandling {
 constexpr const char* errors[] = {"divide", "over", "under", "invalid"};
 constexpr const char* modes[] = {"ignore", "warn", "raise", "call", "print", "log"};
 constexpr int bitsOfMode = 3;
+constexpr size_t firstHeardMode = 3;
+
+size_t modeNumber(int mask, int error) {
+  return static_cast<size_t>(mask >> (error * bitsOfMode)) & ((1 << bitsOfMode) - 1);
+}
 
 const char* modeIn(int mask, int error) {
-  size_t mode = static_cast<size_t>(mask >> (error * bitsOfMode)) & ((1 << bitsOfMode) - 1);
+  size_t mode = modeNumber(mask, error);
   return mode < std::size(modes) ? modes[mode] : "?";
 }
 
@@ -81,6 +86,14 @@ int NumPyState::maskIn(const std::string& state) {
 
 bool NumPyState::matches(const std::string& state) const {
   return !variable_ || maskIn(state) == errorMask();
+}
+
+bool NumPyState::isHeard() const {
+  if (!variable_) return false;
+  int mask = errorMask();
+  for (int i = 0; i < static_cast<int>(std::size(errors)); ++i)
+    if (modeNumber(mask, i) >= firstHeardMode) return true;
+  return false;
 }
 
 std::string NumPyState::explain(const std::string& state) const {

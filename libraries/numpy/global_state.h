@@ -15,6 +15,8 @@ class NumPyState {
   std::string capture() const;
   bool matches(const std::string& state) const;
   std::string explain(const std::string& state) const;
+  // Does an error call a function, print or log, which the program can tell the time of?
+  bool isHeard() const;
 
  private:
   int errorMask() const;

@@ -84,6 +84,12 @@ std::shared_ptr<const TensorMetadata> NumPyLibrary::scalarMetadata(PyTypeObject*
 
 ResultStructure NumPyLibrary::evaluate(Node* node, Observer& observer) const {
   const FunctionRule& rule = functions_.of(*node);
+  if (state_.isHeard() && !isWithoutEffect(*node)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedNumPyCall,
+                     targetName(node->target) +
+                         " may call a function, print or log at floating-point errors "
+                         "(numpy.seterr), in order with what the program does");
+  }
   forEachInput(*node, [&](Node* input) {
     if (rule.sizes == NumPySizes::Decide) {
       observeSizes(input, observer);

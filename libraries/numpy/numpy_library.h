@@ -1,6 +1,7 @@
 // NumPy for the variables: which calls become graph operations, and what they return.
 #pragma once
 
+#include "libraries/numpy/global_state.h"
 #include "libraries/numpy/numpy_functions.h"
 #include "libraries/numpy/trial_run.h"
 #include "variables/library.h"
@@ -9,7 +10,8 @@ namespace armature {
 
 class NumPyLibrary : public Library {
  public:
-  explicit NumPyLibrary(const NumPyModule& numpy) : numpy_(numpy), functions_(numpy) {}
+  explicit NumPyLibrary(const NumPyModule& numpy)
+      : numpy_(numpy), functions_(numpy), state_(numpy.numpy) {}
 
   ArrayLibraryKind kind() const override { return ArrayLibraryKind::NumPy; }
   PyTypeObject* arrayType() const override { return numpy_.arrayType.get(); }
@@ -55,6 +57,7 @@ class NumPyLibrary : public Library {
 
   const NumPyModule& numpy_;
   NumPyFunctions functions_;
+  NumPyState state_;
 };
 
 // Registers NumPy with the variables if Python has imported it; true if it is registered. Cheap

@@ -566,6 +566,37 @@ def test_members_of_errors(make):
         assert look(compiled(make())) == look(f(make()))
 
 
+@pytest.mark.parametrize("mode", ["call", "log"])
+def test_errors_that_are_heard_come_in_order(mode):
+    log = []
+
+    class Handler:
+        def __call__(self, kind, _):
+            log.append(kind)
+
+        def write(self, text):
+            log.append(text)
+
+    def f(x):
+        log.append("before")
+        x = 1 / x
+        log.append("between")
+        return np.log(x - x)
+
+    compiled = armature.compile(f)
+    with np.errstate(all="ignore"):
+        compiled(X)
+    with np.errstate(all=mode, call=Handler()):
+        for function in (f, compiled, compiled):
+            log.clear()
+            function(X)
+            heard = [entry for entry in log if "divide" in entry or "invalid" in entry]
+            assert heard and log.index("before") < log.index(heard[0]) < log.index("between")
+            if function is f:
+                expected = log.copy()
+            assert log == expected
+
+
 torch = pytest.importorskip("torch")
 
 
