@@ -5,6 +5,7 @@
 #include "core/describe.h"
 #include "guards/guard_text.h"
 #include "guards/object_access.h"
+#include "guards/silent_end.h"
 
 namespace armature {
 
@@ -139,9 +140,12 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
     case GuardType::EMPTY_NN_MODULE_HOOKS_DICT:
       return "not " + name;
     case GuardType::ENDS_SILENTLY:
+      if (guard.number == kEndsAreHeard) {
+        return "somebody hears if the inputs " + describe(guard.operand) + " are let go of";
+      }
       if (guard.operand) return name + " alone holds the generators at " + describe(guard.operand);
       return std::string(guard.number < 0 ? "somebody" : "nobody") + " hears if " + name +
-             (guard.number == 1 ? " is emptied" : " is let go of");
+             (guard.number % kTimesLetGo == 1 ? " is emptied" : " is let go of");
     case GuardType::ITERATOR_ITEM:
       return name + " gives more than " + std::to_string(guard.number) + " items";
     case GuardType::ITERATOR_END:

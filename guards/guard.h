@@ -46,7 +46,8 @@ struct Guard {
   // member descriptor of an entry of __slots__. SUBCLASS_MATCH: a
   // class that the class at `source` has in its MRO (`number` is 1) or has not (0).
   // GENERATOR_MATCH: cpython::describeGenerator() of it. ENDS_SILENTLY, for LettingGo::Owned:
-  // describePaths() of its generators.
+  // describePaths() of its generators;
+  // for kEndsAreHeard: a tuple of the inputs' numbers.
   // DICT_KEYS_MATCH, SET_ITEMS_MATCH: a list of the keys in order (by identity or, for constants,
   // by value). Lambda: a callable of one argument. Others: null.
   Ref<> operand;
@@ -56,7 +57,8 @@ struct Guard {
   // SUBCLASS_MATCH: see above. SLOT_IS_SET, CELL_IS_SET: 1 if it has a value. ABSTRACT_CLASS: 1 if
   // the class is abstract. BUILTIN_NEW: 1 if its tp_new is that of its static base.
   // ABC_CACHE_TOKEN: abc's counter of registrations (no source).
-  // ENDS_SILENTLY: a LettingGo (guards/silent_end.h). -1: nobody could let go of it silently.
+  // ENDS_SILENTLY: kEndIsHeard, kEndsAreHeard, or a LettingGo plus a multiple of kTimesLetGo
+  // (guards/silent_end.h).
   // ITERATOR_ITEM: how many other items the iterator gives before one. ITERATOR_END: how many it
   // gives before it ends; -1 if it has been at its end, and has let go of what it walked over.
   // ITERATOR_STATE: cpython::iteratorState().

@@ -409,10 +409,8 @@ class Compiler {
         break;
       case GuardType::ENDS_SILENTLY: {
         Instruction& instruction = check(Operation::CheckSilentEnd);
-        instruction.negated = guard.number < 0;
         if (guard.operand) instruction.object = writer_.own(guard.operand);
-        instruction.number =
-            guard.number < 0 ? static_cast<int64_t>(LettingGo::Last) : guard.number;
+        instruction.number = guard.number;
         break;
       }
       case GuardType::ITERATOR_ITEM:

@@ -152,6 +152,7 @@ const char* operationName(Operation operation) {
 size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& state) const {
   GuardProgramState::Register* registers = state.registers.data();
   const Instruction* begin = instructions.data();
+  Ends ends;
 
   for (const Instruction* at = begin;; ++at) {
     const Instruction& instruction = *at;
@@ -454,12 +455,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
           holds = true;
           break;
         }
-        if (instruction.object) {
-          holds = ownsGenerators(input, instruction.object, locals);
-          break;
-        }
-        holds = endsSilently(input, static_cast<LettingGo>(instruction.number), locals) !=
-                instruction.negated;
+        holds = endHolds(input, instruction.number, instruction.object, locals, ends);
         break;
       case Operation::CheckIteratorItem:
         holds = cpython::stepAhead(input, instruction.number) == cpython::Step::Item;

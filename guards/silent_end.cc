@@ -95,13 +95,16 @@ class OwnedGenerators {
   PartPath path_;
 };
 
+}  // namespace
+
 // Walks over what dies with an object. An object with one reference is met once.
 class Walk {
  public:
-  Walk(ReferenceCount references, LettingGo by, llvm::ArrayRef<PyObject*> owned = {})
+  Walk(ReferenceCount references, LettingGo by, Ends& ends, llvm::ArrayRef<PyObject*> owned = {})
       : references_(references),
         owned_(owned),
-        isLast_(by == LettingGo::Last || by == LettingGo::Content) {}
+        isLast_(by == LettingGo::Last || by == LettingGo::Content),
+        ends_(ends) {}
 
   bool contentIsHeard(PyObject* object) {
     traverseproc traverse = Py_TYPE(object)->tp_traverse;
@@ -113,18 +116,17 @@ class Walk {
     return heard;
   }
 
- private:
-  // As a visitproc: 1 stops the walk, at an end that is heard of, or may be.
-  static int visit(PyObject* object, void* walk) { return static_cast<Walk*>(walk)->meet(object); }
+  bool endIsHeard(PyObject* object) { return isHeard(object, owned_) || contentIsHeard(object); }
 
-  bool meet(PyObject* object) {
+  // `times` references to it are given up.
+  bool meet(PyObject* object, Py_ssize_t times) {
     if (--mostReferences_ < 0) return true;
     if (isLasting(object)) return false;
     Py_ssize_t references = references_(object);
-    if (references <= 1) return isHeard(object, owned_) || contentIsHeard(object);
+    if (references <= times) return endIsHeard(object);
     if (isPlainData(Py_TYPE(object))) return false;
     if (isLast_ && isHeard(object)) return true;
-    switch (meetAgain(object, references)) {
+    switch (meetAgain(object, references, times)) {
       case Meeting::NotLast:
         return false;
       case Meeting::Last:
@@ -135,57 +137,63 @@ class Walk {
     __builtin_unreachable();
   }
 
-  enum class Meeting : uint8_t { NotLast, Last, Unknown };
-
-  // Of an object with several references: has the walk met all of them, so that it dies as well?
-  Meeting meetAgain(PyObject* object, Py_ssize_t references) {
-    auto end = shared_.begin() + sharedCount_;
-    auto found =
-        std::find_if(shared_.begin(), end, [&](const Shared& one) { return one.object == object; });
-    if (found == shared_.end()) return Meeting::Unknown;
-    if (found == end) {
-      *found = {object, 0};
-      ++sharedCount_;
-    }
-    return ++found->met >= references ? Meeting::Last : Meeting::NotLast;
+ private:
+  // As a visitproc: 1 stops the walk, at an end that is heard of, or may be.
+  static int visit(PyObject* object, void* walk) {
+    return static_cast<Walk*>(walk)->meet(object, 1);
   }
 
-  struct Shared {
-    PyObject* object;
-    Py_ssize_t met;
-  };
+  enum class Meeting : uint8_t { NotLast, Last, Unknown };
+
+  // Of an object with several references: have all of them been met, so that it dies as well?
+  Meeting meetAgain(PyObject* object, Py_ssize_t references, Py_ssize_t times) {
+    auto end = ends_.shared_.begin() + ends_.sharedCount_;
+    auto found = std::find_if(ends_.shared_.begin(), end,
+                              [&](const Ends::Shared& one) { return one.object == object; });
+    if (found == ends_.shared_.end()) return Meeting::Unknown;
+    if (found == end) {
+      *found = {object, 0};
+      ++ends_.sharedCount_;
+    }
+    found->met += times;
+    return found->met >= references ? Meeting::Last : Meeting::NotLast;
+  }
+
   ReferenceCount references_;
   llvm::ArrayRef<PyObject*> owned_;
   bool isLast_;
   int mostReferences_ = 1000;
   int mostDepth_ = 50;
-  std::array<Shared, 32> shared_;
-  size_t sharedCount_ = 0;
+  Ends& ends_;
 };
 
-}  // namespace
+Ends& Ends::operator=(const Ends& other) {
+  std::copy_n(other.shared_.begin(), other.sharedCount_, shared_.begin());
+  sharedCount_ = other.sharedCount_;
+  return *this;
+}
+
+bool Ends::letGo(PyObject* object, LettingGo by, ReferenceCount references, Py_ssize_t times) {
+  if (isPlainData(Py_TYPE(object))) return true;
+  Walk walk(references, by, *this);
+  if (by == LettingGo::Content) return !walk.contentIsHeard(object);
+  if (isLasting(object)) return true;
+  if (by == LettingGo::Last) return !walk.endIsHeard(object);
+  if (by == LettingGo::Object && isHeard(object)) return false;
+  return !walk.meet(object, times);
+}
 
 bool isPlainData(const PyTypeObject* type) {
   return !(type->tp_flags & (Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HEAPTYPE)) && !type->tp_finalize &&
          !type->tp_del && type->tp_weaklistoffset == 0;
 }
 
-bool endsSilently(PyObject* object, LettingGo by, ReferenceCount references) {
-  if (by == LettingGo::Content) return !Walk(references, by).contentIsHeard(object);
-  if (isLasting(object)) return true;
-  Py_ssize_t own = by == LettingGo::Input ? 0 : 1;
-  bool shared = by != LettingGo::Last && references(object) > own;
-  if (by == LettingGo::Input && shared) return true;
-  if (isHeard(object)) return false;
-  return shared || !Walk(references, by).contentIsHeard(object);
-}
-
 std::vector<PartPath> ownedGenerators(PyObject* input, ReferenceCount references) {
   if (references(input) > 0 || isLasting(input)) return {};
   OwnedGenerators owned(references);
   owned.follow(input);
-  bool heard = isHeard(input, owned.found) ||
-               Walk(references, LettingGo::Owned, owned.found).contentIsHeard(input);
+  Ends ends;
+  bool heard = Walk(references, LettingGo::Owned, ends, owned.found).endIsHeard(input);
   return heard ? std::vector<PartPath>() : std::move(owned.paths);
 }
 
@@ -205,10 +213,18 @@ Ref<> describePaths(const std::vector<PartPath>& paths) {
   return described;
 }
 
+namespace {
+
+Py_ssize_t references(PyObject* object) { return Py_REFCNT(object); }
+
+Py_ssize_t countOf(PyObject* object, const FrameLocalsMapping& inputs) {
+  return std::count(inputs.slots, inputs.slots + inputs.count, object);
+}
+
+// Has the input the generators of describePaths(), and only these? Allocates no object.
 bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMapping& inputs) {
-  std::vector<PartPath> paths = ownedGenerators(input, [&](PyObject* one) {
-    return Py_REFCNT(one) - std::count(inputs.slots, inputs.slots + inputs.count, one);
-  });
+  std::vector<PartPath> paths =
+      ownedGenerators(input, [&](PyObject* one) { return Py_REFCNT(one) - countOf(one, inputs); });
   if (static_cast<Py_ssize_t>(paths.size()) != PyTuple_GET_SIZE(description)) return false;
   for (size_t i = 0; i < paths.size(); ++i) {
     PyObject* path = PyTuple_GET_ITEM(description, i);
@@ -225,15 +241,31 @@ bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMap
   return true;
 }
 
-bool endsSilently(PyObject* object, LettingGo by, const FrameLocalsMapping& inputs) {
-  if (isPlainData(Py_TYPE(object))) return true;
-  // What another object lets go of may be an input, too, which the frame need not let go of.
-  bool goesWithInputs = by == LettingGo::Input || by == LettingGo::Last;
-  return endsSilently(object, by, [&](PyObject* one) {
-    Py_ssize_t references = Py_REFCNT(one);
-    if (!goesWithInputs) return references;
-    return references - std::count(inputs.slots, inputs.slots + inputs.count, one);
-  });
+bool endTogether(PyObject* numbers, const FrameLocalsMapping& inputs) {
+  Ends ends;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); ++i) {
+    size_t number = PyLong_AsSize_t(PyTuple_GET_ITEM(numbers, i));
+    PyObject* input = number < inputs.count ? inputs.slots[number] : nullptr;
+    if (input && !ends.letGo(input, LettingGo::Input, references, countOf(input, inputs))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool endHolds(PyObject* object, int64_t number, PyObject* operand, const FrameLocalsMapping& inputs,
+              Ends& ends) {
+  if (number == kEndsAreHeard) return !endTogether(operand, inputs);
+  if (operand) return ownsGenerators(object, operand, inputs);
+  if (number == kEndIsHeard) {
+    return !endsSilently(object, LettingGo::Last,
+                         [&](PyObject* one) { return Py_REFCNT(one) - countOf(one, inputs); });
+  }
+  auto by = static_cast<LettingGo>(number % kTimesLetGo);
+  Py_ssize_t times = by == LettingGo::Input ? countOf(object, inputs) : 1;
+  return ends.letGo(object, by, references, times);
 }
 
 }  // namespace armature

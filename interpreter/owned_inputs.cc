@@ -108,9 +108,7 @@ void InstructionTranslator::settleInputs(const Outcome& outcome) {
       return holds(frame, ++number < outcome.frames.size(), one.input);
     });
     if (isHeld) continue;
-    if (!one.silent) throw EndIsHeard();
-    addGuard(one.input.tracker()->source(), GuardType::ENDS_SILENTLY, nullptr,
-             static_cast<int64_t>(LettingGo::Input));
+    if (!endsSilently(*this, one)) throw EndIsHeard();
   }
 }
 

@@ -158,10 +158,10 @@ bool mayEnd(PyObject* argument) {
 // May the program tell when an argument ends that nobody else has? Then the frame of the function
 // is what holds it, which lets go of it in an order, and is held itself by the traceback of what
 // the function raises.
-bool mayBeSeenToEnd(PyObject* argument) {
+bool mayBeSeenToEnd(PyObject* argument, Ends& ends) {
   if (!mayEnd(argument)) return false;
-  return cpython::hasWeakReference(argument) ||
-         !endsSilently(argument, LettingGo::Last, [](PyObject* one) { return Py_REFCNT(one); });
+  auto references = [](PyObject* one) { return Py_REFCNT(one); };
+  return cpython::hasWeakReference(argument) || !ends.letGo(argument, LettingGo::Last, references);
 }
 
 // Null where it cannot be made.
@@ -192,7 +192,9 @@ PyObject* callFunction(State& state, PyObject* self, PyObject* function, PyObjec
     return asItIs();
   }
   // Before the arguments are put into the tuple and the dict of a function that takes any.
-  bool areSeen = llvm::any_of(givenUp, mayBeSeenToEnd);
+  Ends ends;
+  bool areSeen =
+      llvm::any_of(givenUp, [&](PyObject* argument) { return mayBeSeenToEnd(argument, ends); });
   bool moves = areSeen || (!twin->rebound.empty() && llvm::any_of(givenUp, mayEnd));
   if (twin->runsAsItIs && !moves) return asItIs();
   auto plain = [&] { return callRewritten(function, self, arguments, flags, keywordNames); };

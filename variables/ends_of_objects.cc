@@ -4,6 +4,8 @@
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include <utility>
+
 #include "core/checked.h"
 #include "core/describe.h"
 #include "variables/constants/sym_node_variable.h"
@@ -17,16 +19,16 @@ namespace armature {
 
 namespace {
 
-// How many references the trace itself has to existing objects, and the frame, which may let go of
-// them; the others are the rest of the program's.
+// How many references the trace itself has to existing objects; the others are the program's.
 class OwnReferences {
  public:
   explicit OwnReferences(const Translator& translator) : translator_(translator) {}
 
-  Py_ssize_t ofOthers(PyObject* object) {
+  Py_ssize_t ofProgram(PyObject* object) {
     if (counts_.empty()) count();
     return Py_REFCNT(object) - counts_.lookup(object);
   }
+  Py_ssize_t ofInputs(PyObject* object) const { return llvm::count(translator_.inputs, object); }
 
  private:
   void count() {
@@ -35,20 +37,33 @@ class OwnReferences {
       if (tracker && tracker->existing()) ++counts_[tracker->existing()];
     }
     for (const Guard& guard : translator_.guards()) ++counts_[guard.operand.get()];
-    for (PyObject* input : translator_.inputs) ++counts_[input];
   }
 
   const Translator& translator_;
   llvm::DenseMap<PyObject*, Py_ssize_t> counts_;
 };
 
+// `ends` is changed only if it is so.
+bool isSilent(Ends& ends, OwnReferences& own, PyObject* object, LettingGo by) {
+  Ends after = ends;
+  Py_ssize_t times = by == LettingGo::Input ? own.ofInputs(object) : 1;
+  auto references = [&](PyObject* one) { return own.ofProgram(one); };
+  if (!after.letGo(object, by, references, times)) return false;
+  ends = after;
+  return true;
+}
+
+void guardEnd(Translator& translator, const VariableTracker* tracker, int64_t number,
+              Ref<> operand = nullptr) {
+  translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, std::move(operand), number);
+}
+
 // Guards that it is so; false if it is not.
 bool isSilent(Translator& translator, OwnReferences& own, const VariableTracker* tracker,
               LettingGo by) {
-  PyObject* object = tracker->existing();
-  if (!endsSilently(object, by, [&](PyObject* one) { return own.ofOthers(one); })) return false;
-  translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
-                      static_cast<int64_t>(by));
+  if (!isSilent(translator.ends, own, tracker->existing(), by)) return false;
+  int64_t times = translator.looseValues.timesLetGo(tracker);
+  guardEnd(translator, tracker, static_cast<int64_t>(by) + kTimesLetGo * times);
   return true;
 }
 
@@ -116,33 +131,76 @@ void letGoOfContents(Translator& translator, VariableTracker* container) {
   requireSilence(translator, container, LettingGo::Content);
 }
 
+namespace {
+
+// The operand for kEndsAreHeard.
+Ref<> numbersOf(llvm::ArrayRef<PyObject*> inputs, llvm::ArrayRef<MayEnd> ending) {
+  Ref<> numbers = checked(PyTuple_New(static_cast<Py_ssize_t>(ending.size())));
+  for (size_t i = 0; i < ending.size(); ++i) {
+    PyObject* object = ending[i].input.tracker()->existing();
+    auto number = static_cast<size_t>(llvm::find(inputs, object) - inputs.begin());
+    PyTuple_SET_ITEM(numbers.get(), static_cast<Py_ssize_t>(i),
+                     checked(PyLong_FromSize_t(number)).release());
+  }
+  return numbers;
+}
+
+}  // namespace
+
+bool endsSilently(Translator& translator, const MayEnd& one) {
+  VariableTracker* tracker = one.input.tracker();
+  OwnReferences own(translator);
+  bool isSilentNow = one.silent && (one.counted || isSilent(translator.ends, own,
+                                                            tracker->existing(), LettingGo::Input));
+  if (isSilentNow) guardEnd(translator, tracker, static_cast<int64_t>(LettingGo::Input));
+  return isSilentNow;
+}
+
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
                        std::vector<OwningInput>& owning, std::vector<MayEnd>* deferred) {
   OwnReferences own(translator);
+  std::vector<MayEnd> ending;
+  Ends together = translator.ends;
+  bool areSilent = true;
   for (const Value& value : values) {
     VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
-    auto references = [&](PyObject* one) { return own.ofOthers(one); };
-    bool silent = endsSilently(tracker->existing(), LettingGo::Input, references);
+    PyObject* object = tracker->existing();
+    Ends alone;
+    bool isNow = isSilent(together, own, object, LettingGo::Input);
+    bool silent = isNow || isSilent(alone, own, object, LettingGo::Input);
     if (!silent) {
-      std::vector<PartPath> paths = ownedGenerators(tracker->existing(), references);
+      std::vector<PartPath> paths = ownedGenerators(
+          object, [&](PyObject* one) { return own.ofProgram(one) - own.ofInputs(one); });
       if (!paths.empty()) {
-        translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY,
-                            checked(describePaths(paths).release()),
-                            static_cast<int64_t>(LettingGo::Owned));
+        guardEnd(translator, tracker, static_cast<int64_t>(LettingGo::Owned),
+                 checked(describePaths(paths).release()));
         owning.push_back({value, std::move(paths)});
         continue;
       }
+      if (!deferred) {
+        guardEnd(translator, tracker, kEndIsHeard);
+        return false;
+      }
     }
-    if (deferred) {
-      deferred->push_back({value, silent});
-      continue;
-    }
-    translator.addGuard(tracker->source(), GuardType::ENDS_SILENTLY, nullptr,
-                        silent ? static_cast<int64_t>(LettingGo::Input) : -1);
-    if (!silent) return false;
+    areSilent = areSilent && isNow;
+    ending.push_back({value, silent, false});
   }
-  return true;
+  if (areSilent) {
+    translator.ends = together;
+    for (MayEnd& one : ending) one.counted = true;
+  }
+  if (deferred) {
+    llvm::append_range(*deferred, ending);
+    return true;
+  }
+  if (areSilent) {
+    for (const MayEnd& one : ending) endsSilently(translator, one);
+  } else {
+    guardEnd(translator, ending.front().input.tracker(), kEndsAreHeard,
+             numbersOf(translator.inputs, ending));
+  }
+  return areSilent;
 }
 
 }  // namespace armature

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SetVector.h>
 
 #include <utility>
@@ -35,6 +36,8 @@ class LooseValues {
   using LooseValue = std::pair<VariableTracker*, VariableTracker*>;
   void add(LooseValue value);
   llvm::ArrayRef<LooseValue> all() const { return values_.getArrayRef(); }
+  // How often an existing object was let go of, this time aside.
+  int64_t timesLetGo(const VariableTracker* tracker) { return timesLetGo_[tracker]++; }
   // From the start of a trace on: each end is settled where the container lets go.
   void settleAtOnce() { atOnce_ = true; }
   bool areSettledAtOnce() const { return atOnce_; }
@@ -42,6 +45,7 @@ class LooseValues {
  private:
   Trail& trail_;
   llvm::SetVector<LooseValue> values_;
+  llvm::DenseMap<const VariableTracker*, int64_t> timesLetGo_;
   bool atOnce_ = false;
 };
 
@@ -59,11 +63,14 @@ struct OwningInput {
   std::vector<PartPath> paths;
 };
 
-// An input that the frame may let go of, and whether no code hears of its end.
+// An input that the frame may let go of.
 struct MayEnd {
   Value input;
-  bool silent;
+  bool silent;   // no code hears of its end, as long as the others stay
+  bool counted;  // Translator::ends counts it as let go of
 };
+// Does the frame let go of the input silently? With the guard that it does.
+bool endsSilently(Translator& translator, const MayEnd& one);
 
 // Are the ends of all of `values`, inputs that the frame may let go of, ones that no code hears of,
 // but for those of generators that are the trace's to end? Guarded, one way or the other. With

@@ -93,6 +93,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // What was done to objects that existed before the trace; replayed after the graph call.
   SideEffects effects{trail};
   LooseValues looseValues{trail};
+  // All that is let go of, as the guards say: at least what the trace has not undone.
+  Ends ends;
   CachedResults cachedResults{trail};
   // Of a frame that may let go of them before its end, as the guards find them; of others, none.
   llvm::ArrayRef<PyObject*> inputs;

@@ -501,6 +501,96 @@ def test_what_frames_hold_at_a_break_has_not_ended(program):
     check(program, torch.ones(2), more=((torch.zeros(2),),))
 
 
+def held_by_two(noisy):
+    return [noisy], [noisy]
+
+
+def held_by_two_below_a_list(noisy):
+    below = [noisy]
+    return [below], {1: below}
+
+
+def held_by_a_list_and_a_slice(noisy):
+    every = [noisy, None, 2]
+    return every, tuple(every[:2])
+
+
+def held_by_a_list_and_a_part_of_it(noisy):
+    below = [noisy]
+    return [below], below
+
+
+def held_by_nobody_else(noisy):
+    return [Thing()], [Thing()]
+
+
+def drops_both(one, two):
+    alive()
+    one = None
+    LOG.append("one")
+    two = None
+    LOG.append("two")
+
+
+def drops_both_at_once(one, two):
+    alive()
+    one = two = None
+    LOG.append("both")
+
+
+def drops_one_and_empties_one(one, two):
+    alive()
+    if isinstance(one, list):
+        one.clear()
+    LOG.append("one")
+    two = None
+    LOG.append("two")
+
+
+@pytest.mark.parametrize("drop", [drops_both, drops_both_at_once, drops_one_and_empties_one])
+@pytest.mark.parametrize(
+    "hold",
+    [
+        held_by_two,
+        held_by_two_below_a_list,
+        held_by_a_list_and_a_slice,
+        held_by_a_list_and_a_part_of_it,
+    ],
+)
+def test_what_several_hold_ends_with_the_last(hold, drop):
+    def program(hold):
+        one, two = hold(Noisy("shared"))
+        drop(one, two)
+        one = two = None
+        LOG.append("dropped")
+        return LOG[:]
+
+    def body(hold):
+        one, two = hold(Noisy("shared"))
+        alive()
+        one = None
+        LOG.append("one")
+        two = None
+        LOG.append("two")
+        return LOG[:]
+
+    for function in (program, body):
+        compiled = armature.compile(function)
+        # The holders that are there first may be of the same types and share nothing.
+        for first in [hold, held_by_nobody_else]:
+            for kind in [first, hold, hold]:
+                LOG.clear()
+                expected = function(kind)
+                LOG.clear()
+                assert compiled(kind) == expected
+            armature.reset()
+        compiled(hold)
+        compiled(hold)
+        with compilations() as made:
+            compiled(hold)
+        assert not made
+
+
 def test_loops_over_much_that_nothing_else_holds():
     def program(x):
         for number in [i for i in range(1500)]:
