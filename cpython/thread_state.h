@@ -12,6 +12,9 @@ inline bool isTraced() {
   return state->c_tracefunc || state->c_profilefunc;
 }
 
+// Is the interpreter being taken apart (Py_FinalizeEx), past the functions of atexit?
+inline bool isFinalizing() { return !Py_IsInitialized(); }
+
 // How many calls of the thread may be nested further before CPython raises RecursionError.
 inline int remainingCalls() { return PyThreadState_Get()->recursion_remaining; }
 

@@ -15,6 +15,7 @@ namespace {
 bool prepare() {
   static bool prepared = false;
   if (prepared) return true;
+  prepareForOutOfMemory();
   if (cpython::verifyInterpreter() < 0) return false;
   PyObject* module = PyModule_New("armature.engine");
   prepared = module && addCompiledFunctionTypes(module) == 0 && addOwnFunctions(module) == 0;

@@ -241,7 +241,7 @@ void Graph::finishWith(Argument returned, bool (*isPure)(const Node&), bool isSu
     if (isInput ? isSubgraph : node.operation != NodeOperation::GetAttribute && !isPure(node)) {
       continue;
     }
-    if (!isInput && (node.isHeld || keepsValue(node))) continue;
+    if (!isInput && (node.isHeld() || keepsValue(node))) continue;
     forEachInput(node, [](Node* input) { --input->users; });
     nodes_[i] = nullptr;
   }

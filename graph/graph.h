@@ -131,9 +131,11 @@ class Node {
   std::vector<Argument> arguments;
   std::vector<std::pair<Ref<>, Argument>> keywordArguments;  // str, argument
   ProgramLocation location;
-  // An effect of the program's had the value when a later call might have failed, which then needs
-  // it: it is computed and kept to the end, used or not.
-  bool isHeld = false;
+  // The program had the value when a later call might have failed, which then needs it: it is
+  // computed, used or not, and kept until the call of that ordinal is done. Negative: none.
+  int32_t heldUntil = -1;
+  static constexpr int32_t kToTheEnd = std::numeric_limits<int32_t>::max();
+  bool isHeld() const { return heldUntil >= 0; }
   // Known when somebody asked; null otherwise. Shared with guards.
   std::shared_ptr<const TensorMetadata> metadata;
   // Calls only. The library whose operation it is.

@@ -122,11 +122,16 @@ class FunctionWriter {
   bool write(const ModeState& mode) {
     const auto& nodes = graph_.nodes();
     for (const auto& node : nodes) {
-      uses_[node->index] = node->users + graph_.keepsValue(*node) + node->isHeld;
+      uses_[node->index] = node->users + graph_.keepsValue(*node) + node->isHeld();
+      if (node->isHeld() && node->heldUntil < Node::kToTheEnd) held_.push_back(node.get());
       if (node->operation != NodeOperation::Placeholder) continue;
       addLocal(*node);
       if (graph_.keepsValue(*node)) kept_.push_back(node.get());
     }
+    // The first to go comes last.
+    llvm::stable_sort(held_, [](const Node* one, const Node* other) {
+      return one->heldUntil > other->heldUntil;
+    });
     assembler_.emit(Opcode::RESUME, 0);
     if (mode.get) readMode(mode);
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -206,13 +211,16 @@ class FunctionWriter {
     if (uses_[node.index] == 0) {
       assembler_.emit(Opcode::POP_TOP);
     } else if (locals_[node.index] < 0 && node.users == 1 && node.index + 1 < keepFrom_ &&
-               !isKept && !node.isHeld && firstOperand(next) == &node) {
+               !isKept && !node.isHeld() && firstOperand(next) == &node) {
       onStack_ = &node;
     } else {
       if (locals_[node.index] < 0) addLocal(node);
       assembler_.emit(Opcode::STORE_FAST, locals_[node.index]);
     }
     if (isKept) kept_.push_back(&node);
+    for (; !held_.empty() && held_.back()->heldUntil <= node.ordinal; held_.pop_back()) {
+      drop(held_.back());
+    }
   }
 
   void addLocal(const Node& node) {
@@ -268,10 +276,13 @@ class FunctionWriter {
 
   // Those that only a failure would have needed.
   void dropKept() {
-    for (const Node* node : kept_) {
-      if (--uses_[node->index] == 0) assembler_.emit(Opcode::DELETE_FAST, locals_[node->index]);
-    }
+    for (const Node* node : kept_) drop(node);
     kept_.clear();
+  }
+
+  // One use less.
+  void drop(const Node* node) {
+    if (--uses_[node->index] == 0) assembler_.emit(Opcode::DELETE_FAST, locals_[node->index]);
   }
 
   void push(const Argument& argument) {
@@ -355,8 +366,10 @@ class FunctionWriter {
   bool keeps_ = false;             // are the running node's operands to outlive its call?
   std::vector<int32_t> lastUsed_;  // the locals of those that it is the last to use
   std::vector<const Node*> kept_;  // so far, for a failure (Graph::keepsValue)
-  std::vector<int32_t> locals_;    // the slot of each node, -1 where it has none
-  std::vector<int32_t> uses_;      // how often each node is yet to be loaded
+  // Those that are kept for one until some node is done (Node::heldUntil), those to go first last.
+  std::vector<const Node*> held_;
+  std::vector<int32_t> locals_;  // the slot of each node, -1 where it has none
+  std::vector<int32_t> uses_;    // how often each node is yet to be loaded
   // The node just computed whose value stays on the stack, for the next node alone.
   const Node* onStack_ = nullptr;
   bool isInlined_ = false;

@@ -297,6 +297,10 @@ class InstructionTranslator : public Translator {
   bool hasCleanUp(GeneratorVariable* generator, IsReached isReached);
   bool closesDelegate(GeneratorVariable* generator, IsReached isReached);
 
+  // Lets the graph keep what these roots lead to until the call of that ordinal is done.
+  void hold(int32_t until, llvm::function_ref<void(PartVisitor)> visitRoots);
+  void holdValuesOfFrames();
+
   EntryPoint entry_;
   const SkippedFunctions* skipped_ = nullptr;
   const Parts* parts_ = nullptr;

@@ -309,9 +309,27 @@ PyMethodDef methods[] = {
     {},
 };
 
+// For who goes past getAttribute(), as pydoc does: `object.__getattribute__(function, "__doc__")`.
+PyObject* getOfFunction(PyObject* self, void* name) {
+  return PyObject_GetAttrString(compiled(self)->function, static_cast<const char*>(name));
+}
+
+constexpr PyGetSetDef ofFunction(const char* name) {
+  return {name, getOfFunction, nullptr, nullptr, const_cast<char*>(name)};
+}
+
 PyGetSetDef compiledProperties[] = {
     {"__class__", getClass, nullptr, nullptr, nullptr},
     {"__wrapped__", getWrapped, nullptr, nullptr, nullptr},
+    ofFunction("__annotations__"),
+    ofFunction("__closure__"),
+    ofFunction("__code__"),
+    ofFunction("__defaults__"),
+    ofFunction("__doc__"),
+    ofFunction("__globals__"),
+    ofFunction("__kwdefaults__"),
+    ofFunction("__name__"),
+    ofFunction("__qualname__"),
     {},
 };
 

@@ -21,7 +21,7 @@ int translationsUnderWay = 0;
 
 bool isCompiling() { return compiling; }
 bool mayTranslate() {
-  return plainDepth == 0 && translationsUnderWay == 0 && Py_IsInitialized() &&
+  return plainDepth == 0 && translationsUnderWay == 0 && !cpython::isFinalizing() &&
          !isNearRecursionLimit();
 }
 // What a translation itself calls in Python (a log, a library) nests, too.
@@ -29,7 +29,7 @@ bool isNearRecursionLimit() {
   constexpr int kCallsOfTranslation = 50;
   return cpython::remainingCalls() < kCallsOfTranslation;
 }
-bool runsPlain() { return plainDepth > 0; }
+bool runsPlain() { return plainDepth > 0 || cpython::isFinalizing(); }
 bool isWatched(const EngineState& engine) {
   return cpython::isTraced() && !engine.compileWhileTracing;
 }

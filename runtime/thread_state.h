@@ -17,7 +17,7 @@ bool mayTranslate();
 // CPython is about to raise RecursionError: nothing is translated there.
 bool isNearRecursionLimit();
 // True while this thread traces, or runs a disabled function: compiled functions that are called
-// meanwhile run as they are.
+// meanwhile run as they are. And at the end of the process, when modules are taken apart.
 bool runsPlain();
 // True if a debugger, profiler or coverage tool watches the frames of this thread, which would see
 // nothing of captured code, and the engine is to respect that.

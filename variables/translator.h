@@ -15,6 +15,7 @@
 
 #include "core/graph_break.h"
 #include "core/native_stack.h"
+#include "core/out_of_memory.h"
 #include "core/trail.h"
 #include "graph/graph.h"
 #include "guards/array_library.h"
@@ -384,7 +385,11 @@ class Translator : public Observer, public Heap::Dependencies {
  protected:
   Translator();
   // To be called at the start of each instruction.
-  void allowGuards() { mostGuards_ = guards_.size() + kMostGuards; }
+  void allowGuards() {
+    if (isMemoryShort()) [[unlikely]]
+      throw std::bad_alloc();
+    mostGuards_ = guards_.size() + kMostGuards;
+  }
   void setException(Value exception) { exception_ = std::move(exception); }
 
   // The identity of real objects: object -> variable (law 6).

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
+#include "core/out_of_memory.h"
 #include "core/ref.h"
 #include "cpython/self_test.h"
 #include "python/binding/bytecode_binding.h"
@@ -34,6 +35,7 @@ PyMethodDef functions[] = {
 };
 
 int initialize(PyObject* module) {
+  armature::prepareForOutOfMemory();
   if (armature::cpython::verifyInterpreter(std::getenv("ARMATURE_FAIL_ASSUMPTION")) < 0) return -1;
   if (PyModule_AddFunctions(module, functions) < 0) return -1;
   for (auto add : {armature::addBytecodeFunctions, armature::addGuardsFunctions,

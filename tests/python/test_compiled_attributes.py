@@ -5,6 +5,7 @@ import enum
 import functools
 import inspect
 import pickle
+import pydoc
 
 import armature
 import pytest
@@ -12,6 +13,21 @@ import torch
 
 TRANSFORMS = [armature.compile, armature.disable, lambda function: function]
 transformed = pytest.mark.parametrize("transform", TRANSFORMS)
+
+
+def documented(x: int, *, y: str = "y"):
+    """Documented."""
+    return x, y
+
+
+def test_what_goes_past_the_attributes_of_an_object_finds_the_function():
+    compiled = armature.compile(documented)
+    text = pydoc.render_doc(compiled, renderer=pydoc.plaintext)
+    assert "Documented." in text
+    assert text == pydoc.render_doc(documented, renderer=pydoc.plaintext)
+    for name in ("__annotations__", "__code__", "__doc__", "__kwdefaults__", "__qualname__"):
+        assert object.__getattribute__(compiled, name) == getattr(documented, name)
+    assert isinstance(type(compiled).__doc__, str) and type(compiled).__name__ == "CompiledFunction"
 
 
 # --- __wrapped__

@@ -7,7 +7,9 @@ another.
 
 # ruff: noqa: B024 (classes without abstract methods are what is tested)
 import abc
+import codecs
 import types
+import warnings
 
 import armature
 import pytest
@@ -639,6 +641,64 @@ def case_except_int():
             return 1
 
     return f, [nop]
+
+
+HANDLED = []
+
+
+@codecs.register
+def search_codec(name):
+    if name != "of_the_program":
+        return None
+    return codecs.CodecInfo(
+        lambda text, errors="strict": (bytes(HANDLED), len(text)),
+        lambda data, errors="strict": (repr(HANDLED), len(data)),
+        name=name,
+    )
+
+
+@case("error handlers and codecs of the program")
+def case_codecs():
+    HANDLED.clear()
+
+    def handles(text):
+        def handle(error):
+            HANDLED.append(len(HANDLED))
+            return text, error.end
+
+        def step():
+            codecs.register_error("of_the_program", handle)
+            return "é", b"\xff"
+
+        return step
+
+    def f(text, data):
+        return (
+            text.encode("ascii", "of_the_program"),
+            data.decode("ascii", errors="of_the_program"),
+            str(data, "utf8", "of_the_program"),
+            bytes(text, "of-the-program", "strict"),
+            text.encode("UTF_8", "replace"),
+            data.decode("of_the_program"),
+            text.encode(encoding="ascii", errors="ignore"),
+        )
+
+    return f, [handles("A"), handles("B"), handles("B")]
+
+
+@case("truth of NotImplemented")
+def case_truth_of_not_implemented():
+    def f(a, b):
+        return [a.__eq__(b) and 1, not a.__eq__(b), 2 if a.__lt__(b) else 3]
+
+    def filtered(action):
+        def step():
+            warnings.filterwarnings(action, category=DeprecationWarning)
+            return (5, "5")
+
+        return step
+
+    return f, [filtered(action) for action in ("ignore", "error", "ignore")]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -251,3 +251,45 @@ def test_effects_are_kept_behind_a_loop_over_a_generator(finishes: bool) -> None
         gc.collect()
         outcomes.append((net.steps, [array.tolist() for array in arrays], list(NOTED)))
     assert outcomes[0] == outcomes[1]
+
+
+def test_effects_are_kept_where_a_generator_has_what_nobody_used() -> None:
+    """The graph keeps it until the operation is done, and no longer."""
+
+    def program(target: torch.Tensor, x: torch.Tensor, index: torch.Tensor) -> Any:
+        kept = x.relu()
+        target.add_(1)
+        NOTED.append("before")
+
+        def gathered() -> Any:
+            nonlocal kept
+            kept = torch.gather(x, 0, index)
+            yield kept
+
+        for _ in gathered():
+            NOTED.append("turn")
+        return kept
+
+    def mapped(target: torch.Tensor, x: torch.Tensor, index: torch.Tensor) -> Any:
+        kept = x.relu()
+        target.add_(1)
+        NOTED.append("before")
+
+        def gather(part: torch.Tensor) -> Any:
+            nonlocal kept
+            kept = torch.gather(part, 0, index)
+            return kept
+
+        return [*map(gather, [x, x])], kept
+
+    for function in (program, mapped):
+        outcomes = []
+        for call in (function, armature.compile(function)):
+            NOTED.clear()
+            target = torch.zeros(2)
+            call(target, torch.arange(3.0), torch.tensor([0, 1]))
+            with pytest.raises(RuntimeError, match="out of bounds") as caught:
+                call(target, torch.arange(3.0), torch.tensor([0, 7]))
+            frames = [(entry.name, entry.lineno) for entry in traceback.extract_tb(caught.tb)]
+            outcomes.append((target.tolist(), list(NOTED), frames[1:]))
+        assert outcomes[0] == outcomes[1]

@@ -7,6 +7,8 @@ bound, traced, compiled and run.
 import contextlib
 import io
 import itertools
+import subprocess
+import sys
 
 import armature
 import fault_injection
@@ -72,6 +74,47 @@ def test_memory_runs_out(program, once):
     with fault_injection.lenient():
         fault_injection.count_sites(program, "error")  # What is made once is there.
         assert fault_injection.in_child(lambda: try_all(program, once)) == ""
+
+
+ADDRESS_SPACE = """
+import resource, sys, armature
+items = [[i] for i in range(100_000)]
+def total(n):
+    result = 0
+    for item in items:
+        result += item[0]
+    return result
+def lists(n):
+    return len([[i] for i in range(n)])
+def keys(n):
+    return len({str(i): i for i in range(n)})
+function, size, left = sys.argv[1:]
+compiled = armature.compile(globals()[function])
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(left) * 2**20,) * 2)
+try:
+    print(compiled(int(size)) == int(size))
+except MemoryError:
+    print(None)
+"""
+
+
+@pytest.mark.parametrize(
+    "function, size", [("total", 4999950000), ("lists", 10**7), ("keys", 10**5)]
+)
+def test_there_is_no_more_to_be_had(function, size):
+    """Of the system: what a trace allocates itself is not CPython's to refuse."""
+    found = set()
+    for left in (1, 3, 7, 16, 24, 31, 60):
+        done = subprocess.run(
+            [sys.executable, "-c", ADDRESS_SPACE, function, str(size), str(left)],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (left, done.returncode, done.stderr)
+        found.add(done.stdout)
+    assert "None\n" in found and found <= {"None\n", "True\n"}
 
 
 def test_names_without_utf8():

@@ -208,6 +208,18 @@ def test_the_end_of_the_process():
         assert run(SHUTDOWN) == "end\n"
 
 
+PAST_THE_MODULES = """
+import sys, armature
+calls = []
+sys.addaudithook(armature.compile(lambda event, args, calls=calls: calls.append(event)))
+print("end")
+"""
+
+
+def test_calls_when_there_are_no_modules_any_more():
+    assert run(PAST_THE_MODULES) == "end\n"
+
+
 DAEMONS = """
 import gc, threading, time, armature
 gc.disable()  # torch itself aborts when a collection in a daemon thread frees a tensor

@@ -12,6 +12,7 @@
 #include "variables/constants/constant.h"
 #include "variables/constants/digit_limit.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/constants/text_codecs.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
 #include "variables/containers/struct_sequence.h"
@@ -35,6 +36,10 @@ bool allData(const CallArguments& arguments) {
 }
 
 Value callWithData(Translator& translator, PyObject* callable, const CallArguments& arguments) {
+  if (asksCodecRegistry(callable, arguments)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                     "a codec or an error handler that can be registered");
+  }
   llvm::SmallVector<PyObject*, 8> objects;
   for (const Value& value : arguments.values) objects.push_back(value.object());
   Value result = translator.fromPython(withinDigitLimit(objects, [&] {

@@ -229,6 +229,11 @@ Value constantUnary(Translator& translator, UnarySlot slot, const Value& self) {
 }
 
 Value constantBool(Translator& translator, const Value& self) {
+  // Which the program may hear, or have raised.
+  if (self.is(Py_NotImplemented)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedOperation,
+                     "the truth of NotImplemented, of which Python warns");
+  }
   int truth = PyObject_IsTrue(self.object());
   return truth < 0 ? translator.raiseFromPython() : Value::boolean(truth);
 }
