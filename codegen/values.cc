@@ -126,6 +126,13 @@ void PyCodegen::load(const Value& value) {
     // several, is not known.
     if (!isSingleton(object)) sources = translator_.constantSources(object);
     if (sources.empty()) return assembler_.emitLoadConst(object);
+    // Of the same value, an input and a literal are mostly two objects.
+    if (translator_.isLiteral(object)) {
+      for (const Source* source : sources) {
+        translator_.addGuard(source, GuardType::ID_MATCH, Ref<>::create(object));
+      }
+      return assembler_.emitLoadConst(object);
+    }
     for (const Source* other : sources.drop_front()) {
       translator_.guardSame(sources.front(), other, true);
     }

@@ -17,6 +17,12 @@ inline PyMethodDef* methodDefinition(BorrowedRef<> callable) {
   return nullptr;
 }
 
+// Is it a builtin method that is bound to an object, and the same as that descriptor's?
+inline bool isBoundFrom(BorrowedRef<> callable, BorrowedRef<> descriptor) {
+  return Py_TYPE(callable.get()) == &PyCFunction_Type &&
+         methodDefinition(callable) == methodDefinition(descriptor);
+}
+
 // The method descriptor of a static type that a bound builtin method comes from ([].append: that of
 // list.append), borrowed; null if it comes from elsewhere. It is the same for the object's whole
 // life.

@@ -33,6 +33,26 @@ bool hasEnded(const Frame& frame) {
 
 }  // namespace
 
+namespace {
+
+bool isPartOf(PyObject* object, PyObject* constant) {
+  if (object == constant) return true;
+  if (!PyTuple_CheckExact(constant)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i) {
+    if (isPartOf(object, PyTuple_GET_ITEM(constant, i))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool InstructionTranslator::isLiteral(PyObject* object) const {
+  return llvm::any_of(walked_, [&](const auto& walked) {
+    return llvm::any_of(walked.second->constants,
+                        [&](const Ref<>& constant) { return isPartOf(object, constant.get()); });
+  });
+}
+
 Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
                                         UserFunctionVariable* function) {
   faultSite();
@@ -45,6 +65,7 @@ Frame* InstructionTranslator::pushFrame(CodePtr code, DictVariable* globals,
   }
   frame->localCount = static_cast<int32_t>(code->locals.size());
   frame->slots.resize(code->locals.size() + stackSize(*code));
+  walked_.try_emplace(code.get(), code);
   frame->code = std::move(code);
   frame->globals = globals;
   frame->function = function;

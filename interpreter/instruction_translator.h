@@ -87,6 +87,8 @@ class InstructionTranslator : public Translator {
 
   const EntryPoint& entry() const { return entry_; }
   const Frame* runningFrame() const { return frame_; }
+  // Is the object a constant of code that the trace has walked, or a part of one?
+  bool isLiteral(PyObject* object) const;
   // The code of a generator of the trace, none of those that are kept, that stands at a yield
   // inside try or with that GeneratorExit does not just pass through, if there is one.
   // Whatever becomes of it, dropping it runs the program's clean-up code at that moment, which is
@@ -308,7 +310,8 @@ class InstructionTranslator : public Translator {
   const VariableTracker* heldFor_ = nullptr;  // what was handled then
   size_t holdSteps_ = 0;                      // of all of them
   Frame* frame_ = nullptr;
-  std::vector<GeneratorVariable*> generators_;  // all that the trace made; trailed
+  llvm::SmallDenseMap<const Code*, CodePtr, 8> walked_;  // every code that had a frame
+  std::vector<GeneratorVariable*> generators_;           // all that the trace made; trailed
   // Those whose code has handlers, and how the program reached them when that was last asked.
   std::vector<GeneratorVariable*> cleanUps_;
   // Existing objects that nothing but the trace holds, with what leads on from there to generators.

@@ -499,6 +499,9 @@ class HashedByMethod:
         return 1
 
 
+example("OrderOfManyKeys", collections.OrderedDict.fromkeys(range(100)))(
+    lambda keys: keys.move_to_end(50) or list(keys)[-2:]
+)
 example("SetNotLoaded", SubclassOfSet([HashedByMethod()]))(lambda items: len(list(items)))
 example("MethodOfContainerSubclass")(lambda: dict.pop(collections.OrderedDict({1: 2}), 1))
 example("TextOfDictSubclass")(lambda: repr(collections.defaultdict(int)))

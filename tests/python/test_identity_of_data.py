@@ -209,3 +209,49 @@ def test_numbers_that_an_attribute_makes_are_new():
     compiled = armature.compile(function)
     for z in (complex("1.5+2j"), complex("1.5+2j"), complex("3+4j")):
         assert compiled(z, 1500) == function(z, 1500)
+
+
+def over_a_break(x):
+    y = 1000
+    _ = x == y
+    armature.graph_break()
+    return x is y
+
+
+def in_a_list(x):
+    y = 1000
+    pair = [x, y]
+    _ = x + 1
+    armature.graph_break()
+    return pair[0] is pair[1]
+
+
+def in_a_tuple(x):
+    pair = (x, (1000, "literal"))
+    _ = x + 1
+    armature.graph_break()
+    return pair[0] is pair[1][0]
+
+
+def carried(x):
+    y = 1000 if x else x
+    armature.graph_break()
+    for _ in range(2):
+        y = y and 1000
+    return [x is y, y]
+
+
+@pytest.mark.parametrize("program", [over_a_break, in_a_list, in_a_tuple, carried])
+def test_literals_stay_apart_from_inputs_that_are_equal(program):
+    """Even where the first call passes the literal itself."""
+    literal = next(
+        part
+        for constant in program.__code__.co_consts
+        for part in (constant if isinstance(constant, tuple) else (constant,))
+        if part == 1000
+    )
+    values = [literal, int("1000"), 0, int("1000"), literal]
+    for order in itertools.permutations(values[:3]):
+        compiled = armature.compile(program)
+        for value in [*order, *values]:
+            assert compiled(value) == program(value)

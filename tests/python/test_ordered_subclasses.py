@@ -6,7 +6,7 @@ import dataclasses
 import armature
 import pytest
 import torch
-from differential import check
+from differential import check, entries
 
 
 class Plain(collections.OrderedDict):
@@ -276,3 +276,35 @@ def test_keys_that_the_order_lacks():
             dict.__setitem__(table, "hidden", 1)
             outcomes.append([*found, run(table), list(table)])
         assert outcomes[0] == outcomes[1]
+
+
+class LeastRecent:
+    def __init__(self, size):
+        self.size = size
+        self.items = collections.OrderedDict()
+
+    def get(self, key):
+        if key in self.items:
+            self.items.move_to_end(key)
+            return self.items[key]
+        if len(self.items) == self.size:
+            self.items.popitem(last=False)
+        self.items[key] = [key]
+        return self.items[key]
+
+
+def test_large_orders_cost_what_they_cost_in_python():
+    """Whatever is moved is the same translation, which does not look at the others."""
+    caches = LeastRecent(1000), LeastRecent(1000)
+    compiled = armature.compile(LeastRecent.get)
+    for key in range(1000):
+        caches[0].get(key)
+        caches[1].get(key)
+    for key in [3, 998]:
+        assert compiled(caches[0], key) == caches[1].get(key)
+        assert compiled(caches[0], 2000 + key) == caches[1].get(2000 + key)
+    for key in [5, 5000, 999, 6000, 7, 0, 5]:
+        assert compiled(caches[0], key) == caches[1].get(key)
+        assert list(caches[0].items) == list(caches[1].items)
+    guards = [guard for each in entries(compiled) for guard in each["guards"]]
+    assert guards and not any("DICT_KEYS_MATCH" in str(guard) for guard in guards)

@@ -24,12 +24,7 @@ Conversion conversion(PyObject* callable) {
   bool isType = callable == reinterpret_cast<PyObject*>(&PyUnicode_Type) ||
                 callable == reinterpret_cast<PyObject*>(&PyBytes_Type);
   if (isType || callable == encode || callable == decode) return Conversion::OfFirst;
-  if (Py_TYPE(callable) != &PyCFunction_Type) return Conversion::None;
-  PyMethodDef* method = cpython::methodDefinition(callable);
-  auto isOf = [&](PyObject* descriptor) {
-    return reinterpret_cast<PyMethodDescrObject*>(descriptor)->d_method == method;
-  };
-  bool isBound = isOf(encode) || isOf(decode);
+  bool isBound = cpython::isBoundFrom(callable, encode) || cpython::isBoundFrom(callable, decode);
   return isBound ? Conversion::OfSelf : Conversion::None;
 }
 

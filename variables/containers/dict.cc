@@ -342,6 +342,13 @@ const OrderedValueMap::Entry* DictVariable::previous(Translator& translator, int
   return nullptr;
 }
 
+void DictVariable::checkOrder() const {
+  constexpr Py_ssize_t kMostKeys = 64;
+  if (complete_ || PyDict_GET_SIZE(existing()) <= kMostKeys) return;
+  throw GraphBreak(GraphBreakKind::OrderOfManyKeys,
+                   describe(Value(const_cast<DictVariable*>(this))));
+}
+
 // Loads all keys of the existing dict and guards them. The entries then stand in the dict's order:
 // those that existed, deleted ones included, where the real dict has them; new ones behind.
 void DictVariable::complete(Translator& translator) {

@@ -47,6 +47,9 @@ class DictVariable : public VariableTracker {
   void moveToEnd(Translator& translator, const Value& key);
   void clear(Translator& translator);
 
+  // Before something that Python does at one end of the order, however many keys there are: breaks
+  // for an existing dict of many, unless the trace has loaded them all anyway.
+  void checkOrder() const;
   // Number of live keys. Loads all.
   size_t size(Translator& translator);
   // The same, where nothing else is asked of the keys: it does not matter which they are.

@@ -130,6 +130,7 @@ Value pop(Translator& translator, const Value& self, CallArguments& arguments) {
 Value popItem(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "dict.popitem", arguments, 0, 0)) return Value();
   DictVariable* dict = dictOf(self);
+  dict->checkOrder();
   if (dict->size(translator) == 0) {
     return translator.raise(PyExc_KeyError, "popitem(): dictionary is empty");
   }

@@ -99,6 +99,7 @@ Value popItem(Translator& translator, const Value& self, CallArguments& argument
   int fromEnd = isTrue(translator, last);
   if (fromEnd < 0) return Value();
   DictVariable* dict = dictOf(self);
+  dict->checkOrder();
   if (dict->size(translator) == 0) {
     return translator.raise(PyExc_KeyError, "dictionary is empty");
   }
@@ -112,6 +113,7 @@ Value moveToEnd(Translator& translator, const Value& self, CallArguments& argume
   int toEnd = isTrue(translator, last);
   if (toEnd < 0) return Value();
   DictVariable* dict = dictOf(self);
+  dict->checkOrder();
   // An empty dict does not ask for the hash of the key.
   Value moved = dict->size(translator) > 0 ? dict->storedKey(translator, key) : Value();
   if (translator.exceptionPending()) return Value();
