@@ -26,10 +26,15 @@ struct GraphEffects {
   Library::ModeState modeState;  // how the mode is put back, if not by that node's target
 };
 
-GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers) {
+GraphEffects effectsOf(const Graph& graph, bool restoresRandomNumbers, bool isForeign) {
   GraphEffects effects;
   for (const auto& node : graph.nodes()) {
     NodeEffect effect = effectOf(*node);
+    // Where a graph cannot be looked into, it is better to hear a warning twice than to lose what
+    // came before a failure.
+    bool onlyWarns = isForeign && effect == NodeEffect::Other && !node->mixesLibraries &&
+                     findLibrary(node->library)->onlyWarns(*node);
+    if (onlyWarns) continue;
     bool isRandom = effect == NodeEffect::Random;
     if (isRandom && restoresRandomNumbers && !effects.random) effects.random = node.get();
     if (isRandom && !restoresRandomNumbers) effect = NodeEffect::Other;
@@ -71,7 +76,8 @@ bool inputsAreApart(InstructionTranslator& translator) {
 
 void PyCodegen::callGraph() {
   if (translator_.graph->empty() && plan_.outputs().empty()) return;
-  GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers());
+  GraphEffects effects = effectsOf(*translator_.graph, translator_.restoresRandomNumbers(),
+                                   translator_.usesForeignBackend());
   Ref<> mode;
   if (effects.modeState.get) mode = checked(PyObject_CallNoArgs(effects.modeState.get));
   translator_.graph->liftNumbers();

@@ -6,6 +6,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/deque_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
 #include "variables/containers/position_sort.h"
@@ -302,7 +303,7 @@ bool addItem(Ref<>& total, PyObject* waiting, PyObject* item) {
 Ref<> calledBy(BorrowedRef<> caller, PyObject* argument) {
   if (!caller || !PyFunction_Check(argument)) return Ref<>::create(argument);
   static PyObject* const partial = [] {
-    Ref<> module = checked(PyImport_ImportModule("functools"));
+    Ref<> module = checked(cpython::importModule("functools"));
     return checked(PyObject_GetAttrString(module.get(), "partial")).release();
   }();
   return Ref<>::steal(PyObject_CallFunctionObjArgs(partial, caller.get(), argument, nullptr));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "cpython/imported_modules.h"
 #include "cpython/set_entries.h"
 #include "cpython/type_lookup.h"
 
@@ -10,7 +11,7 @@ namespace armature::cpython {
 namespace {
 
 Ref<> callAbc(const char* name, std::initializer_list<PyTypeObject*> types) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("_abc"));
+  Ref<> module = Ref<>::steal(importModule("_abc"));
   Ref<> function = module ? Ref<>::steal(PyObject_GetAttrString(module.get(), name)) : module;
   if (!function) return function;
   PyObject* arguments[2] = {};

@@ -1,12 +1,14 @@
 #include "cpython/deque_layout.h"
 
+#include "cpython/imported_modules.h"
+
 namespace armature::cpython {
 
 namespace {
 
 // Kept for the life of the process, as the module keeps it.
 PyTypeObject* typeOfModule(const char* name) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("_collections"));
+  Ref<> module = Ref<>::steal(importModule("_collections"));
   PyObject* type = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
   if (!type) PyErr_Clear();
   return reinterpret_cast<PyTypeObject*>(type);

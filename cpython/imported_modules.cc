@@ -4,6 +4,16 @@
 
 namespace armature::cpython {
 
+PyObject* importModule(const char* module) {
+  // With a list of names, of which it has all, the module itself and not its package is given.
+  static PyObject* const names = Py_BuildValue("(s)", "__doc__");
+  if (!names) return nullptr;
+  Ref<> found = Ref<>::steal(PyImport_ImportModuleLevel(module, nullptr, nullptr, names, 0));
+  if (!found || PyModule_Check(found.get())) return found.release();
+  PyErr_Format(PyExc_ImportError, "sys.modules['%s'] is no module", module);
+  return nullptr;
+}
+
 BorrowedRef<> importedModule(const char* module) {
   PyObject* found = PyDict_GetItemString(PyImport_GetModuleDict(), module);
   return found && PyModule_Check(found) ? found : nullptr;

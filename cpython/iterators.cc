@@ -8,6 +8,7 @@
 
 #include "cpython/combinatorics.h"
 #include "cpython/deque_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/internal_dict.h"
 #include "cpython/iterator_layouts.h"
 #include "cpython/iterator_state.h"
@@ -20,7 +21,7 @@ const HiddenTypes& hiddenTypes() {
     Ref<> text = Ref<>::steal(PyUnicode_FromString("a"));
     if (Ref<> iterator = Ref<>::steal(text ? PyObject_GetIter(text.get()) : nullptr))
       found.asciiIterator = Py_TYPE(iterator.get());
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("itertools"));
+    Ref<> module = Ref<>::steal(importModule("itertools"));
     auto type = [&](const char* name) {
       // Kept for the life of the process, as the module keeps it.
       PyObject* object = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
@@ -536,7 +537,7 @@ PyTypeObject* chainType() { return hiddenTypes().chain; }
 PyTypeObject* isliceType() { return hiddenTypes().islice; }
 
 PyTypeObject* itertoolsType(const char* name) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("itertools"));
+  Ref<> module = Ref<>::steal(importModule("itertools"));
   Ref<> found = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
   if (!found) PyErr_Clear();
   auto* type = reinterpret_cast<PyTypeObject*>(found.get());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 
 namespace armature::cpython {
@@ -75,7 +76,7 @@ PyObject* noAnswer() {
 
 PyTypeObject* lruCacheType() {
   static PyTypeObject* const type = []() -> PyTypeObject* {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_functools"));
+    Ref<> module = Ref<>::steal(importModule("_functools"));
     Ref<> found =
         Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "_lru_cache_wrapper") : nullptr);
     PyErr_Clear();

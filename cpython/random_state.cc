@@ -1,5 +1,7 @@
 #include "cpython/random_state.h"
 
+#include "cpython/imported_modules.h"
+
 #include <cstring>
 
 namespace armature::cpython {
@@ -32,7 +34,7 @@ bool isLaidOutSo(BorrowedRef<> random) {
 // A generator of our own, for draws on trial; null if there is none whose state we know.
 PyObject* ownRandom() {
   static PyObject* const random = []() -> PyObject* {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_random"));
+    Ref<> module = Ref<>::steal(importModule("_random"));
     Ref<> type = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "Random") : nullptr);
     Ref<> made = Ref<>::steal(type ? PyObject_CallFunction(type.get(), "i", 1) : nullptr);
     bool hasSize =

@@ -12,6 +12,7 @@
 #include "cpython/function_layout.h"
 #include "cpython/generator_frames.h"
 #include "cpython/given_arguments.h"
+#include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/iterators.h"
@@ -379,7 +380,7 @@ bool proxiesAreOpened(const Specimens&) {
 }
 
 bool cachedFunctionsAreFound(const Specimens& specimens) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("functools"));
+  Ref<> module = Ref<>::steal(importModule("functools"));
   Ref<> cached = Ref<>::steal(
       module ? PyObject_CallMethod(module.get(), "cache", "O", specimens.get("function"))
              : nullptr);

@@ -1,6 +1,7 @@
 #include "graph/module_source.h"
 
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
@@ -27,7 +28,7 @@ PyMethodDef codeDiedMethod = {"code_died", codeDied, METH_O, nullptr};
 
 // module.attribute, or a null without exception if it is no dict (of another version).
 Ref<> dictIn(const char* module, const char* object, const char* attribute) {
-  Ref<> value = Ref<>::steal(PyImport_ImportModule(module));
+  Ref<> value = Ref<>::steal(cpython::importModule(module));
   for (const char* name : {object, attribute}) {
     if (value && name) value = Ref<>::steal(PyObject_GetAttrString(value.get(), name));
   }

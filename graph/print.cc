@@ -160,23 +160,24 @@ class Printer {
     }
     std::string name = qualifiedName(node.target);
     constexpr std::string_view kOperatorModule = "_operator.";
-    if (name.starts_with(kOperatorModule)) {
+    if (name.starts_with(kOperatorModule) && node.keywordArguments.empty()) {
       std::string_view function = std::string_view(name).substr(kOperatorModule.size());
-      if (auto symbol = symbolOf(kUnaryOperators, function); !symbol.empty()) {
+      size_t count = node.arguments.size();
+      if (auto symbol = symbolOf(kUnaryOperators, function); !symbol.empty() && count == 1) {
         return result + std::string(symbol) + argumentText(node, 0);
       }
-      if (auto symbol = symbolOf(kBinaryOperators, function); !symbol.empty()) {
+      if (auto symbol = symbolOf(kBinaryOperators, function); !symbol.empty() && count == 2) {
         return result + argumentText(node, 0) + " " + std::string(symbol) + " " +
                argumentText(node, 1);
       }
-      if (function == "getitem") {
+      if (function == "getitem" && count == 2) {
         return result + argumentText(node, 0) + "[" + argumentText(node, 1) + "]";
       }
-      if (auto symbol = symbolOf(kInPlaceOperators, function); !symbol.empty()) {
+      if (auto symbol = symbolOf(kInPlaceOperators, function); !symbol.empty() && count == 2) {
         return argumentText(node, 0) + " " + std::string(symbol) + " " + argumentText(node, 1) +
                ";  " + result + argumentText(node, 0);
       }
-      if (function == "setitem") {
+      if (function == "setitem" && count == 3) {
         return argumentText(node, 0) + "[" + argumentText(node, 1) +
                "] = " + argumentText(node, 2) + ";  " + result + argumentText(node, 0);
       }

@@ -1,11 +1,12 @@
 #include "graph/source_line.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
 std::string sourceLine(const ProgramLocation& location) {
-  Ref<> linecache = Ref<>::steal(PyImport_ImportModule("linecache"));
+  Ref<> linecache = Ref<>::steal(cpython::importModule("linecache"));
   Ref<> line;
   if (linecache) {
     line = Ref<>::steal(PyObject_CallMethod(linecache.get(), "getline", "Oi",

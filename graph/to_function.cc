@@ -5,6 +5,7 @@
 #include "bytecode/assembler.h"
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "graph/attribute_read.h"
 #include "graph/eager_code.h"
 #include "graph/graph.h"
@@ -24,7 +25,7 @@ using OperatorTable = llvm::DenseMap<PyObject*, OperatorInstruction>;
 
 // A function of the operator module; kept for good, as the module is.
 PyObject* findOperator(const char* name) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+  Ref<> module = Ref<>::steal(cpython::importModule("_operator"));
   PyObject* function = module ? PyObject_GetAttrString(module.get(), name) : nullptr;
   clearException();
   return function;

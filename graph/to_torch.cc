@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "graph/graph.h"
 #include "graph/module_source.h"
 #include "graph/source_line.h"
@@ -17,7 +18,7 @@ class Converter {
       : graph_(graph), exampleValues_(exampleValues), nodes_(graph.size()) {}
 
   Ref<> convert() {
-    Ref<> fx = Ref<>::steal(PyImport_ImportModule("torch.fx"));
+    Ref<> fx = Ref<>::steal(cpython::importModule("torch.fx"));
     Ref<> fxGraph = convertGraph(fx);
     if (!fxGraph) return nullptr;
     Ref<> module = Ref<>::steal(
@@ -110,7 +111,7 @@ class Converter {
   }
 
   static Ref<> importedFunction(const char* module, const char* name) {
-    return checked(PyObject_GetAttrString(checked(PyImport_ImportModule(module)).get(), name));
+    return checked(PyObject_GetAttrString(checked(cpython::importModule(module)).get(), name));
   }
 
   // torch.fx writes operator.pow(-1, x) as `-1 ** x`, which Python reads as `-(1 ** x)`.
@@ -186,7 +187,7 @@ class Converter {
         {&PyComplex_Type, "complex128"}};
     for (const auto& [type, name] : kNames) {
       if (constant.get() != reinterpret_cast<PyObject*>(type)) continue;
-      Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
+      Ref<> torch = Ref<>::steal(cpython::importModule("torch"));
       return Ref<>::steal(torch ? PyObject_GetAttrString(torch.get(), name) : nullptr);
     }
     return Ref<>::create(constant);
@@ -219,7 +220,7 @@ Ref<> toTorchGraphModule(const Graph& graph, ExampleValues exampleValues) {
 
 Ref<> toTorchGraph(const Graph& graph) {
   graph.nameNodes();
-  return Converter(graph).convertGraph(Ref<>::steal(PyImport_ImportModule("torch.fx")));
+  return Converter(graph).convertGraph(Ref<>::steal(cpython::importModule("torch.fx")));
 }
 
 }  // namespace armature

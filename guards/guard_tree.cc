@@ -10,6 +10,7 @@
 #include "core/constant.h"
 #include "cpython/member_descriptors.h"
 #include "guards/object_access.h"
+#include "guards/silent_end.h"
 
 namespace armature {
 namespace {
@@ -147,6 +148,10 @@ void validate(const Guard& guard) {
       break;
     case GuardType::VALUE_COMPARISON:
       require(guard.operand || guard.other(), guard, "compares nothing");
+      require(guard.number >= 0 && guard.number <= 2 * Py_GE + 1, guard, "needs a comparison");
+      break;
+    case GuardType::ENDS_SILENTLY:
+      require(isAboutEnds(guard.number, guard.operand), guard, "does not say what is let go of");
       break;
     case GuardType::DUPLICATE_INPUT:
       require(guard.distinct() || guard.other(), guard, "needs another source");

@@ -10,6 +10,7 @@
 #include "core/pending_python_exception.h"
 #include "cpython/generator_frames.h"
 #include "cpython/instance_attributes.h"
+#include "cpython/integers.h"
 #include "cpython/weak_references.h"
 #include "guards/identity_watch.h"
 
@@ -254,6 +255,19 @@ bool endTogether(PyObject* numbers, const FrameLocalsMapping& inputs) {
 }
 
 }  // namespace
+
+bool isAboutEnds(int64_t number, BorrowedRef<> operand) {
+  if (number < kEndsAreHeard) return false;
+  if (!operand) return number != kEndsAreHeard;
+  if (!PyTuple_CheckExact(operand.get())) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operand.get()); ++i) {
+    PyObject* part = PyTuple_GET_ITEM(operand.get(), i);
+    bool isNumber =
+        PyLong_CheckExact(part) && cpython::bitLength(part) < 31 && PyLong_AsLong(part) >= 0;
+    if (number == kEndsAreHeard ? !isNumber : !PyTuple_CheckExact(part)) return false;
+  }
+  return true;
+}
 
 bool endHolds(PyObject* object, int64_t number, PyObject* operand, const FrameLocalsMapping& inputs,
               Ends& ends) {

@@ -68,6 +68,8 @@ class Ends {
 inline bool endsSilently(PyObject* object, LettingGo by, ReferenceCount references) {
   return Ends().letGo(object, by, references);
 }
+// Are these the number and the operand of a guard ENDS_SILENTLY?
+bool isAboutEnds(int64_t number, BorrowedRef<> operand);
 // Of the guard ENDS_SILENTLY on `object`: does it hold in a call with these inputs, while nothing
 // but the program and they hold it? `ends`: of the other such guards of the program.
 bool endHolds(PyObject* object, int64_t number, PyObject* operand, const FrameLocalsMapping& inputs,

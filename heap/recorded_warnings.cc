@@ -2,12 +2,13 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
 BorrowedRef<> namesOfWarnings() {
   static PyObject* const names = [] {
-    Ref<> module = checked(PyImport_ImportModule("warnings"));
+    Ref<> module = checked(cpython::importModule("warnings"));
     return Py_NewRef(PyModule_GetDict(module.get()));
   }();
   return names;

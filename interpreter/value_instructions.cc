@@ -144,7 +144,8 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
     default: {  // DICT_UPDATE, DICT_MERGE
       auto* dict = containerAt<DictVariable>(*this, frame, n + 1);
       realizeOperand(frame, 1);
-      DictVariable* other = unpackedMapping(*this, frame.peek(1));
+      bool merge = instruction.opcode == Opcode::DICT_MERGE;
+      DictVariable* other = unpackedMapping(*this, frame.peek(1), merge);
       if (!other) {
         if (exceptionPending()) {
           // Of some exceptions of the mapping's own, CPython says something else (DICT_UPDATE,
@@ -164,7 +165,6 @@ bool InstructionTranslator::extendContainer(Frame& frame, const Instruction& ins
         }
         throw GraphBreak(GraphBreakKind::UnpackedNotDict, describe(frame.peek(1)));
       }
-      bool merge = instruction.opcode == Opcode::DICT_MERGE;
       bool ok = true;
       other->forEach(*this, [&](const OrderedValueMap::Entry& entry) {
         if (!ok) return;

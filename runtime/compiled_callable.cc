@@ -9,6 +9,7 @@
 
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/lru_cache.h"
 #include "runtime/compiled_callable_operators.h"
 #include "runtime/compiled_function.h"
@@ -135,7 +136,7 @@ int isSlotOf(PyObject* original, PyObject* value) {
 
 // inspect.signature() asks an object for it, and otherwise the __call__ of its type, which is ours.
 PyObject* signatureOf(PyObject* original) {
-  Ref<> inspect = Ref<>::steal(PyImport_ImportModule("inspect"));
+  Ref<> inspect = Ref<>::steal(cpython::importModule("inspect"));
   if (!inspect) return nullptr;
   return PyObject_CallMethod(inspect.get(), "signature", "(O)", original);
 }
@@ -217,7 +218,7 @@ PyObject* rebuildAround(PyObject* self, Ref<> original) {
 }
 
 PyObject* copyWith(PyObject* self, const char* function, PyObject* memo) {
-  Ref<> copy = Ref<>::steal(PyImport_ImportModule("copy"));
+  Ref<> copy = Ref<>::steal(cpython::importModule("copy"));
   Ref<> name = Ref<>::steal(PyUnicode_FromString(function));
   if (!copy || !name) return nullptr;
   return rebuildAround(self, Ref<>::steal(PyObject_CallMethodObjArgs(

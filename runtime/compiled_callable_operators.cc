@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "core/ref.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "runtime/compiled_callable.h"
 
@@ -155,7 +156,7 @@ PyObject* isSubclass(PyObject* self, PyObject* cls) {
 // this returns; the original may have more there, or nothing.
 PyObject* sizeInMemory(PyObject* self, PyObject*) {
   constexpr Py_ssize_t added = 2 * sizeof(void*);
-  Ref<> sys = Ref<>::steal(PyImport_ImportModule("sys"));
+  Ref<> sys = Ref<>::steal(cpython::importModule("sys"));
   if (!sys) return nullptr;
   Ref<> size = Ref<>::steal(PyObject_CallMethod(sys.get(), "getsizeof", "(O)", operandOf(self)));
   if (!size) return nullptr;

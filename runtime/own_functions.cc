@@ -4,6 +4,7 @@
 #include "core/graph_break.h"
 #include "core/text.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "runtime/compiled_callable.h"
 #include "runtime/compiled_function.h"
@@ -119,7 +120,7 @@ PyObject* skipFrame(PyObject*, PyObject* arguments, PyObject* keywords) {
     return nullptr;
   }
   if (!message || PyUnicode_Check(message)) Py_RETURN_NONE;
-  Ref<> package = Ref<>::steal(PyImport_ImportModule("armature"));
+  Ref<> package = Ref<>::steal(cpython::importModule("armature"));
   Ref<> disable =
       package ? Ref<>::steal(PyObject_GetAttrString(package.get(), "disable")) : Ref<>();
   return disable ? PyObject_CallFunctionObjArgs(disable.get(), message, Py_False, nullptr)

@@ -13,6 +13,7 @@
 #include "core/constant.h"
 #include "core/fault_injection.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "runtime/code_cache.h"
 #include "runtime/failure.h"
@@ -31,7 +32,7 @@ bool isMadeForTranslation(PyObject* object) {
 // Objects that a trace makes to load them, or to call them: of the types of C alone.
 bool isEqual(PyObject* a, PyObject* b) {
   static PyTypeObject* const partial = reinterpret_cast<PyTypeObject*>(
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("functools")).get(), "partial"))
+      checked(PyObject_GetAttrString(checked(cpython::importModule("functools")).get(), "partial"))
           .release());
   if (Py_IS_TYPE(a, partial)) {
     return isEqual(checked(PyObject_GetAttrString(a, "func")).get(),

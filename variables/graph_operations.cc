@@ -1,4 +1,5 @@
 // Translator: operations of the graph, what they change, and whether they may fail.
+#include "cpython/imported_modules.h"
 #include "variables/translator.h"
 
 #include "core/checked.h"
@@ -226,7 +227,7 @@ bool haveSameItems(Translator& translator, const Value& a, const Value& b) {
 bool isKeywordName(PyObject* name) {
   if (!PyUnicode_IsIdentifier(name)) return false;
   static PyObject* const isKeyword = [] {
-    Ref<> module = checked(PyImport_ImportModule("keyword"));
+    Ref<> module = checked(cpython::importModule("keyword"));
     return checked(PyObject_GetAttrString(module.get(), "iskeyword")).release();
   }();
   return checked(PyObject_CallOneArg(isKeyword, name)).get() == Py_False;

@@ -392,6 +392,11 @@ class Library {
   virtual NodeEffect effectOf(const Node& node) const {
     return isPure(node) ? NodeEffect::None : NodeEffect::Other;
   }
+  // Of a node with the effect `Other`: does it change nothing, but may warn?
+  virtual bool onlyWarns(const Node& node) const {
+    (void)node;
+    return false;
+  }
   // For graphs with random numbers: a function that gives the state of the generator, and one that
   // takes it. Borrowed, and there as long as effectOf() says Random.
   struct RandomState {

@@ -1,6 +1,7 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "variables/objects/context_manager.h"
 
 namespace armature {
@@ -10,7 +11,7 @@ namespace {
 // The __exit__ of a context manager that does nothing.
 PyObject* endOfNothing() {
   static PyObject* const exit = [] {
-    Ref<> module = checked(PyImport_ImportModule("contextlib"));
+    Ref<> module = checked(cpython::importModule("contextlib"));
     Ref<> manager = checked(PyObject_CallMethod(module.get(), "nullcontext", nullptr));
     return checked(PyObject_GetAttrString(manager.get(), "__exit__")).release();
   }();

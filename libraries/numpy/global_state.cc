@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 namespace {
@@ -46,7 +47,7 @@ bool agreesWithPython(BorrowedRef<> numpy, int mask) {
 }  // namespace
 
 NumPyState::NumPyState(Ref<> numpy) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("numpy._core._multiarray_umath"));
+  Ref<> module = Ref<>::steal(cpython::importModule("numpy._core._multiarray_umath"));
   if (module) variable_ = Ref<>::steal(PyObject_GetAttrString(module.get(), "_extobj_contextvar"));
   if (variable_ &&
       (!PyContextVar_CheckExact(variable_.get()) || !agreesWithPython(numpy, errorMask())))

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "cpython/c_functions.h"
 #include "cpython/function_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
@@ -32,7 +33,7 @@ bool isNumPysName(std::string_view module) {
 Ref<> ownerNamed(const NumPyModule& numpy, std::string_view name) {
   constexpr std::string_view kPrefix = "numpy.";
   if (name.starts_with(kPrefix)) return numpy.attribute(name.substr(kPrefix.size()).data());
-  Ref<> module = Ref<>::steal(PyImport_ImportModule(name.data()));
+  Ref<> module = Ref<>::steal(cpython::importModule(name.data()));
   clearException();
   return module;
 }

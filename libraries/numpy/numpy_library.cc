@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/graph_break.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "guards/array_library.h"
 #include "libraries/mentions_node.h"
@@ -40,7 +41,7 @@ void observeSizes(Node* node, Observer& observer) {
 
 PyObject* getitem() {
   static PyObject* const function = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+    Ref<> module = Ref<>::steal(cpython::importModule("_operator"));
     return module ? PyObject_GetAttrString(module.get(), "getitem") : nullptr;
   }();
   return function;
@@ -217,6 +218,22 @@ bool NumPyLibrary::isPure(const Node& node) const {
   return areObserved;
 }
 
+namespace {
+
+bool hasOutArgument(const Node& node) {
+  return llvm::any_of(node.keywordArguments, [](const auto& keyword) {
+    return PyUnicode_CompareWithASCIIString(keyword.first.get(), "out") == 0;
+  });
+}
+
+}  // namespace
+
+bool NumPyLibrary::onlyWarns(const Node& node) const {
+  bool isCall =
+      node.operation == NodeOperation::CallFunction || node.operation == NodeOperation::CallMethod;
+  return isCall && functions_.of(node).effect == NumPyEffect::Computes && !hasOutArgument(node);
+}
+
 bool NumPyLibrary::isWithoutEffect(const Node& node) const {
   if (node.operation != NodeOperation::CallFunction &&
       node.operation != NodeOperation::CallMethod) {
@@ -224,10 +241,7 @@ bool NumPyLibrary::isWithoutEffect(const Node& node) const {
   }
   const FunctionRule& rule = functions_.of(node);
   if (rule.effect == NumPyEffect::None || rule.effect == NumPyEffect::Tells) {
-    for (const auto& [name, argument] : node.keywordArguments) {
-      if (PyUnicode_CompareWithASCIIString(name.get(), "out") == 0) return false;
-    }
-    return true;
+    return !hasOutArgument(node);
   }
   // An item at a constant place.
   return node.target.get() == getitem() && !mentionsNode(node.arguments[1]);

@@ -45,6 +45,7 @@ class NumPyLibrary : public Library {
     bool hasNone = isWithoutEffect(node) || succeedsOnConstants(numpy_, node);
     return hasNone ? NodeEffect::None : NodeEffect::Other;
   }
+  bool onlyWarns(const Node& node) const override;
   void changedArrays(const Node& node, llvm::SmallVectorImpl<Node*>& changed) const override;
   bool mayFailOnData(const Node& node, Observer&) const override {
     return !isWithoutEffect(node) && !succeedsOnConstants(numpy_, node);

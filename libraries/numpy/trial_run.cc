@@ -10,6 +10,7 @@
 #include "core/pending_python_exception.h"
 #include "core/set_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "guards/array_library.h"
 #include "libraries/mentions_node.h"
 #include "libraries/numpy/stand_ins.h"
@@ -81,7 +82,7 @@ class Silence {
   // What warnings.catch_warnings and simplefilter("ignore") do, without Python code, in whose midst
   // a signal could arrive.
   void silenceWarnings() {
-    warningsModule_ = Ref<>::steal(PyImport_ImportModule("warnings"));
+    warningsModule_ = Ref<>::steal(cpython::importModule("warnings"));
     Ref<> filters = Ref<>::steal(
         warningsModule_ ? PyObject_GetAttrString(warningsModule_.get(), "filters") : nullptr);
     Ref<> ignore =
@@ -191,7 +192,7 @@ class TrialRun {
   // Slices with bounds from data, and masks, have results whose shape is data.
   void checkIndexes(const Argument& argument) const {
     static PyObject* const getitem = [] {
-      Ref<> module = checked(PyImport_ImportModule("_operator"));
+      Ref<> module = checked(cpython::importModule("_operator"));
       return PyObject_GetAttrString(module.get(), "getitem");
     }();
     if (argument.kind() == Argument::Kind::Slice && mentionsNode(argument)) breakOnData();
@@ -255,7 +256,7 @@ class TrialRun {
   bool mayWarn() const {
     if (node_.operation == NodeOperation::CallMethod) return true;
     if (Py_TYPE(node_.target.get()) == numpy_.ufuncType.get()) return false;
-    static PyObject* const operators = checked(PyImport_ImportModule("_operator")).release();
+    static PyObject* const operators = checked(cpython::importModule("_operator")).release();
     bool isOperator = Py_TYPE(node_.target.get()) == &PyCFunction_Type &&
                       PyCFunction_GET_SELF(node_.target.get()) == operators;
     return !isOperator;
@@ -365,7 +366,7 @@ namespace {
 bool isArithmetic(BorrowedRef<> target) {
   static const auto* functions = [] {
     auto* found = new llvm::SmallPtrSet<PyObject*, 8>();
-    Ref<> module = checked(PyImport_ImportModule("_operator"));
+    Ref<> module = checked(cpython::importModule("_operator"));
     for (const char* name : {"add", "floordiv", "mod", "mul", "neg", "pow", "sub", "truediv"}) {
       found->insert(checked(PyObject_GetAttrString(module.get(), name)).release());
     }

@@ -34,7 +34,7 @@ enum Setting { kRegionDevice, kRegionEnabled, kRegionDType, kRegionCache };
 const Library& torchLibrary() { return *findLibrary(ArrayLibraryKind::Torch); }
 
 Ref<> callOf(const char* module, const char* name, Ref<> arguments) {
-  Ref<> function = Ref<>::steal(PyImport_ImportModule(module));
+  Ref<> function = Ref<>::steal(cpython::importModule(module));
   if (function) function = Ref<>::steal(PyObject_GetAttrString(function.get(), name));
   if (!function || !arguments) return nullptr;
   return Ref<>::steal(PyObject_CallObject(function.get(), arguments.get()));
@@ -47,7 +47,7 @@ Ref<> askTorch(const char* name, Arguments... arguments) {
 }
 
 PyObject* target(const char* name) {
-  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("torch.amp")).get(), name))
+  return checked(PyObject_GetAttrString(checked(cpython::importModule("torch.amp")).get(), name))
       .release();
 }
 

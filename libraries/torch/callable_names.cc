@@ -2,6 +2,7 @@
 
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "graph/graph.h"
 
@@ -38,7 +39,7 @@ std::string_view nameInClass(PyTypeObject* type, BorrowedRef<> function) {
 
 CallableNames::CallableNames(const TorchModule& torch) : torch_(torch) {
   for (const char* module : kOperationModules) addExports(module);
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("_operator"));
+  Ref<> module = Ref<>::steal(cpython::importModule("_operator"));
   clearException();
   PyObject *name, *value;
   for (Py_ssize_t i = 0;

@@ -30,7 +30,7 @@ bool isOwnKeyword(PyObject* name) {
 
 HigherOrderOperation checkpointOperation(PyObject* function) {
   static PyObject* const target = [] {
-    Ref<> torch = checked(PyImport_ImportModule("torch"));
+    Ref<> torch = checked(cpython::importModule("torch"));
     Ref<> operations = checked(PyObject_GetAttrString(torch.get(), "ops"));
     Ref<> higherOrder = checked(PyObject_GetAttrString(operations.get(), "higher_order"));
     return checked(PyObject_GetAttrString(higherOrder.get(), "tag_activation_checkpoint"))

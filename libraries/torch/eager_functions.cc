@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "graph/eager_code.h"
 #include "libraries/torch/torch_module.h"
@@ -33,11 +34,11 @@ PyObject* ownAttribute(PyObject* module, const char* name) {
 // What the functions find in their globals, and in what they lead to, as torch has made it. Null
 // where this torch has something else.
 struct Torch {
-  PyObject* functional = PyImport_ImportModule("torch.nn.functional");
-  PyObject* torch = PyImport_ImportModule("torch");
-  PyObject* vf = PyImport_ImportModule("torch._VF");
-  PyObject* backends = PyImport_ImportModule("torch.backends");
-  PyObject* cudnn = PyImport_ImportModule("torch.backends.cudnn");
+  PyObject* functional = cpython::importModule("torch.nn.functional");
+  PyObject* torch = cpython::importModule("torch");
+  PyObject* vf = cpython::importModule("torch._VF");
+  PyObject* backends = cpython::importModule("torch.backends");
+  PyObject* cudnn = cpython::importModule("torch.backends.cudnn");
   PyObject* variableFunctions = attribute(attribute(torch, "_C"), "_VariableFunctions");
   PyObject* dropout = attribute(variableFunctions, "dropout");
   PyObject* layerNorm = attribute(torch, "layer_norm");

@@ -1,5 +1,6 @@
 #include "libraries/torch/fake_tensors.h"
 
+#include "cpython/imported_modules.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/mode_scope.h"
 
@@ -18,7 +19,7 @@ Ref<> tupleOf(const Dimensions& dimensions) {
 }
 
 Ref<> withoutData(const TensorMetadata& metadata) {
-  Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
+  Ref<> torch = Ref<>::steal(cpython::importModule("torch"));
   Ref<> function =
       Ref<>::steal(torch ? PyObject_GetAttrString(torch.get(), "empty_strided") : nullptr);
   Ref<> sizes = tupleOf(metadata.sizes), strides = tupleOf(metadata.strides);
@@ -35,7 +36,7 @@ Ref<> withoutData(const TensorMetadata& metadata) {
 
 Ref<> fakeTensor(const TensorMetadata& metadata, Ref<>& mode) {
   if (!metadata.isStrided) return nullptr;
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._subclasses.fake_tensor"));
+  Ref<> module = Ref<>::steal(cpython::importModule("torch._subclasses.fake_tensor"));
   if (!module) return nullptr;
   ModeScope modes;
   if (!modes.leaveModes(false)) return nullptr;

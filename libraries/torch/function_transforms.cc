@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "graph/eager_code.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
@@ -87,7 +88,7 @@ uint32_t withRegion(uint32_t region, bool gradients) {
 }
 
 Ref<> ask(const char* module, const char* name) {
-  Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
+  Ref<> found = Ref<>::steal(cpython::importModule(module));
   return Ref<>::steal(found ? PyObject_CallMethod(found.get(), name, nullptr) : nullptr);
 }
 
@@ -448,7 +449,7 @@ bool leaveLevels(PyObject* wanted) {
 
 // There is but one level of forward-mode differentiation; a program's own stays.
 void leaveForwardMode() {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.autograd.forward_ad"));
+  Ref<> module = Ref<>::steal(cpython::importModule("torch.autograd.forward_ad"));
   Ref<> programs =
       Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "_current_level") : nullptr);
   if (programs && PyLong_Check(programs.get()) && PyLong_AsLong(programs.get()) < 0) {
@@ -465,8 +466,8 @@ PyObject* setState(PyObject*, PyObject* state) {
   auto item = [&](size_t i) { return PyTuple_GET_ITEM(state, i); };
   leaveForwardMode();
   if (!leaveLevels(item(1))) return nullptr;
-  Ref<> bindings = Ref<>::steal(PyImport_ImportModule("torch._C"));
-  Ref<> autograd = Ref<>::steal(PyImport_ImportModule("torch._C._autograd"));
+  Ref<> bindings = Ref<>::steal(cpython::importModule("torch._C"));
+  Ref<> autograd = Ref<>::steal(cpython::importModule("torch._C._autograd"));
   if (!bindings || !autograd) return nullptr;
   Ref<> forward =
       Ref<>::steal(PyObject_CallMethod(bindings.get(), "_set_fwd_grad_enabled", "O", item(2)));

@@ -7,6 +7,7 @@
 
 #include "core/pending_python_exception.h"
 #include "core/ref.h"
+#include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/version_tags.h"
 #include "libraries/torch/dtypes.h"
@@ -66,7 +67,7 @@ int64_t numberOf(BorrowedRef<> result) {
 }
 
 Ref<> callBinding(const char* name, const char* argument = nullptr) {
-  static PyObject* const torchC = PyImport_ImportModule("torch._C");
+  static PyObject* const torchC = cpython::importModule("torch._C");
   return Ref<>::steal(argument ? PyObject_CallMethod(torchC, name, "s", argument)
                                : PyObject_CallMethod(torchC, name, nullptr));
 }
@@ -151,7 +152,7 @@ class Readers {
       bf16_ = symbolFor<uint8_t(Context*)>("_ZNK2at7Context24allowBF16ReductionCuBLASEv");
       precision_.find(context_);
     }
-    deviceModule_ = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
+    deviceModule_ = Ref<>::steal(cpython::importModule("torch.utils._device"));
     if (!deviceModule_) clearUnlessInterrupted();
     hasThreadWords_ = prepareThreadWords();
   }
@@ -180,7 +181,7 @@ class Readers {
     if (count == 0) return false;
     Ref<> contextType = Ref<>::steal(
         deviceModule_ ? PyObject_GetAttrString(deviceModule_.get(), "DeviceContext") : nullptr);
-    Ref<> bindings = Ref<>::steal(PyImport_ImportModule("torch._C"));
+    Ref<> bindings = Ref<>::steal(cpython::importModule("torch._C"));
     bool areDevices = contextType && bindings;
     for (int64_t i = 0; areDevices && i < count; ++i) {
       Ref<> mode = Ref<>::steal(PyObject_CallMethod(bindings.get(), "_get_function_stack_at", "L",
@@ -339,7 +340,7 @@ int64_t processGroup() {
 // How many levels of torch.func are entered, and whether hooks on saved tensors are refused.
 int64_t transformLevels() {
   auto ask = [](const char* module, const char* function) {
-    Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
+    Ref<> found = Ref<>::steal(cpython::importModule(module));
     Ref<> result =
         Ref<>::steal(found ? PyObject_CallMethod(found.get(), function, nullptr) : nullptr);
     clearException();

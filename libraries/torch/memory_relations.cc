@@ -9,6 +9,7 @@
 
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/changed_arguments.h"
 #include "libraries/torch/metadata_rules.h"
@@ -136,7 +137,7 @@ std::shared_ptr<const TensorMetadata> placeOfItems(const Node& node) {
     return nullptr;
   }
   static PyObject* const getitem = [] {
-    Ref<> module = checked(PyImport_ImportModule("operator"));
+    Ref<> module = checked(cpython::importModule("operator"));
     return checked(PyObject_GetAttrString(module.get(), "getitem")).release();
   }();
   Node items{};

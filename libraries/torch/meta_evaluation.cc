@@ -12,6 +12,7 @@
 #include "core/pending_python_exception.h"
 #include "core/set_exception.h"
 #include "cpython/deferred_signals.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/allowed_functions.h"
 #include "libraries/torch/autocast.h"
 #include "libraries/torch/callable_names.h"
@@ -227,7 +228,7 @@ class Evaluation {
   // torch.set_default_device.
   bool isDeviceConstructor() {
     static PyObject* const constructors = [] {
-      Ref<> module = checked(PyImport_ImportModule("torch.utils._device"));
+      Ref<> module = checked(cpython::importModule("torch.utils._device"));
       return checked(PyObject_CallMethod(module.get(), "_device_constructors", nullptr)).release();
     }();
     int found = PySequence_Contains(constructors, node_.target.get());
@@ -348,13 +349,13 @@ class Evaluation {
 
   // They log what fails, which is the trace's affair.
   static bool silenceFakes(ModeScope& modes) {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._subclasses.fake_tensor"));
+    Ref<> module = Ref<>::steal(cpython::importModule("torch._subclasses.fake_tensor"));
     Ref<> logger = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "log") : nullptr);
     return logger && modes.silence(logger);
   }
 
   Ref<> fakeMode() {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._subclasses.fake_tensor"));
+    Ref<> module = Ref<>::steal(cpython::importModule("torch._subclasses.fake_tensor"));
     if (!module) return nullptr;
     Ref<> mode = Ref<>::steal(PyObject_CallMethod(module.get(), "FakeTensorMode", nullptr));
     // A function of the program's may mix them with tensors that it holds.

@@ -6,13 +6,14 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
 namespace {
 
 PyObject* bindings() {
-  static PyObject* const module = checked(PyImport_ImportModule("torch._C")).release();
+  static PyObject* const module = checked(cpython::importModule("torch._C")).release();
   return module;
 }
 
@@ -251,7 +252,7 @@ bool ModeScope::setWarnings(const char* action) {
   warnsAlways_ = callBinding("_get_warnAlways");
   if (!warnsAlways_ || !callBinding("_set_warnAlways", Py_True)) return false;
   // The list itself: warnings.simplefilter() would make every module forget what it has warned of.
-  static PyObject* const module = checked(PyImport_ImportModule("warnings")).release();
+  static PyObject* const module = checked(cpython::importModule("warnings")).release();
   PyObject* filters = PyDict_GetItemString(PyModule_GetDict(module), "filters");
   if (!filters || !PyList_CheckExact(filters)) return true;
   Ref<> filter = Ref<>::steal(Py_BuildValue("(sOOOi)", action, Py_None, PyExc_Warning, Py_None, 0));

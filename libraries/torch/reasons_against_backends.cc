@@ -57,6 +57,19 @@ bool hasBoundsOfData(const Node& node, std::string_view operation) {
   return isDatas(index) || llvm::any_of(index.elements(), isDatas);
 }
 
+// Where an index is an array without dimensions, its number is read to choose the place, or whether
+// there is one. (That of `getitem` decides on the result's metadata: Library::evaluate.)
+bool assignsAtData(const Node& node, std::string_view operation, MetadataOf metadata) {
+  if (operation != "setitem" || node.arguments.size() < 2) return false;
+  auto isNumber = [&](const Argument& index) {
+    const TensorMetadata* known =
+        index.kind() == Argument::Kind::Node ? metadata(index.node()) : nullptr;
+    return known && known->dimension() == 0;
+  };
+  const Argument& index = node.arguments[1];
+  return isNumber(index) || llvm::any_of(index.elements(), isNumber);
+}
+
 // The gradient of what is assigned has a size that only data tell.
 bool assignsGradientsByMask(const Node& node, std::string_view operation, MetadataOf metadata) {
   if (operation != "setitem" && operation != "index_put" && operation != "index_put_") return false;
@@ -158,6 +171,7 @@ const char* TorchLibrary::reasonAgainstBackends(const Node& node, const Graph& g
   if (hasScaleOfData(node, operation)) return "a scale is data";
   if (hasScalarsOfData(node, operation)) return "its scalars are data";
   if (hasBoundsOfData(node, operation)) return "bounds of a slice are data";
+  if (assignsAtData(node, operation, metadataOf)) return "a place that it assigns to is data";
   // With a message, it is known to have an effect.
   if (operation == "_assert_async" && node.arguments.size() + node.keywordArguments.size() < 2) {
     return "it returns nothing that a backend would need";

@@ -8,6 +8,7 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "graph/eager_code.h"
 #include "libraries/package_modules.h"
 #include "libraries/torch/callable_names.h"
@@ -62,7 +63,7 @@ const Setting* findSetting(std::string_view name) {
 }
 
 Ref<> binding(std::string_view name) {
-  static PyObject* const module = checked(PyImport_ImportModule("torch._C")).release();
+  static PyObject* const module = checked(cpython::importModule("torch._C")).release();
   return Ref<>::steal(PyObject_GetAttrString(module, std::string(name).c_str()));
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/dtypes.h"
 #include "libraries/torch/tensor_access.h"
 
@@ -41,7 +42,7 @@ Dimensions integers(const Ref<>& sequence) {
 
 class Attributes : public TensorAccess {
  public:
-  Attributes() : torch_(attribute(checked(PyImport_ImportModule("torch")), "_C")) {}
+  Attributes() : torch_(attribute(checked(cpython::importModule("torch")), "_C")) {}
 
   bool read(BorrowedRef<> tensor, TensorMetadata& metadata, std::string* why) const override {
     // Overriding (torch function modes) would run Python code on every attribute.

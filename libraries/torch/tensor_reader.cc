@@ -69,7 +69,7 @@ TensorReader* registered = nullptr;
 }  // namespace
 
 std::unique_ptr<TensorReader> TensorReader::create() {
-  Ref<> torch = Ref<>::steal(PyImport_ImportModule("torch"));
+  Ref<> torch = Ref<>::steal(cpython::importModule("torch"));
   Ref<> nn = torch ? torchAttribute(torch, "nn") : Ref<>();
   std::unique_ptr<TensorReader> reader(new TensorReader);
   if (!torch || !nn) {

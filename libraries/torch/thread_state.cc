@@ -9,6 +9,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/ref.h"
+#include "cpython/imported_modules.h"
 #include "guards/object_access.h"
 #include "libraries/torch/mode_scope.h"
 #include "libraries/torch/torch_symbols.h"
@@ -70,7 +71,7 @@ __attribute__((noinline)) void findPlaces() {
 // torch.utils._device.DeviceContext
 PyObject* deviceContextType() {
   static PyObject* const type = [] {
-    Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.utils._device"));
+    Ref<> module = Ref<>::steal(cpython::importModule("torch.utils._device"));
     PyObject* found = module ? PyObject_GetAttrString(module.get(), "DeviceContext") : nullptr;
     clearException();
     return found;
@@ -129,7 +130,7 @@ bool findAutogradFlags(const AutogradImage& before, const AutogradImage& after) 
 }
 
 bool isOn(const char* query, const char* argument = nullptr) {
-  static PyObject* const torchC = checked(PyImport_ImportModule("torch._C")).release();
+  static PyObject* const torchC = checked(cpython::importModule("torch._C")).release();
   Ref<> result = Ref<>::steal(argument ? PyObject_CallMethod(torchC, query, "s", argument)
                                        : PyObject_CallMethod(torchC, query, nullptr));
   clearException();
@@ -201,7 +202,7 @@ ThreadWords threadWords() {
 }
 
 uint64_t askFunctionModes() {
-  static PyObject* const torchC = checked(PyImport_ImportModule("torch._C")).release();
+  static PyObject* const torchC = checked(cpython::importModule("torch._C")).release();
   Ref<> count = Ref<>::steal(PyObject_CallMethod(torchC, "_len_torch_function_stack", nullptr));
   Py_ssize_t size = count ? PyLong_AsSsize_t(count.get()) : 0;
   uint64_t fingerprint = size > 0;

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
@@ -58,7 +59,7 @@ const TorchModule* TorchModule::get() {
 }
 
 PyObject* torchBinding(const char* name) {
-  static PyObject* const bindings = checked(PyImport_ImportModule("torch._C")).release();
+  static PyObject* const bindings = checked(cpython::importModule("torch._C")).release();
   return checked(PyObject_GetAttrString(bindings, name)).release();
 }
 

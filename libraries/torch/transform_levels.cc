@@ -4,13 +4,14 @@
 
 #include "core/pending_python_exception.h"
 #include "core/set_exception.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
 namespace {
 
 Ref<> moduleCall(const char* module, const char* name, llvm::ArrayRef<PyObject*> arguments) {
-  Ref<> found = Ref<>::steal(PyImport_ImportModule(module));
+  Ref<> found = Ref<>::steal(cpython::importModule(module));
   Ref<> function = Ref<>::steal(found ? PyObject_GetAttrString(found.get(), name) : nullptr);
   if (!function) return nullptr;
   return Ref<>::steal(
@@ -27,7 +28,7 @@ Ref<> callFunctorch(const char* name, llvm::ArrayRef<PyObject*> arguments) {
 Ref<> leaveDualLevel() {
   Ref<> arguments = Ref<>::steal(PyTuple_New(0));
   Ref<> keywords = Ref<>::steal(Py_BuildValue("{si}", "level", 0));
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("torch._C"));
+  Ref<> module = Ref<>::steal(cpython::importModule("torch._C"));
   Ref<> function =
       Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "_exit_dual_level") : nullptr);
   if (!arguments || !keywords || !function) return nullptr;

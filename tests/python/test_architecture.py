@@ -79,6 +79,13 @@ RULES = [
         {"core/pending_python_exception.h", "core/pending_python_exception.cc"},
     ),
     Rule(
+        "imports",
+        # It calls what the program has put into builtins.
+        r"\bPyImport_Import(Module\w*)?\(",
+        {"cpython"},
+        "cpython::importModule()",
+    ),
+    Rule(
         "libraries",
         # In names and in texts.
         r"(?i)\w*(torch|numpy)\w*",

@@ -421,3 +421,20 @@ def test_powers_of_a_constant(base):
     compiled = armature.compile(power, backend=Recorder())
     x = torch.tensor([1.0, 2.0, 3.0])
     assert repr(compiled(x)) == repr(power(x))
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "eager"])
+@pytest.mark.parametrize(
+    "index", [lambda k: k, lambda k: (0, k), lambda k: (..., -k), lambda k: k > 0]
+)
+def test_assigned_where_an_array_says(backend, index):
+    def program(x, k, value):
+        y = x * 2
+        y[index(k)] = value
+        return y + 1
+
+    compiled = armature.compile(program, backend=backend)
+    for k in (0, 1, 0, 2):
+        for value in (5, torch.tensor(7.0)):
+            given = torch.arange(9.0).reshape(3, 3), torch.tensor(k), value
+            assert torch.equal(compiled(*given), program(*given))

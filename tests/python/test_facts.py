@@ -773,3 +773,28 @@ def test_a_dropped_generator_runs_its_clean_up():
             log = []
             results.append((transform(function)(torch.ones(2)).tolist(), log))
         assert results[0] == results[1]
+
+
+def test_a_mapping_that_names_a_key_twice():
+    class Names:
+        def __init__(self, *names):
+            self.names = names
+
+        def keys(self):
+            return self.names
+
+        def __getitem__(self, name):
+            return len(name)
+
+    def take(**given):
+        return given
+
+    def program(mapping):
+        try:
+            return {**mapping}, take(**mapping)
+        except TypeError as error:
+            return str(error)
+
+    compiled = armature.compile(program)
+    for names in (("a", "b"), ("a", "a"), ("a", "b", "a")):
+        assert compiled(Names(*names)) == program(Names(*names))

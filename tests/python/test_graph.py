@@ -491,3 +491,15 @@ def test_a_thousand_nodes_are_quick():
     assert isinstance(run, types.FunctionType)
     assert elapsed < 0.1  # a millisecond or two, where nothing else runs
     assert run(X)[0].shape == X.shape
+
+
+@pytest.mark.parametrize(
+    "name", ["getitem", "setitem", "neg", "add", "iadd", "matmul", "and_", "lt", "pow"]
+)
+@pytest.mark.parametrize("count", range(5))
+def test_operators_with_any_number_of_operands(name, count):
+    target = getattr(operator, name)
+    for keywords in ({}, {"other": 1}):
+        node = function(target, *["%x"] * count, **keywords)
+        text = _C.graph_text(graph({"x": X}, {"a": node}, ["%a"]))
+        assert text.count("l_x_") >= count and "return (" in text

@@ -451,3 +451,9 @@ def test_the_traced_call_must_pass():
         manager([(("ListItem", X, 3), "NONE_MATCH")], [[]])
     with pytest.raises(ValueError, match="TYPE_MATCH needs a type"):
         manager([(X, "TYPE_MATCH", 3)], [4])
+    for number in (-1, 12, 2**31, 2**63 - 1):
+        with pytest.raises(ValueError, match="VALUE_COMPARISON needs a comparison"):
+            manager([(X, "VALUE_COMPARISON", 3, number)], [4])
+    for operand, number in [(5, 4), ((5,), 4), (((),), -2), ((-1,), -2), ((2**40,), -2), ((), -3)]:
+        with pytest.raises(ValueError, match="ENDS_SILENTLY does not say what"):
+            manager([(X, "ENDS_SILENTLY", operand, number)], [4])

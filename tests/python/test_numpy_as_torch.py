@@ -119,6 +119,33 @@ def test_the_default_is_for_names() -> None:
         off(array() - 1)
 
 
+@pytest.mark.parametrize("backend", ["aot_eager", "eager"])
+def test_what_comes_before_a_failure_is_not_lost(backend: str) -> None:
+    """The exception is NumPy's, where nothing has been changed that could not be again."""
+
+    def inverted(a: Any, log: list[str]) -> Any:
+        log.append("before")
+        return np.linalg.inv(a) + 1
+
+    def picked(a: Any, log: list[str]) -> Any:
+        log.append("before")
+        return np.arange(3)[a]
+
+    for function, good, bad in [
+        (inverted, np.eye(2), np.zeros((2, 2))),
+        (picked, np.array([1]), np.array([7])),
+    ]:
+        outcomes = []
+        for call in (function, armature.compile(function, backend=backend)):
+            log: list[str] = []
+            call(good, log)
+            with pytest.raises((ValueError, IndexError)) as caught:
+                call(bad, log)
+            frames = [entry.lineno for entry in caught.traceback if entry.name == function.__name__]
+            outcomes.append((log, type(caught.value), str(caught.value), frames))
+        assert outcomes[0] == outcomes[1]
+
+
 @pytest.mark.parametrize("value", [1, "yes", 0])
 def test_the_setting_is_a_bool(value: Any) -> None:
     with pytest.raises(TypeError, match="numpy_as_torch must be a bool"):

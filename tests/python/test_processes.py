@@ -6,6 +6,7 @@ import sys
 import threading
 
 import armature
+import pytest
 import torch
 
 X = torch.ones(3)
@@ -206,6 +207,70 @@ print("end")
 def test_the_end_of_the_process():
     for _ in range(3):
         assert run(SHUTDOWN) == "end\n"
+
+
+IMPORTS = """
+import builtins, sys, types, numpy, torch, armature
+refuses, name, thing = sys.argv[1] == "refuses", *sys.argv[2:]
+heard = []
+armature.config.strict = False  # What cannot be imported is an error of ours.
+real = builtins.__import__
+def hear(module, *rest):
+    heard.append(module)
+    if refuses:
+        raise ImportError(module)
+    return real(module, *rest)
+x = torch.ones(2)
+layer = torch.nn.Linear(2, 2)
+def scaled(x):
+    with torch.no_grad():
+        return x * 2
+def array(a):
+    return numpy.sqrt(a) + 1
+def local():
+    class Local:
+        value = 1
+    return Local.value
+def imports():
+    import textwrap
+    return textwrap.dedent(" a")
+results = []
+for compile in (lambda function: function, armature.compile):
+    compiled = [compile(each) for each in (scaled, array, local, imports, layer)]
+    builtins.__import__ = hear
+    if name:
+        sys.modules[name] = {"none": None, "number": 5, "module": types.ModuleType(name)}[thing]
+    heard.clear()
+    try:
+        outcome = [compiled[0](x).tolist(), compiled[1](numpy.ones(2)).tolist(), compiled[2]()]
+        try:
+            outcome.append(compiled[3]())
+        except ImportError as error:
+            outcome.append(repr(error))
+        outcome.append(compiled[4](x).shape)
+    finally:
+        builtins.__import__ = real
+    results.append(outcome)
+    modules = [module for module in heard if module == "textwrap"]
+    assert modules == ["textwrap"], heard
+assert results[0] == results[1], results
+print("same")
+"""
+
+
+@pytest.mark.parametrize(
+    "name, thing",
+    [
+        ("", ""),
+        ("typing", "none"),
+        ("typing", "number"),
+        ("warnings", "module"),
+        ("copy", "number"),
+    ],
+)
+@pytest.mark.parametrize("hook", ["refuses", "listens"])
+def test_what_the_program_makes_of_imports_is_its_own(hook, name, thing):
+    assert run(IMPORTS, hook, name, thing) == "same\n"
 
 
 PAST_THE_MODULES = """

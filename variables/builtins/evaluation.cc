@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/functions.h"
@@ -20,7 +21,7 @@ namespace {
 // Null where CPython has an error or a warning for the text, which are for the call to tell. The
 // filters of warnings are the program's own list, in which nothing else looks meanwhile.
 Ref<> compileQuietly(const char* text) {
-  Ref<> module = checked(PyImport_ImportModule("warnings"));
+  Ref<> module = checked(cpython::importModule("warnings"));
   Ref<> filters = Ref<>::steal(PyObject_GetAttrString(module.get(), "filters"));
   if (!filters || !PyList_CheckExact(filters.get())) {
     clearException();

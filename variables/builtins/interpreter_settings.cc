@@ -1,5 +1,6 @@
 // What the program can ask and set about the interpreter and the running thread.
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -19,7 +20,7 @@ PyObject* recursionLimitField() {
 Value getRecursionLimit(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "sys.getrecursionlimit", arguments, 0, 0)) return Value();
   SourceTable& sources = *translator.sources;
-  Ref<> module = checked(PyImport_ImportModule("sys"));
+  Ref<> module = checked(cpython::importModule("sys"));
   const Source* source =
       sources.item(SourceKind::Descriptor, sources.constant(module), recursionLimitField());
   return translator.wrap(source, checked(PyLong_FromLong(Py_GetRecursionLimit())));
@@ -40,7 +41,7 @@ Value getIdent(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "_thread.get_ident", arguments, 0, 0)) return Value();
   SourceTable& sources = *translator.sources;
   static PyObject* const function =
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("_thread")).get(), "get_ident"))
+      checked(PyObject_GetAttrString(checked(cpython::importModule("_thread")).get(), "get_ident"))
           .release();
   const Source* source =
       sources.item(SourceKind::Descriptor, sources.constant(function), threadField());

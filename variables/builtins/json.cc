@@ -1,5 +1,6 @@
 // json: the scanner of _json.c, which reads texts that are known while tracing.
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/functions/library_calls.h"
@@ -12,7 +13,7 @@ namespace {
 
 PyTypeObject* scannerType() {
   static PyTypeObject* const type = [] {
-    Ref<> module = checked(PyImport_ImportModule("_json"));
+    Ref<> module = checked(cpython::importModule("_json"));
     return reinterpret_cast<PyTypeObject*>(
         checked(PyObject_GetAttrString(module.get(), "make_scanner")).release());
   }();
@@ -22,7 +23,7 @@ PyTypeObject* scannerType() {
 // What stands for the constants in a decoder that nobody has told what to do with them.
 PyObject* usualConstants() {
   static PyObject* const constants = [] {
-    Ref<> module = checked(PyImport_ImportModule("json.decoder"));
+    Ref<> module = checked(cpython::importModule("json.decoder"));
     return checked(PyObject_GetAttrString(module.get(), "_CONSTANTS")).release();
   }();
   return constants;

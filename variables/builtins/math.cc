@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/protocol/object_protocol.h"
@@ -72,7 +73,7 @@ Value sum(Translator& translator, const Value&, CallArguments& arguments) {
     return true;
   });
   if (!ok) return Value();
-  Ref<> module = checked(PyImport_ImportModule("math"));
+  Ref<> module = checked(cpython::importModule("math"));
   return translator.fromPython(PyObject_CallMethod(module.get(), kFsum, "O", numbers.get()));
 }
 

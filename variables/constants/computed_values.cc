@@ -7,6 +7,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "sources/computation.h"
 #include "variables/constants/sym_node_variable.h"
@@ -49,7 +50,7 @@ constexpr const char* kFunctionsOfOperator[] = {"contains", "getitem", "index",
                                                 "invert",   "neg",     "pos"};
 
 PyObject* functionOf(const char* moduleName, const char* name) {
-  Ref<> module = checked(PyImport_ImportModule(moduleName));
+  Ref<> module = checked(cpython::importModule(moduleName));
   return checked(PyObject_GetAttrString(module.get(), name)).release();
 }
 

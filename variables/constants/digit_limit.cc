@@ -7,6 +7,7 @@
 #include "core/pending_python_exception.h"
 #include "core/set_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "cpython/integers.h"
 
 namespace armature {
@@ -33,7 +34,7 @@ bool mayBeLong(PyObject* operand) {
 }
 
 Ref<> functionOfSys(const char* name) {
-  Ref<> module = checked(PyImport_ImportModule("sys"));
+  Ref<> module = checked(cpython::importModule("sys"));
   return checked(PyObject_GetAttrString(module.get(), name));
 }
 

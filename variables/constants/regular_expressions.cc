@@ -8,6 +8,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
@@ -28,7 +29,7 @@ constexpr long kLocale = 4, kDebug = 128, kTemplate = 1;
 
 PyObject* attributeOfModule(const char* name) {
   // The module, which a program may replace in sys.modules, is kept with it.
-  static PyObject* const module = PyImport_ImportModule("re");
+  static PyObject* const module = cpython::importModule("re");
   PyObject* found = module ? PyObject_GetAttrString(module, name) : nullptr;
   if (!found) clearException();
   return found;
@@ -221,7 +222,7 @@ Value groupDict(Translator& translator, const Value& self, CallArguments& argume
 // Does the pattern compile, and without a warning? Nothing is kept of the answer.
 bool compilesSilently(PyObject* pattern, PyObject* flags) {
   if (Py_TYPE(pattern) == patternType()) return true;
-  Ref<> warnings = checked(PyImport_ImportModule("warnings"));
+  Ref<> warnings = checked(cpython::importModule("warnings"));
   Ref<> scope = checked(PyObject_CallMethod(warnings.get(), "catch_warnings", nullptr));
   checked(PyObject_CallMethod(scope.get(), "__enter__", nullptr));
   checked(PyObject_CallMethod(warnings.get(), "simplefilter", "s", "error"));

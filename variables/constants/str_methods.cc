@@ -1,6 +1,7 @@
 // The methods of str that take or return traced values: join, format, format_map, maketrans and
 // __iter__.
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/computed_values.h"
 #include "variables/constants/sym_node_variable.h"
@@ -88,7 +89,7 @@ class FieldFormatter {
 
  private:
   static PyObject* module() {
-    static PyObject* const string = checked(PyImport_ImportModule("_string")).release();
+    static PyObject* const string = checked(cpython::importModule("_string")).release();
     return string;
   }
 

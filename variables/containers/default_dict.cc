@@ -2,6 +2,7 @@
 #include <Python.h>
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict_methods.h"
@@ -62,7 +63,7 @@ void registerDefaultDicts() {
 
 PyTypeObject* defaultDictType() {
   static auto* const type = [] {
-    Ref<> module = checked(PyImport_ImportModule("_collections"));
+    Ref<> module = checked(cpython::importModule("_collections"));
     return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "defaultdict"));
   }();
   return type;

@@ -42,9 +42,9 @@ bool updateFromPairs(Translator& translator, DictVariable* dict, const Value& it
 }
 
 // dict_merge's other case: unlike OrderedDict.update, it has the whole list of the keys before it
-// asks for the first item.
+// asks for the first item. `once`: breaks where a key comes twice.
 bool mergeMapping(Translator& translator, DictVariable* dict, const Value& mapping,
-                  const Value& keysMethod) {
+                  const Value& keysMethod, bool once = false) {
   Value keys = translator.realized(call(translator, keysMethod, llvm::ArrayRef<Value>()));
   Value iterator = keys ? getIterator(translator, keys) : Value();
   if (!iterator) {
@@ -59,6 +59,10 @@ bool mergeMapping(Translator& translator, DictVariable* dict, const Value& mappi
   ValueVector items;
   if (!collectInto(translator, std::move(iterator), items)) return false;
   for (const Value& key : items) {
+    if (once && dict->has(translator, translator.realized(key))) {
+      throw GraphBreak(GraphBreakKind::KeywordGivenTwice, describe(key));
+    }
+    if (translator.exceptionPending()) return false;
     Value value = getItem(translator, mapping, key);
     if (!value || !storeItem(translator, dict, key, std::move(value))) return false;
   }
@@ -247,13 +251,13 @@ void copyItems(Translator& translator, DictVariable* dict, ValueVector& keys, Va
   });
 }
 
-DictVariable* unpackedMapping(Translator& translator, const Value& mapping) {
+DictVariable* unpackedMapping(Translator& translator, const Value& mapping, bool once) {
   if (DictVariable* dict = iteratedAsDict(translator, mapping)) return dict;
   static PyObject* const name = staticName("keys");
   Value keys = optionalMethod(translator, mapping, name);
   if (!keys) return nullptr;
   auto* items = translator.make<DictVariable>();
-  return mergeMapping(translator, items, mapping, keys) ? items : nullptr;
+  return mergeMapping(translator, items, mapping, keys, once) ? items : nullptr;
 }
 
 bool addPair(Translator& translator, DictVariable* dict, Value pair, Py_ssize_t before) {

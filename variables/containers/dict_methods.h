@@ -36,8 +36,8 @@ bool updateFromArguments(Translator& translator, DictVariable* dict, const char*
 bool updateOrderedDict(Translator& translator, DictVariable* dict, Value other);
 
 // The items that ** takes of a mapping, as a dict of the trace; null for what is no mapping, with
-// the exception pending or without one.
-DictVariable* unpackedMapping(Translator& translator, const Value& mapping);
+// the exception pending or without one. `once`: breaks for one that names a key twice.
+DictVariable* unpackedMapping(Translator& translator, const Value& mapping, bool once);
 
 // Exact OrderedDict and defaultdict, whose copies have their type. Those of others are dicts.
 bool isSpecialDict(const DictVariable* dict);

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/tuple_hash.h"
+#include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/member_descriptors.h"
 #include "cpython/type_lookup.h"
@@ -119,7 +120,7 @@ TypeSlots makeTupleSlots() {
 
 PyTypeObject* tupleFieldType() {
   static PyTypeObject* const type = [] {
-    Ref<> module = checked(PyImport_ImportModule("_collections"));
+    Ref<> module = checked(cpython::importModule("_collections"));
     return reinterpret_cast<PyTypeObject*>(PyObject_GetAttrString(module.get(), "_tuplegetter"));
   }();
   return type;

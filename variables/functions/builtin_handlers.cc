@@ -11,6 +11,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "cpython/c_functions.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 
 namespace armature {
@@ -80,10 +81,7 @@ bool isOwnType(PyObject* attribute, const char* name) {
 
 // What identifies the function or type of a module in C. Null where the type is not there now.
 const void* identityOf(const char* moduleName, const char* name) {
-  // To import runs the program's __import__, if it has one.
-  Ref<> text = checked(PyUnicode_FromString(moduleName));
-  Ref<> module = Ref<>::steal(PyImport_GetModule(text.get()));
-  if (!module) module = Ref<>::steal(PyImport_ImportModule(moduleName));
+  Ref<> module = Ref<>::steal(cpython::importModule(moduleName));
   const void* identity = module ? ownFunction(module.get(), name) : nullptr;
   if (!identity && module) {
     PyObject* attribute = PyObject_GetAttrString(module.get(), name);

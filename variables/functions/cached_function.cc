@@ -13,6 +13,7 @@
 #include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/function_layout.h"
+#include "cpython/imported_modules.h"
 #include "cpython/lru_cache.h"
 #include "cpython/made_descriptors.h"
 #include "guards/key.h"
@@ -103,7 +104,7 @@ struct Typing {
 const Typing& typing() {
   static const Typing* const own = [] {
     auto* made = new Typing;
-    Ref<> module = checked(PyImport_ImportModule("typing"));
+    Ref<> module = checked(cpython::importModule("typing"));
     made->variables = PyModule_GetDict(module.release());
     PyObject *name, *value;
     for (Py_ssize_t i = 0; PyDict_Next(made->variables, &i, &name, &value);) {

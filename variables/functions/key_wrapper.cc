@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "variables/functions/arguments.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/kind_slots.h"
@@ -80,7 +81,7 @@ TypeSlots makeKeyWrapperSlots() {
 
 PyObject* comparisonToKey() {
   static PyObject* const function = [] {
-    Ref<> module = checked(PyImport_ImportModule("_functools"));
+    Ref<> module = checked(cpython::importModule("_functools"));
     Ref<> found = Ref<>::steal(PyObject_GetAttrString(module.get(), "cmp_to_key"));
     clearException();
     return found && PyCFunction_CheckExact(found.get()) ? found.release() : nullptr;

@@ -4,6 +4,7 @@
 
 #include "bytecode/private_function.h"
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -75,7 +76,7 @@ constexpr const char* kLog = "logging.Logger._log()";
 void registerLogging() {
   registerFunctionHandler("_warnings", "warn", breakForCall<kWarn>);
   registerFunctionHandler("_warnings", "warn_explicit", breakForCall<kWarnExplicit>);
-  Ref<> module = checked(PyImport_ImportModule("logging"));
+  Ref<> module = checked(cpython::importModule("logging"));
   Ref<> logger = checked(PyObject_GetAttrString(module.get(), "Logger"));
   registerObjectHandler(checked(PyObject_GetAttrString(logger.get(), "_log")).release(),
                         breakForCall<kLog>);

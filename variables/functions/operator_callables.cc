@@ -4,6 +4,7 @@
 #include "core/checked.h"
 #include "core/constant.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "variables/constants/constant.h"
 #include "variables/containers/sequence.h"
 #include "variables/functions/builtin_handlers.h"
@@ -134,7 +135,7 @@ Value construct(Translator& translator, const Value& callable, CallArguments& ar
 }
 
 void registerOperatorCallables() {
-  Ref<> module = checked(PyImport_ImportModule("_operator"));
+  Ref<> module = checked(cpython::importModule("_operator"));
   const std::pair<const char*, BuiltinHandler> kinds[] = {
       {"itemgetter", getItems}, {"attrgetter", getAttributes}, {"methodcaller", callNamed}};
   for (const auto& [name, handler] : kinds) {

@@ -2,6 +2,7 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
 #include "variables/containers/sequence.h"
@@ -186,7 +187,7 @@ TypeSlots makePartialSlots() {
 
 PyTypeObject* partialType() {
   static PyObject* const type = [] {
-    Ref<> module = checked(PyImport_ImportModule("_functools"));
+    Ref<> module = checked(cpython::importModule("_functools"));
     Ref<> found = Ref<>::steal(PyObject_GetAttrString(module.get(), "partial"));
     clearException();
     bool isOwn = found && PyType_Check(found.get()) &&

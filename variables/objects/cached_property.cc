@@ -1,6 +1,7 @@
 // functools.cached_property.__get__, without the lock that it holds meanwhile before 3.12: which
 // thread computes a value first is not seen by a trace anyway.
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "variables/containers/dict.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/user_defined.h"
@@ -39,7 +40,7 @@ Value get(Translator& translator, const Value&, CallArguments& arguments) {
 }
 
 void registerCachedProperty() {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("functools"));
+  Ref<> module = Ref<>::steal(cpython::importModule("functools"));
   Ref<> type =
       Ref<>::steal(module ? PyObject_GetAttrString(module.get(), "cached_property") : nullptr);
   // Kept: the registry knows it by its identity.

@@ -7,6 +7,7 @@
 
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "cpython/random_state.h"
 #include "variables/constants/sym_node_variable.h"
 #include "variables/functions/builtin_handlers.h"
@@ -97,7 +98,7 @@ Value randomUnit(Translator& translator, const Value& self, CallArguments& argum
 
 void registerAll() {
   // Its import may be interrupted, and is then made again.
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("_random"));
+  Ref<> module = Ref<>::steal(cpython::importModule("_random"));
   clearUnlessInterrupted();
   PyTypeObject* type = module ? cpython::randomType() : nullptr;
   if (!type) return;

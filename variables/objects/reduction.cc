@@ -3,6 +3,7 @@
 #include "core/checked.h"
 #include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/imported_modules.h"
 #include "cpython/instance_attributes.h"
 #include "cpython/type_lookup.h"
 #include "variables/constants/constant.h"
@@ -131,7 +132,7 @@ Value stateOf(Translator& translator, const Value& self, bool all) {
 }
 
 Value functionOfCopyreg(Translator& translator, const char* function) {
-  Ref<> module = checked(PyImport_ImportModule("copyreg"));
+  Ref<> module = checked(cpython::importModule("copyreg"));
   Ref<> text = Ref<>::steal(name(function));
   return getAttribute(translator, Value::constant(module), text.get());
 }

@@ -1,6 +1,7 @@
 #include "variables/objects/thread_local.h"
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 #include "cpython/type_lookup.h"
 #include "variables/containers/dict.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -13,7 +14,7 @@ namespace {
 
 PyTypeObject* threadLocalType() {
   static PyTypeObject* const type = [] {
-    Ref<> module = checked(PyImport_ImportModule("_thread"));
+    Ref<> module = checked(cpython::importModule("_thread"));
     return reinterpret_cast<PyTypeObject*>(
         checked(PyObject_GetAttrString(module.get(), "_local")).release());
   }();

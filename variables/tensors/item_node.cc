@@ -1,12 +1,13 @@
 #include "variables/tensors/item_node.h"
 
 #include "core/checked.h"
+#include "cpython/imported_modules.h"
 
 namespace armature {
 
 Node* addItemNode(Translator& translator, const Library& library, Node* node, size_t index) {
   static PyObject* const getitem = [] {
-    Ref<> module = checked(PyImport_ImportModule("_operator"));
+    Ref<> module = checked(cpython::importModule("_operator"));
     return checked(PyObject_GetAttrString(module.get(), "getitem")).release();
   }();
   std::vector<Argument> arguments;

@@ -1,4 +1,5 @@
 #include "variables/tensors/tensor.h"
+#include "cpython/imported_modules.h"
 #include "variables/constants/sym_node_variable.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -90,7 +91,7 @@ namespace {
 TensorVariable* tensorOf(const Value& value) { return trackerOf<TensorVariable>(value); }
 
 PyObject* operatorFunction(const char* name) {
-  static PyObject* const module = PyImport_ImportModule("_operator");
+  static PyObject* const module = cpython::importModule("_operator");
   return PyObject_GetAttrString(module, name);
 }
 

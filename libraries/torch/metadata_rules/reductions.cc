@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/pending_python_exception.h"
+#include "cpython/imported_modules.h"
 #include "libraries/torch/metadata_rules/elementwise.h"
 #include "libraries/torch/metadata_rules/result.h"
 #include "libraries/torch/metadata_rules/table.h"
@@ -117,7 +118,7 @@ bool extreme(const Call& call, ResultStructure& result) {
 
 // A structseq type of torch.return_types.
 Ref<> returnType(const char* name) {
-  Ref<> module = Ref<>::steal(PyImport_ImportModule("torch.return_types"));
+  Ref<> module = Ref<>::steal(cpython::importModule("torch.return_types"));
   Ref<> type = Ref<>::steal(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
   clearException();
   return type;
