@@ -109,6 +109,21 @@ Ref<> describeGenerator(BorrowedRef<> generator) {
                                     handledByGenerator(generator) != nullptr));
 }
 
+bool isDescriptionOfGenerator(BorrowedRef<> object) {
+  if (!object || !PyTuple_CheckExact(object.get())) return false;
+  constexpr Py_ssize_t kState = 0, kCode = 1, kSlots = 5, kSize = 7;
+  Py_ssize_t size = PyTuple_GET_SIZE(object.get());
+  if (size != 1 && size != kSize) return false;
+  for (Py_ssize_t i = kState; i < size; ++i) {
+    PyObject* part = PyTuple_GET_ITEM(object.get(), i);
+    bool fits = i == kCode    ? PyCode_Check(part)
+                : i == kSlots ? PyBytes_CheckExact(part)
+                              : PyLong_CheckExact(part) && _PyLong_NumBits(part) < 63;
+    if (!fits) return false;
+  }
+  return true;
+}
+
 bool standsAs(BorrowedRef<> object, BorrowedRef<> description) {
   if (!PyGen_CheckExact(object.get())) return false;
   auto item = [&](Py_ssize_t i) { return PyTuple_GET_ITEM(description.get(), i); };

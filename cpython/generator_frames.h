@@ -32,6 +32,9 @@ PyObject* handledByGenerator(BorrowedRef<> generator);
 // Has somebody asked for its frame object, which may outlive it with what the frame holds?
 bool hasFrameObject(BorrowedRef<> generator);
 
+// Is it of the form of what describeGenerator() gives?
+bool isDescriptionOfGenerator(BorrowedRef<> object);
+
 // All of the above but the objects in its slots, of which it only says which are there. To be
 // compared by standsAs(), while the globals and builtins live, which it names by their addresses.
 // Null with an exception set.

@@ -8,6 +8,7 @@
 #include <llvm/ADT/SmallVector.h>
 
 #include "core/constant.h"
+#include "cpython/generator_frames.h"
 #include "cpython/member_descriptors.h"
 #include "guards/object_access.h"
 #include "guards/silent_end.h"
@@ -125,6 +126,9 @@ void validate(const Guard& guard) {
     case GuardType::SET_HOLDS:
     case GuardType::SUBCLASS_MATCH:
       require(static_cast<bool>(guard.operand), guard, "needs an operand");
+      break;
+    case GuardType::GENERATOR_MATCH:
+      require(cpython::isDescriptionOfGenerator(guard.operand), guard, "needs a description");
       break;
     case GuardType::SLOT_IS_SET:
       require(guard.operand && cpython::isObjectMember(guard.operand), guard, "needs a slot");

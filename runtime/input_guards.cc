@@ -42,6 +42,20 @@ bool changesLayouts(const Graph& graph) {
   });
 }
 
+// The dicts of hooks that the trace took for empty, which are OrderedDicts, where it has written
+// to an OrderedDict by another path.
+std::vector<const Source*> hooksBesideWritten(InstructionTranslator& translator) {
+  std::vector<const Source*> hooks;
+  bool isAnyWritten = llvm::any_of(translator.effects.written(), [](VariableTracker* changed) {
+    return changed->source() && changed->existing() && PyODict_Check(changed->existing());
+  });
+  if (!isAnyWritten) return hooks;
+  for (const Guard& guard : translator.guards()) {
+    if (guard.type == GuardType::EMPTY_NN_MODULE_HOOKS_DICT) hooks.push_back(guard.source);
+  }
+  return hooks;
+}
+
 // A trace that changed an object took it for another one than all that it looked at besides.
 void guardDistinctObjects(InstructionTranslator& translator) {
   struct Family {
@@ -85,11 +99,14 @@ void guardDistinctObjects(InstructionTranslator& translator) {
           {array->existing(), translator.sources->path(SourceKind::InstanceDict, array->source())});
     }
   }
+  std::vector<const Source*> hooks = hooksBesideWritten(translator);
   for (const auto& [type, family] : families) {
-    if (family.written.size() + family.read.size() < 2) continue;
+    bool mayBeHooks = type == &PyDict_Type && !hooks.empty();
+    if (family.written.size() + family.read.size() < 2 && !mayBeHooks) continue;
     auto distinct = std::make_shared<DistinctObjects>();
     for (const auto& [object, source] : family.written) distinct->written.push_back(source);
     for (const auto& [object, source] : family.read) distinct->read.push_back(source);
+    if (mayBeHooks) llvm::append_range(distinct->read, hooks);
     Guard guard;
     guard.type = GuardType::DUPLICATE_INPUT;
     guard.detail = std::shared_ptr<const DistinctObjects>(std::move(distinct));

@@ -95,10 +95,11 @@ Value callGetattr(Translator& translator, const Value& callable, CallArguments& 
 
 // True if the dict of hooks is empty; guarded then.
 bool isEmpty(Translator& translator, const Value& hooks) {
-  // Looked at without becoming a variable: an empty dict that the trace has not touched.
+  // Looked at without becoming a variable: an empty dict that the trace has not touched, here or
+  // elsewhere. That it is none of those that the trace writes, addFinalGuards() guards.
   auto* lazy = trackerOf<LazyVariable>(hooks);
   if (lazy && !lazy->realized && PyDict_Check(lazy->existing()) &&
-      PyDict_GET_SIZE(lazy->existing()) == 0) {
+      PyDict_GET_SIZE(lazy->existing()) == 0 && !translator.known(lazy->existing())) {
     translator.addGuard(lazy->source(), GuardType::EMPTY_NN_MODULE_HOOKS_DICT);
     return true;
   }

@@ -457,3 +457,6 @@ def test_the_traced_call_must_pass():
     for operand, number in [(5, 4), ((5,), 4), (((),), -2), ((-1,), -2), ((2**40,), -2), ((), -3)]:
         with pytest.raises(ValueError, match="ENDS_SILENTLY does not say what"):
             manager([(X, "ENDS_SILENTLY", operand, number)], [4])
+    for description in (None, 5, (), ("x",), (1, 2), (1, 2, 3, 4, 5, 6, 7), (2**70,)):
+        with pytest.raises(ValueError, match="GENERATOR_MATCH needs a description"):
+            manager([(X, "GENERATOR_MATCH", description)], [(i for i in [])])

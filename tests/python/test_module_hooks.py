@@ -1,7 +1,8 @@
-"""Forward hooks that are called also where forward() raises (``always_call=True``)."""
+"""Hooks of modules: where forward() raises (``always_call=True``), and found in other ways."""
 
 from __future__ import annotations
 
+import copy
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import armature
 import pytest
 import torch
+from torch import nn
 
 LOG: list[Any] = []
 
@@ -94,3 +96,41 @@ def test_hooks_of_all_modules() -> None:
             assert observe(compiled, *given) == observe(plain, *given)
     finally:
         handle.remove()
+
+
+class Doubling(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+
+def plus_one(module: nn.Module, arguments: Any, output: torch.Tensor) -> torch.Tensor:
+    return output + 1
+
+
+def through_a_dict(hooks: dict[int, Any], module: nn.Module, x: torch.Tensor) -> float:
+    hooks[5] = plus_one
+    result = module(x).item()
+    del hooks[5]
+    return result
+
+
+def through_a_module(hooks: Doubling, module: nn.Module, x: torch.Tensor) -> float:
+    with hooks.register_forward_hook(plus_one):
+        return module(x).item()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("many", [False, True])
+def test_hooks_that_are_reached_in_another_way(first: int, many: bool) -> None:
+    """The dict of a module's hooks, or of all modules', is written as another one's, or alone."""
+    module, other = Doubling(), Doubling()
+    called = nn.Sequential(*[Doubling() for _ in range(3)], module) if many else module
+    registry = torch.nn.modules.module._global_forward_hooks
+    x = torch.ones(1)
+    for function, given in [
+        (through_a_module, [other, copy.copy(module), module]),
+        (through_a_dict, [other._forward_hooks, module._forward_hooks, registry]),
+    ]:
+        compiled = armature.compile(function)
+        for hooks in given[first:] + given:
+            assert compiled(hooks, called, x) == function(hooks, called, x)
