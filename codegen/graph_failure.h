@@ -9,10 +9,10 @@
 // gives that trace's graph the values instead of running it (runtime/failed_graph.cc). Either way
 // Python runs the operation, and the exception is its own; but one that changes something may have
 // done so in part, and only raises what it has raised. What effects have of the graph's values when
-// an operation is called that may fail, the graph keeps (Node::isHeld). A frame that holds a value
-// which the graph has dropped ends without it where no handler waits, and the operation raises what
-// it has raised. A graph that a foreign backend runs cannot be looked into; its exception leaves as
-// it is.
+// an operation is called that may fail, the graph keeps (Node::heldUntil). A frame that holds a
+// value which the graph has dropped ends without it where no handler waits, and the operation
+// raises what it has raised. A graph that a foreign backend runs cannot be looked into; its
+// exception leaves as it is.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

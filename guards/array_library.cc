@@ -20,6 +20,13 @@ void registerArrayLibrary(ArrayLibraryKind kind, const ArrayLibrary* library) {
   libraries[static_cast<size_t>(kind)] = library;
 }
 
+int traverseArray(PyObject* object, visitproc visit, void* argument) {
+  for (const ArrayLibrary* library : libraries) {
+    if (int stopped = library ? library->traverse(object, visit, argument) : 0) return stopped;
+  }
+  return 0;
+}
+
 bool areApartInMemory(llvm::ArrayRef<PyObject*> arrays) {
   llvm::SmallVector<MemoryRange, 32> ranges;
   for (PyObject* array : arrays) {

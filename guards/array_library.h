@@ -33,6 +33,13 @@ class ArrayLibrary {
     return false;
   }
 
+  // Visits what an array of the library, or of a subclass, refers to and does not tell the garbage
+  // collector, as a tp_traverse would. Nothing for all other objects.
+  virtual int traverse(PyObject* object, visitproc visit, void* argument) const {
+    (void)object, (void)visit, (void)argument;
+    return 0;
+  }
+
   // A library's global state on which traces depend (modes, defaults, …). `captureGlobalState`
   // returns the state now, as an opaque value: what every operation may depend on, and what the
   // program asked for, by the library's own bits (Translator::observeState); no two libraries use
@@ -45,6 +52,8 @@ class ArrayLibrary {
 
 // The library's implementation, or null while the library is not imported.
 const ArrayLibrary* arrayLibrary(ArrayLibraryKind kind);
+// ArrayLibrary::traverse() of all of them.
+int traverseArray(PyObject* object, visitproc visit, void* argument);
 // Have the arrays, of whichever libraries, no memory in common? False where one is not known.
 bool areApartInMemory(llvm::ArrayRef<PyObject*> arrays);
 void registerArrayLibrary(ArrayLibraryKind kind, const ArrayLibrary* library);

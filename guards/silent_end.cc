@@ -12,6 +12,7 @@
 #include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/weak_references.h"
+#include "guards/array_library.h"
 #include "guards/identity_watch.h"
 
 namespace armature {
@@ -108,11 +109,15 @@ class Walk {
         ends_(ends) {}
 
   bool contentIsHeard(PyObject* object) {
-    traverseproc traverse = Py_TYPE(object)->tp_traverse;
-    if (!traverse || !PyObject_IS_GC(object)) return false;
+    PyTypeObject* type = Py_TYPE(object);
+    bool isGarbageCollected = type->tp_traverse && PyObject_IS_GC(object);
+    // What classes of the program have of a base of C, that may not have told.
+    bool mayBeArray = !isGarbageCollected || type->tp_flags & Py_TPFLAGS_HEAPTYPE;
+    if (!isGarbageCollected && isPlainData(type)) return false;
     if (mostDepth_ == 0) return true;
     --mostDepth_;
-    bool heard = traverse(object, visit, this) != 0;
+    bool heard = isGarbageCollected && type->tp_traverse(object, visit, this) != 0;
+    heard = heard || (mayBeArray && traverseArray(object, visit, this) != 0);
     ++mostDepth_;
     return heard;
   }

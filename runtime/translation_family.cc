@@ -82,7 +82,7 @@ std::deque<Ref<>>& unused() {
   return *families;
 }
 
-constexpr size_t kMostUnused = 64;
+constexpr size_t kMostUnused = 512;
 bool keepsUnused = true;
 
 }  // namespace

@@ -373,7 +373,7 @@ class Translator : public Observer, public Heap::Dependencies {
   // stack? Then it is alive, whatever the program has let go of. True is guarded.
   virtual bool isHeldByFrames(const Value& object) = 0;
   // The graph, which has changed something, may fail at its next call: what effects, and exceptions
-  // that are handled, have of it by now, it keeps for that (Node::isHeld).
+  // that are handled, have of it by now, it keeps for that (Node::heldUntil).
   virtual void holdValuesForFailure() = 0;
   // True while a handler of the traced program (except, finally) would see an operation's error:
   // then errors have to be known at once, and so has every operation's metadata.

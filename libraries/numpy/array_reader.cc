@@ -39,6 +39,8 @@ struct Array {
 constexpr std::array<int8_t, 24> elementSizes = {1, 1,  1, 2,  2,  4, 4, 8, 8, 8, 8, 4,
                                                  8, 16, 8, 16, 32, 0, 0, 0, 0, 0, 0, 2};
 
+constexpr int kObjects = 17;  // NPY_OBJECT
+
 int64_t elementSize(const Descriptor& descriptor) {
   bool known = descriptor.typeNumber >= 0 &&
                static_cast<size_t>(descriptor.typeNumber) < elementSizes.size();
@@ -69,6 +71,21 @@ bool readArray(const Array& array, TensorMetadata& metadata, std::string* why) {
   return true;
 }
 
+// The objects in the elements of an array of objects, from this dimension on.
+int traverseElements(const Array& array, int dimension, char* first, visitproc visit,
+                     void* argument) {
+  if (dimension == array.dimension) {
+    auto* element = *reinterpret_cast<PyObject**>(first);
+    return element ? visit(element, argument) : 0;
+  }
+  for (Py_ssize_t i = 0; i < array.sizes[dimension]; ++i) {
+    int stopped = traverseElements(array, dimension + 1, first + i * array.strides[dimension],
+                                   visit, argument);
+    if (stopped) return stopped;
+  }
+  return 0;
+}
+
 // What all ways to read have in common.
 class ArrayReader : public ArrayLibrary {
  public:
@@ -92,6 +109,9 @@ class ArrayReader : public ArrayLibrary {
   }
 
  protected:
+  bool isArray(PyObject* object) const {
+    return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(arrayType_.get()));
+  }
   // Of an array whose exact type was checked.
   virtual bool readAll(BorrowedRef<> array, TensorMetadata& metadata, std::string* why) const = 0;
 
@@ -122,6 +142,15 @@ class FieldReader : public ArrayReader {
     return true;
   }
 
+  // What owns its memory; and the elements of arrays of objects, which are its own.
+  int traverse(PyObject* object, visitproc visit, void* argument) const override {
+    if (!isArray(object)) return 0;
+    const Array& array = asArray(object);
+    if (array.base) return visit(array.base, argument);
+    bool isOfObjects = array.descriptor->typeNumber == kObjects;
+    return isOfObjects ? traverseElements(array, 0, array.data, visit, argument) : 0;
+  }
+
  private:
   bool readAll(BorrowedRef<> array, TensorMetadata& metadata, std::string* why) const override {
     return readArray(asArray(array), metadata, why);
@@ -133,6 +162,9 @@ class FieldReader : public ArrayReader {
 class AttributeReader : public ArrayReader {
  public:
   using ArrayReader::ArrayReader;
+
+  // It cannot tell.
+  int traverse(PyObject* object, visitproc, void*) const override { return isArray(object); }
 
   bool matches(BorrowedRef<> object, const TensorMetadata& expected,
                uint32_t observed) const override {
@@ -197,6 +229,9 @@ for array in [
 ]:
     examples.append((array, array.dtype.num, array.shape,
                      tuple(stride // array.itemsize for stride in array.strides)))
+objects = numpy.array([examples, None], dtype=object)
+view = examples[0][0][1:]
+owner = examples[0][0]
 )";
 
 bool equals(PyObject* tuple, const Dimensions& values) {
@@ -227,7 +262,13 @@ bool verify() {
       return false;
     }
   }
-  return true;
+  auto arrayOf = [&](const char* name) -> const Array& {
+    return asArray(PyDict_GetItemString(names.get(), name));
+  };
+  const Array& objects = arrayOf("objects");
+  return objects.descriptor->typeNumber == kObjects && !objects.base &&
+         *reinterpret_cast<PyObject**>(objects.data) == examples &&
+         arrayOf("view").base == PyDict_GetItemString(names.get(), "owner");
 }
 
 }  // namespace

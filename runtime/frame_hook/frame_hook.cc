@@ -223,6 +223,11 @@ void deallocate(PyObject* self) {
   PyObject_GC_UnTrack(self);
   FrameHook* hook = reinterpret_cast<FrameHook*>(self);
   if (hook->weakReferences) PyObject_ClearWeakRefs(self);
+  // The next object of the same settings is likely to meet the same functions.
+  auto families = std::exchange(hook->state->families, decltype(State::families)());
+  for (auto& [key, family] : families) {
+    TranslationFamily::keepForLater(std::move(family));
+  }
   delete std::exchange(hook->state, nullptr);
   Py_TYPE(self)->tp_free(self);
 }

@@ -14,6 +14,7 @@ import armature
 import pytest
 import torch
 from armature import _C
+from differential import compilations
 
 
 def add(a, b=2, *rest, c=3, **others):
@@ -466,3 +467,15 @@ def test_beside_another_hook(name):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
     )
     assert run.returncode == 0, run.stderr
+
+
+def test_the_next_object_finds_what_the_last_one_compiled():
+    def step(numbers):
+        with armature.capture_frames():
+            return total(numbers), add(1, numbers[0])
+
+    step([1, 2])
+    with compilations() as made:
+        for _ in range(3):
+            assert step([1, 2]) == (3, (1, 1, (), 3, []))
+    assert not made

@@ -17,6 +17,7 @@ import types
 import weakref
 
 import armature
+import numpy
 import pytest
 import torch
 from differential import breaking_every, check, compilations
@@ -906,3 +907,59 @@ def test_a_module_with_a_hook(every):
     armature.reset()
     gc.collect()
     assert reference() is None
+
+
+@armature.disable
+def array_of_objects():
+    return numpy.array([[Noisy("element"), None]], dtype=object)
+
+
+@armature.disable
+def part_of_an_array():
+    whole = numpy.ones((3, 4))
+    weakref.finalize(whole, LOG.append, "whole")
+    return whole[1:].T[::2]
+
+
+@armature.disable
+def array_of_other_memory():
+    class Buffer(bytearray):
+        def __del__(self):
+            LOG.append("buffer")
+
+    return numpy.frombuffer(Buffer(b"abcd"), dtype="u1").reshape(2, 2)
+
+
+@armature.disable
+def array_of_a_class():
+    class Named(numpy.ndarray):
+        pass
+
+    named = numpy.ones(3).view(Named)
+    named.owner = Noisy("owner")
+    return named[1:]
+
+
+@pytest.mark.parametrize(
+    "make", [array_of_objects, part_of_an_array, array_of_other_memory, array_of_a_class]
+)
+def test_what_an_array_holds_ends_with_it(make):
+    def program(make):
+        array = make()
+        LOG.append("made")
+        array = None
+        LOG.append("dropped")
+        arrays = [make(), make()]
+        other = arrays[:1]
+        alive()
+        arrays = None
+        LOG.append("one")
+        other = None
+        LOG.append("both")
+
+    logs = []
+    for call in (program, *[armature.compile(program)] * 3):
+        LOG.clear()
+        call(make)
+        logs.append(LOG[:])
+    assert logs[0] == logs[1] == logs[2] == logs[3] and len(logs[0]) == 7
