@@ -80,18 +80,16 @@ void PyCodegen::requireRoots() {
 
 // Does a local that nothing reads any more keep something alive whose death can be seen, or lead to
 // it? What has to exist for another reason; a weak reference, of which its referent tells; a
-// generator that has begun; and what has come as an input, or in one, which may let go of it: the
-// inputs of a resumption are nobody else's, and the arguments of a function, which are its caller's
-// as it runs, are the frame's alone where an exception leaves with it.
+// generator that has begun; and what has come as an input, or in one, or in something that a global
+// leads to, which may let go of it: the inputs of a resumption are nobody else's, and the arguments
+// of a function, which are its caller's as it runs, are the frame's alone where an exception leaves
+// with it.
 bool PyCodegen::keepsAlive(const Value& value) {
   auto isSeen = [&](VariableTracker* tracker) {
-    if (auto* lazy = llvm::dyn_cast<LazyVariable>(tracker)) {
-      if (isData(lazy->realized) || isConstant(lazy->existing())) return false;
-    }
-    if (const Source* source = tracker->source()) {
-      while (source->base()) source = source->base();
-      return source->kind() == SourceKind::Local || source->kind() == SourceKind::LocalCell;
-    }
+    // What nobody has looked at may be anything in another call.
+    auto* lazy = llvm::dyn_cast<LazyVariable>(tracker);
+    if (lazy && isData(lazy->realized)) return false;
+    if (tracker->source()) return true;
     if (auto* generator = llvm::dyn_cast<GeneratorVariable>(tracker)) {
       if (generator->state == GeneratorVariable::State::Suspended) return true;
     }

@@ -455,7 +455,7 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
           holds = true;
           break;
         }
-        holds = endHolds(input, instruction.number, instruction.object, locals, ends);
+        holds = endHolds(input, instruction.number, instruction.object, locals, state.pins, ends);
         break;
       case Operation::CheckIteratorItem:
         holds = cpython::stepAhead(input, instruction.number) == cpython::Step::Item;

@@ -221,16 +221,15 @@ Ref<> describePaths(const std::vector<PartPath>& paths) {
 
 namespace {
 
-Py_ssize_t references(PyObject* object) { return Py_REFCNT(object); }
-
 Py_ssize_t countOf(PyObject* object, const FrameLocalsMapping& inputs) {
   return std::count(inputs.slots, inputs.slots + inputs.count, object);
 }
 
 // Has the input the generators of describePaths(), and only these? Allocates no object.
-bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMapping& inputs) {
+bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMapping& inputs,
+                    ReferenceCount references) {
   std::vector<PartPath> paths =
-      ownedGenerators(input, [&](PyObject* one) { return Py_REFCNT(one) - countOf(one, inputs); });
+      ownedGenerators(input, [&](PyObject* one) { return references(one) - countOf(one, inputs); });
   if (static_cast<Py_ssize_t>(paths.size()) != PyTuple_GET_SIZE(description)) return false;
   for (size_t i = 0; i < paths.size(); ++i) {
     PyObject* path = PyTuple_GET_ITEM(description, i);
@@ -247,7 +246,7 @@ bool ownsGenerators(PyObject* input, PyObject* description, const FrameLocalsMap
   return true;
 }
 
-bool endTogether(PyObject* numbers, const FrameLocalsMapping& inputs) {
+bool endTogether(PyObject* numbers, const FrameLocalsMapping& inputs, ReferenceCount references) {
   Ends ends;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); ++i) {
     size_t number = PyLong_AsSize_t(PyTuple_GET_ITEM(numbers, i));
@@ -262,25 +261,34 @@ bool endTogether(PyObject* numbers, const FrameLocalsMapping& inputs) {
 }  // namespace
 
 bool isAboutEnds(int64_t number, BorrowedRef<> operand) {
+  auto isNumber = [](PyObject* part) {
+    return PyLong_CheckExact(part) && cpython::bitLength(part) < 31 && PyLong_AsLong(part) >= 0;
+  };
+  auto isStep = [&](PyObject* part) { return PyUnicode_CheckExact(part) || isNumber(part); };
+  auto isTupleOf = [](PyObject* parts, llvm::function_ref<bool(PyObject*)> isPart) {
+    if (!PyTuple_CheckExact(parts)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); ++i) {
+      if (!isPart(PyTuple_GET_ITEM(parts, i))) return false;
+    }
+    return true;
+  };
   if (number < kEndsAreHeard) return false;
-  if (!operand) return number != kEndsAreHeard;
-  if (!PyTuple_CheckExact(operand.get())) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operand.get()); ++i) {
-    PyObject* part = PyTuple_GET_ITEM(operand.get(), i);
-    bool isNumber =
-        PyLong_CheckExact(part) && cpython::bitLength(part) < 31 && PyLong_AsLong(part) >= 0;
-    if (number == kEndsAreHeard ? !isNumber : !PyTuple_CheckExact(part)) return false;
-  }
-  return true;
+  if (number == kEndsAreHeard) return operand && isTupleOf(operand.get(), isNumber);
+  return !operand ||
+         isTupleOf(operand.get(), [&](PyObject* path) { return isTupleOf(path, isStep); });
 }
 
 bool endHolds(PyObject* object, int64_t number, PyObject* operand, const FrameLocalsMapping& inputs,
-              Ends& ends) {
-  if (number == kEndsAreHeard) return !endTogether(operand, inputs);
-  if (operand) return ownsGenerators(object, operand, inputs);
+              llvm::ArrayRef<Ref<>> pins, Ends& ends) {
+  auto references = [&](PyObject* one) -> Py_ssize_t {
+    auto isOne = [one](const Ref<>& pin) { return pin.get() == one; };
+    return Py_REFCNT(one) - (pins.empty() ? 0 : llvm::count_if(pins, isOne));
+  };
+  if (number == kEndsAreHeard) return !endTogether(operand, inputs, references);
+  if (operand) return ownsGenerators(object, operand, inputs, references);
   if (number == kEndIsHeard) {
     return !endsSilently(object, LettingGo::Last,
-                         [&](PyObject* one) { return Py_REFCNT(one) - countOf(one, inputs); });
+                         [&](PyObject* one) { return references(one) - countOf(one, inputs); });
   }
   auto by = static_cast<LettingGo>(number % kTimesLetGo);
   Py_ssize_t times = by == LettingGo::Input ? countOf(object, inputs) : 1;

@@ -4,6 +4,7 @@
 
 #include <Python.h>
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
@@ -71,9 +72,9 @@ inline bool endsSilently(PyObject* object, LettingGo by, ReferenceCount referenc
 // Are these the number and the operand of a guard ENDS_SILENTLY?
 bool isAboutEnds(int64_t number, BorrowedRef<> operand);
 // Of the guard ENDS_SILENTLY on `object`: does it hold in a call with these inputs, while nothing
-// but the program and they hold it? `ends`: of the other such guards of the program.
+// but the program, they and the pins hold it? `ends`: of the other such guards of the program.
 bool endHolds(PyObject* object, int64_t number, PyObject* operand, const FrameLocalsMapping& inputs,
-              Ends& ends);
+              llvm::ArrayRef<Ref<>> pins, Ends& ends);
 
 // A step from an object to one that it refers to: the attribute of that name that it keeps itself;
 // the slot of a generator's frame; or, without either, the `__self__` of a method.

@@ -963,3 +963,159 @@ def test_what_an_array_holds_ends_with_it(make):
         call(make)
         logs.append(LOG[:])
     assert logs[0] == logs[1] == logs[2] == logs[3] and len(logs[0]) == 7
+
+
+CURRENT = None
+POOL = []
+REGISTRY = {}
+
+
+class Config:
+    session = None
+
+
+def takes_a_global():
+    global CURRENT
+    old = CURRENT
+    CURRENT = Noisy("new")
+    LOG.append("swapped")
+    old = None
+    LOG.append("end")
+
+
+def takes_from_a_pool():
+    taken = POOL[0]
+    POOL.clear()
+    LOG.append("cleared")
+    return 5
+
+
+def takes_from_a_class():
+    session = Config.session
+    Config.session = None
+    LOG.append(session.name)
+    session = None
+    LOG.append("end")
+
+
+def takes_from_a_registry():
+    value = REGISTRY["key"]
+    del REGISTRY["key"]
+    alive()
+    LOG.append("gone")
+    value = None
+    LOG.append("end")
+
+
+def takes_and_asks():
+    global CURRENT
+    old = CURRENT
+    reference = weakref.ref(old)
+    CURRENT = None
+    LOG.append(reference() is None)
+
+
+def takes_from_a_module():
+    value = KEEPING.value
+    alive()
+    KEEPING.value = None
+    LOG.append("end")
+
+
+KEEPING = types.ModuleType("keeping")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        takes_a_global,
+        takes_from_a_pool,
+        takes_from_a_class,
+        takes_from_a_registry,
+        takes_and_asks,
+        takes_from_a_module,
+    ],
+)
+def test_a_local_keeps_what_the_function_takes_out(program):
+    global CURRENT
+    logs = []
+    for call in (program, *[armature.compile(program)] * 3):
+        CURRENT = Config.session = REGISTRY["key"] = KEEPING.value = None
+        POOL[:] = []
+        CURRENT = Noisy("current")
+        Config.session = Noisy("session")
+        REGISTRY["key"] = Noisy("registered")
+        KEEPING.value = Noisy("kept")
+        POOL[:] = [Noisy("pooled")]
+        LOG.clear()
+        call()
+        logs.append(LOG[:])
+    CURRENT = Config.session = KEEPING.value = None
+    REGISTRY.clear()
+    POOL.clear()
+    assert logs[0] == logs[1] == logs[2] == logs[3] and len(logs[0]) > 1
+
+
+class Job:
+    handle = None
+
+
+def of_an_object(content):
+    job = Job()
+    job.handle = content
+    return job
+
+
+def of_a_function(content):
+    def function():
+        pass
+
+    function.handle = content
+    return function
+
+
+def of_a_cell(content):
+    return lambda: content
+
+
+def closes(job):
+    handle = job.handle
+    alive()
+    job.handle = None
+    LOG.append("detached")
+    handle = None
+    LOG.append("end")
+
+
+def deletes_it(job):
+    handle = job.handle
+    del job.handle
+    LOG.append("deleted")
+
+
+def empties(get):
+    handle = get()
+    get.__closure__[0].cell_contents = 0
+    LOG.append("emptied")
+
+
+@pytest.mark.parametrize(
+    "program, hold",
+    [
+        (closes, of_an_object),
+        (closes, of_a_function),
+        (deletes_it, of_an_object),
+        (deletes_it, of_a_function),
+        (empties, of_a_cell),
+    ],
+)
+@pytest.mark.parametrize("first", [lambda: None, lambda: 1.5, lambda: [1], Thing])
+def test_what_comes_first_may_be_plain(program, hold, first):
+    compiled = armature.compile(program)
+    for content in [first, lambda: Noisy("held"), lambda: [Noisy("held")], first]:
+        logs = []
+        for call in (program, compiled):
+            LOG.clear()
+            call(hold(content()))
+            logs.append(LOG[:])
+        assert logs[0] == logs[1]
