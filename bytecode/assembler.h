@@ -21,6 +21,8 @@ class Assembler {
   // Starts code with the given arguments (all plain positional parameters) and flags
   // CO_OPTIMIZED | CO_NEWLOCALS.
   Assembler(BorrowedRef<> name, BorrowedRef<> filename, int32_t firstLine);
+  // It is the name until then.
+  void setQualifiedName(BorrowedRef<> name) { code_.qualifiedName = Ref<>::create(name); }
 
   // Adds a local and returns its number, which is its index unless a parameter is added after a
   // plain local: finish() puts the parameters, in the order in which they were added, first.

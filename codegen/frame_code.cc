@@ -431,6 +431,7 @@ void FrameCode::emitInstruction() {
 Ref<> FrameCode::functionOfNext(bool plain) {
   const FrameState& next = frames_[1];
   Assembler assembler(next.code->name, next.code->filename, next.code->firstLine);
+  assembler.setQualifiedName(next.code->qualifiedName);
   int32_t list = assembler.addParameter(checked(PyUnicode_FromString("___inputs")));
   std::vector<int32_t> locals;
   auto take = [&](int32_t& local, llvm::StringRef name) {

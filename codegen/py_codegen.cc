@@ -17,7 +17,9 @@ namespace {
 
 // Name and place of the function that the generated code stands for.
 Assembler makeAssembler(const Code& code) {
-  return Assembler(code.name, code.filename, code.firstLine);
+  Assembler assembler(code.name, code.filename, code.firstLine);
+  assembler.setQualifiedName(code.qualifiedName);
+  return assembler;
 }
 
 }  // namespace

@@ -261,10 +261,11 @@ bool endTogether(PyObject* numbers, const FrameLocalsMapping& inputs, ReferenceC
 }  // namespace
 
 bool isAboutEnds(int64_t number, BorrowedRef<> operand) {
-  auto isNumber = [](PyObject* part) {
-    return PyLong_CheckExact(part) && cpython::bitLength(part) < 31 && PyLong_AsLong(part) >= 0;
+  auto isSmall = [](PyObject* part) {
+    return PyLong_CheckExact(part) && cpython::bitLength(part) < 31;
   };
-  auto isStep = [&](PyObject* part) { return PyUnicode_CheckExact(part) || isNumber(part); };
+  auto isNumber = [&](PyObject* part) { return isSmall(part) && PyLong_AsLong(part) >= 0; };
+  auto isStep = [&](PyObject* part) { return PyUnicode_Check(part) || isSmall(part); };
   auto isTupleOf = [](PyObject* parts, llvm::function_ref<bool(PyObject*)> isPart) {
     if (!PyTuple_CheckExact(parts)) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts); ++i) {

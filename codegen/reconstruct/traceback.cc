@@ -3,7 +3,9 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
+#include "core/pending_python_exception.h"
 #include "core/text.h"
+#include "cpython/generator_frames.h"
 #include "cpython/tracebacks.h"
 #include "variables/protocol/object_protocol.h"
 
@@ -11,9 +13,27 @@ namespace armature {
 
 namespace {
 
-Py_ssize_t originalOffset(PyCodeObject* code, const Position& position) {
+Py_ssize_t offsetIn(BorrowedRef<PyCodeObject> code, const Position& position) {
   return cpython::offsetOf(code, position.line, position.endLine, position.column,
                            position.endColumn);
+}
+
+bool isSuspended(const GeneratorVariable* generator) {
+  return generator && generator->state == GeneratorVariable::State::Suspended;
+}
+
+// The code of the frame object that stands for the frame: a generator that the trace has made runs
+// one of its own (makerOf in generator.cc).
+Ref<PyCodeObject> shownCode(PyCodegen& codegen, const TracedFrameVariable& frame) {
+  Ref<PyCodeObject> code = Ref<PyCodeObject>::create(frame.code->original);
+  if (!isSuspended(frame.generator)) return code;
+  if (PyObject* existing = frame.generator->existing()) {
+    return Ref<PyCodeObject>::create(
+        reinterpret_cast<PyCodeObject*>(cpython::generatorCode(existing)));
+  }
+  Ref<PyCodeObject> rewritten = codegen.environment().rewritten(code);
+  if (!rewritten && PyErr_Occurred()) throw PendingPythonException();
+  return rewritten ? std::move(rewritten) : std::move(code);
 }
 
 // Made first: its locals may hold the traceback that shows it. The frame of a generator that has
@@ -43,7 +63,7 @@ class TracedFrameReconstructor : public Reconstructor {
     codegen.prepareCall(cpython::makeFrameFunction());
     codegen.loadConstant(reinterpret_cast<PyObject*>(code));
     codegen.loadConstant(globals);
-    codegen.load(Value::integer(originalOffset(code, frame->code->positions[frame->pc])));
+    codegen.load(Value::integer(offsetIn(code, frame->code->positions[frame->pc])));
     codegen.call(3);
     codegen.assembler().emit(Opcode::STORE_FAST, local);
   }
@@ -65,8 +85,7 @@ class TracedFrameReconstructor : public Reconstructor {
     return llvm::cast<TracedFrameVariable>(tracker);
   }
   static bool isGenerators(VariableTracker* tracker) {
-    const GeneratorVariable* generator = frameOf(tracker)->generator;
-    return generator && generator->state == GeneratorVariable::State::Suspended;
+    return isSuspended(frameOf(tracker)->generator);
   }
 };
 
@@ -79,12 +98,14 @@ class TracebackReconstructor : public Reconstructor {
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* traceback = llvm::cast<TracebackVariable>(tracker);
-    PyCodeObject* code = traceback->frame->code->original;
-    if (!code) throw UnsupportedReconstruction(describe(Value(tracker)));
+    if (!traceback->frame->code->original) {
+      throw UnsupportedReconstruction(describe(Value(tracker)));
+    }
+    Ref<PyCodeObject> code = shownCode(codegen, *traceback->frame);
     codegen.prepareCall(reinterpret_cast<PyObject*>(&PyTraceBack_Type));
     codegen.load(traceback->next ? traceback->next : Value::none());
     codegen.load(traceback->frame);
-    codegen.load(Value::integer(originalOffset(code, traceback->position())));
+    codegen.load(Value::integer(offsetIn(code, traceback->position())));
     codegen.load(Value::integer(traceback->position().line));
     codegen.call(4);
   }

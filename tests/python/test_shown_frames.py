@@ -11,8 +11,9 @@ import contextlib
 import gc
 import io
 import sys
+import traceback
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import armature
@@ -273,3 +274,68 @@ def test_references_are_counted_as_python_has_them() -> None:
 
     compiled = armature.compile(program)
     assert [compiled() for _ in range(3)] == [program()] * 3
+
+
+@armature.disable
+def caller() -> tuple[str, str]:
+    code = sys._getframe(1).f_code
+    return code.co_name, code.co_qualname
+
+
+class Nested:
+    def method(self) -> Any:
+        armature.graph_break()
+        return caller(), [caller() for _ in range(2)]
+
+    def inner(self) -> Any:
+        def function() -> Any:
+            armature.graph_break()
+            return caller()
+
+        return function()
+
+
+def test_names_behind_a_break() -> None:
+    for method in (Nested.method, Nested.inner):
+        assert armature.compile(method)(Nested()) == method(Nested())
+
+
+@armature.disable
+def places(error: BaseException) -> list[Any]:
+    return [
+        (frame.name, frame.lineno, frame.colno, frame.end_colno)
+        for frame in traceback.extract_tb(error.__traceback__)
+    ]
+
+
+def handling() -> Iterator[Any]:
+    try:
+        raise ValueError("handled")
+    except ValueError as error:
+        yield error
+        raise
+
+
+def handling_what_is_none() -> Iterator[Any]:
+    armature.graph_break()
+    try:
+        raise
+    except RuntimeError as error:
+        yield error
+        raise KeyError from error
+
+
+def test_places_in_generators_that_handle_an_exception() -> None:
+    def program(make: Any) -> Any:
+        generator = make()
+        found = [places(next(generator))]
+        try:
+            next(generator)
+        except (ValueError, KeyError) as error:
+            found += [places(error), places(error.__cause__ or error)]
+        return found
+
+    for make in (handling, handling_what_is_none):
+        compiled = armature.compile(program)
+        for _ in range(2):
+            assert compiled(make) == program(make)
