@@ -321,7 +321,6 @@ constexpr PyGetSetDef ofFunction(const char* name) {
 PyGetSetDef compiledProperties[] = {
     {"__class__", getClass, nullptr, nullptr, nullptr},
     {"__wrapped__", getWrapped, nullptr, nullptr, nullptr},
-    ofFunction("__annotations__"),
     ofFunction("__closure__"),
     ofFunction("__code__"),
     ofFunction("__defaults__"),

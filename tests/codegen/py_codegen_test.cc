@@ -247,15 +247,26 @@ arguments = (1, 2, 3)
 TEST(PyCodegen, MovesInputsThatMayEndBeforeTheirFrame) {
   GeneratedFunction generated(R"(
 def f(a):
-    b = [a]
+    b = [a + 1]
     print('', end='')
     a = None
     return b
 arguments = (1,)
 )");
   ASSERT_EQ(generated.resumed().size(), 1u);
-  // What is in `a` is the caller's; the list is not read by another name.
+  // `a` is a number in every call that the guards let in; the list is not read by another name.
   EXPECT_FALSE(generated.resumed()[0].movesInputs);
+  GeneratedFunction unknown(R"(
+def f(a):
+    b = [a]
+    print('', end='')
+    a = None
+    return b
+arguments = (1,)
+)");
+  ASSERT_EQ(unknown.resumed().size(), 1u);
+  // Nobody has looked at it: in another call it may be an object.
+  EXPECT_TRUE(unknown.resumed()[0].movesInputs);
   GeneratedFunction rebound(R"(
 def f(a):
     b = [a]

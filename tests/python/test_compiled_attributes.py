@@ -25,7 +25,7 @@ def test_what_goes_past_the_attributes_of_an_object_finds_the_function():
     text = pydoc.render_doc(compiled, renderer=pydoc.plaintext)
     assert "Documented." in text
     assert text == pydoc.render_doc(documented, renderer=pydoc.plaintext)
-    for name in ("__annotations__", "__code__", "__doc__", "__kwdefaults__", "__qualname__"):
+    for name in ("__code__", "__doc__", "__kwdefaults__", "__qualname__"):
         assert object.__getattribute__(compiled, name) == getattr(documented, name)
     assert isinstance(type(compiled).__doc__, str) and type(compiled).__name__ == "CompiledFunction"
 
