@@ -145,7 +145,10 @@ std::string guardText(const Guard& guard, BorrowedRef<> object) {
       }
       if (guard.operand) return name + " alone holds the generators at " + describe(guard.operand);
       return std::string(guard.number < 0 ? "somebody" : "nobody") + " hears if " + name +
-             (guard.number % kTimesLetGo == 1 ? " is emptied" : " is let go of");
+             (guard.number >= 0 &&
+                      static_cast<LettingGo>(guard.number % kTimesLetGo) == LettingGo::Content
+                  ? " is emptied"
+                  : " is let go of");
     case GuardType::ITERATOR_ITEM:
       return name + " gives more than " + std::to_string(guard.number) + " items";
     case GuardType::ITERATOR_END:

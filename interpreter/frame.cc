@@ -31,10 +31,7 @@ bool hasEnded(const Frame& frame) {
   return !frame.generator || frame.generator->state == GeneratorVariable::State::Finished;
 }
 
-}  // namespace
-
-namespace {
-
+// Is it the constant, or in it?
 bool isPartOf(PyObject* object, PyObject* constant) {
   if (object == constant) return true;
   if (!PyTuple_CheckExact(constant)) return false;
