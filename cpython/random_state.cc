@@ -1,8 +1,8 @@
 #include "cpython/random_state.h"
 
-#include "cpython/imported_modules.h"
-
 #include <cstring>
+
+#include "cpython/imported_modules.h"
 
 namespace armature::cpython {
 

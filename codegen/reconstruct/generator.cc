@@ -95,9 +95,7 @@ void place(PyCodegen& codegen, VariableTracker* tracker, Load load) {
 // A function without parameters whose call makes a generator of the code. What it puts into the
 // frame does not matter.
 Ref<> makerOf(PyCodegen& codegen, const Frame& frame) {
-  Ref<PyCodeObject> code = codegen.environment().rewritten(frame.code->original);
-  if (!code && PyErr_Occurred()) throw PendingPythonException();
-  if (!code) code = Ref<PyCodeObject>::create(frame.code->original);
+  Ref<PyCodeObject> code = codeOfGenerator(codegen, frame.code->original);
   PyObject* maker = frame.function ? frame.function->existing() : nullptr;
   Ref<> function =
       checked(cpython::makeFunction(
@@ -174,6 +172,12 @@ class GeneratorReconstructor : public Reconstructor {
 };
 
 }  // namespace
+
+Ref<PyCodeObject> codeOfGenerator(PyCodegen& codegen, BorrowedRef<PyCodeObject> original) {
+  Ref<PyCodeObject> rewritten = codegen.environment().rewritten(original);
+  if (!rewritten && PyErr_Occurred()) throw PendingPythonException();
+  return rewritten ? std::move(rewritten) : Ref<PyCodeObject>::create(original);
+}
 
 ARMATURE_RECONSTRUCTOR(Generator)
 

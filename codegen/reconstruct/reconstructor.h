@@ -69,6 +69,10 @@ const Parts& reconstructedParts();
 bool leadsTo(InstructionTranslator& translator, const Value& value,
              llvm::function_ref<bool(const VariableTracker*)> isWanted);
 
+// The code that a generator which is made anew runs, of the program's own: that whose calls are
+// captured, if there is one.
+Ref<PyCodeObject> codeOfGenerator(PyCodegen& codegen, BorrowedRef<PyCodeObject> original);
+
 // One function for each kind, defined in the kind's file.
 #define KIND(name) const Reconstructor& name##Reconstruction();
 #include "variables/variable_kinds.def"

@@ -3,7 +3,6 @@
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
-#include "core/pending_python_exception.h"
 #include "core/text.h"
 #include "cpython/generator_frames.h"
 #include "cpython/tracebacks.h"
@@ -22,18 +21,14 @@ bool isSuspended(const GeneratorVariable* generator) {
   return generator && generator->state == GeneratorVariable::State::Suspended;
 }
 
-// The code of the frame object that stands for the frame: a generator that the trace has made runs
-// one of its own (makerOf in generator.cc).
+// The code of the frame object that stands for the frame.
 Ref<PyCodeObject> shownCode(PyCodegen& codegen, const TracedFrameVariable& frame) {
-  Ref<PyCodeObject> code = Ref<PyCodeObject>::create(frame.code->original);
-  if (!isSuspended(frame.generator)) return code;
-  if (PyObject* existing = frame.generator->existing()) {
-    return Ref<PyCodeObject>::create(
-        reinterpret_cast<PyCodeObject*>(cpython::generatorCode(existing)));
-  }
-  Ref<PyCodeObject> rewritten = codegen.environment().rewritten(code);
-  if (!rewritten && PyErr_Occurred()) throw PendingPythonException();
-  return rewritten ? std::move(rewritten) : std::move(code);
+  PyCodeObject* original = frame.code->original;
+  if (!isSuspended(frame.generator)) return Ref<PyCodeObject>::create(original);
+  PyObject* existing = frame.generator->existing();
+  if (!existing) return codeOfGenerator(codegen, original);
+  return Ref<PyCodeObject>::create(
+      reinterpret_cast<PyCodeObject*>(cpython::generatorCode(existing)));
 }
 
 // Made first: its locals may hold the traceback that shows it. The frame of a generator that has
