@@ -460,8 +460,8 @@ class Compiler {
     std::vector<PyObject*> keys;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
       PyObject* key = PyList_GET_ITEM(list.get(), i);
-      // It must be this very tuple, not one like it.
-      keys.push_back(isTupleOfObjects(key) ? writer_.own(key) : writer_.ownKey(key));
+      // What only the program's own code hashes may be nested to any depth.
+      keys.push_back(hashWithoutCode(key) ? writer_.ownKey(key) : writer_.own(key));
     }
     program().keyLists.push_back(std::move(keys));
     return &program().keyLists.back();

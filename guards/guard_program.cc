@@ -410,10 +410,11 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
                 cpython::haveSameTable(input, instruction.object, sameConstant);
         break;
       case Operation::CheckDictKeys:
-        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys);
+        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys, tuples);
         break;
       case Operation::CheckSetItems:
-        holds = PyAnySet_Check(input) && hasItems(as<PySetObject>(input), *instruction.keys);
+        holds =
+            PyAnySet_Check(input) && hasItems(as<PySetObject>(input), *instruction.keys, tuples);
         break;
       case Operation::CheckAttribute:
         holds = hasAttribute(input, instruction.object) != instruction.negated;

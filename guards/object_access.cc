@@ -44,21 +44,26 @@ PyObject* keyAt(PyDictObject* dict, int64_t index) {
   return found;
 }
 
-bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys) {
+static bool isExpected(PyObject* key, PyObject* expected, const WeakTuples& tuples) {
+  return sameConstant(expected, key) || tuples.isOriginalOf(key, expected);
+}
+
+bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys, const WeakTuples& tuples) {
   if (static_cast<size_t>(cpython::usedCount(dict)) != keys.size()) return false;
   size_t count = 0;
-  bool isSame = forEachKey(
-      dict, [&](PyObject* key) { return count < keys.size() && sameConstant(keys[count++], key); });
+  bool isSame = forEachKey(dict, [&](PyObject* key) {
+    return count < keys.size() && isExpected(key, keys[count++], tuples);
+  });
   // The order of an OrderedDict lacks keys that dict.__setitem__ has put in.
   return isSame && count == keys.size();
 }
 
-bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items) {
+bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items, const WeakTuples& tuples) {
   BorrowedRef<> object = reinterpret_cast<PyObject*>(set);
   if (static_cast<size_t>(PySet_GET_SIZE(object.get())) != items.size()) return false;
   size_t count = 0;
   for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
-    if (count == items.size() || !sameConstant(items[count++], entry.element)) return false;
+    if (count == items.size() || !isExpected(entry.element, items[count++], tuples)) return false;
   }
   return count == items.size();
 }

@@ -14,16 +14,23 @@ WeakTuples::~WeakTuples() {
 
 PyObject* WeakTuples::copy(BorrowedRef<> key, IdentityWatch& watch) {
   if (PyObject* known = copyOf(key)) return known;
-  PyObject* made = make(key, watch).get();
-  copies_.emplace_back(key.get(), made);
-  return made;
+  return make(key, watch).get();
 }
 
-PyObject* WeakTuples::copyOf(BorrowedRef<> key) const {
-  for (auto [original, copy] : copies_) {
-    if (original == key.get()) return copy;
+PyObject* WeakTuples::copyOf(BorrowedRef<> key) const { return copies_.lookup(key.get()); }
+
+bool WeakTuples::isOriginalOf(BorrowedRef<> object, const PyObject* copy) const {
+  auto known = originals_.find(copy);
+  if (known == originals_.end()) return false;
+  const Original& original = known->second;
+  if (object.get() != original.address || Py_TYPE(object.get()) != original.type) return false;
+  if (PyTuple_GET_SIZE(object.get()) != PyTuple_GET_SIZE(copy)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(copy); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(object.get(), i);
+    PyObject* expected = PyTuple_GET_ITEM(copy, i);
+    if (!sameConstant(expected, item) && !isOriginalOf(item, expected)) return false;
   }
-  return nullptr;
+  return true;
 }
 
 // Keys are nested as deep as hashWithoutCode() goes, at most.
@@ -37,14 +44,18 @@ Ref<> WeakTuples::make(BorrowedRef<> key, IdentityWatch& watch) {
     if (isConstant(item)) {
       PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(item));
     } else if (isTupleOfObjects(item)) {
-      PyTuple_SET_ITEM(tuple.get(), i, make(item, watch).release());
+      PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(copy(item, watch)));
     } else {
       watch.watch(item);
       PyTuple_SET_ITEM(tuple.get(), i, item);
       weakItems_.emplace_back(tuple.get(), i);
     }
   }
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(key.get()));
+  watch.watch(type);
   tuples_.push_back(tuple);
+  copies_[key.get()] = tuple.get();
+  originals_[tuple.get()] = {key.get(), Py_TYPE(key.get())};
   return tuple;
 }
 

@@ -2,7 +2,7 @@
 // keeps alive an object because the program has looked for (object, 1) in a dict.
 #pragma once
 
-#include <llvm/ADT/ArrayRef.h>
+#include <llvm/ADT/DenseMap.h>
 
 #include <utility>
 #include <vector>
@@ -27,12 +27,20 @@ class WeakTuples {
   PyObject* copy(BorrowedRef<> key, IdentityWatch& watch);
   // The copy that was made of that very key; null if there is none.
   PyObject* copyOf(BorrowedRef<> key) const;
+  // Is the object what that copy was made of? Nothing tells a tuple that has died since from one of
+  // the same type and items that lies where it did. False of what is no copy.
+  bool isOriginalOf(BorrowedRef<> object, const PyObject* copy) const;
 
  private:
+  struct Original {
+    const PyObject* address;  // may have been freed
+    PyTypeObject* type;       // watched
+  };
   Ref<> make(BorrowedRef<> key, IdentityWatch& watch);
 
-  std::vector<std::pair<const PyObject*, PyObject*>> copies_;  // of keys, by their addresses
-  std::vector<Ref<>> tuples_;                                  // inner ones first
+  llvm::DenseMap<const PyObject*, PyObject*> copies_;    // by the addresses of the originals
+  llvm::DenseMap<const PyObject*, Original> originals_;  // by the addresses of the copies
+  std::vector<Ref<>> tuples_;                            // inner ones first
   std::vector<std::pair<PyObject*, Py_ssize_t>> weakItems_;
 };
 

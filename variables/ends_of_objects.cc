@@ -36,7 +36,19 @@ class OwnReferences {
     for (const VariableTracker* tracker : translator_.arena.trackers()) {
       if (tracker && tracker->existing()) ++counts_[tracker->existing()];
     }
-    for (const Guard& guard : translator_.guards()) ++counts_[guard.operand.get()];
+    for (const Guard& guard : translator_.guards()) {
+      PyObject* operand = guard.operand.get();
+      ++counts_[operand];
+      if (!operand || !PyList_CheckExact(operand)) continue;
+      // Of the keys or items of a container, which the trace has made.
+      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(operand); ++i)
+        ++counts_[PyList_GET_ITEM(operand, i)];
+    }
+    auto countOne = [](PyObject* object, void* counts) {
+      ++(*static_cast<llvm::DenseMap<PyObject*, Py_ssize_t>*>(counts))[object];
+      return 0;
+    };
+    translator_.sources->traverse(countOne, &counts_);
   }
 
   const Translator& translator_;

@@ -253,6 +253,8 @@ Value DictVariable::remove(Translator& translator, const Value& key, bool asLast
   // What the trace has set itself, it only has to leave unset.
   if (map_[index].existed) {
     letGo(translator, map_[index].key);
+    // An OrderedDict has it in its list as well (_odictnode in CPython's Objects/odictobject.c).
+    if (isOrdered()) letGo(translator, map_[index].key);
     if (map_[index].effect < 0) letGo(translator, map_[index].value, this);
     recordEffect(translator, EffectKind::DictDelete, map_[index].key, asLast);
   }
