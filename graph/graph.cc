@@ -93,7 +93,7 @@ Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
 }
 
 bool Graph::keepsApart(const Source* one, const Source* other) const {
-  if (!first_ || !one || !other) return false;
+  if (!first_ || !one || !other || one == other) return false;
   auto hasInput = [&](const Source* source) {
     return llvm::any_of(first_->nodes(), [&](const auto& node) {
       return node->source && node->source->name() == source->name();

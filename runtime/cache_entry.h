@@ -34,9 +34,8 @@ struct CacheEntry {
   SkippedFunctions skipped;    // in the trace
   bool leavesVarying = false;  // Translator::leaveVaryingToPython()
 
-  // Where translations are verified: what was known of numbers, and how many calls were found.
-  std::optional<Profile> profile;
-  uint64_t callsFound = 0;
+  Profile profile;          // what was known of numbers
+  uint64_t callsFound = 0;  // where translations are verified
 
   // For explanations; not used on the hit path.
   std::shared_ptr<const Graph> graph;

@@ -333,6 +333,22 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   return entry;
 }
 
+std::unique_ptr<InstructionTranslator> CodeCache::newTrace(const FrameLocalsMapping& inputs,
+                                                           const Profile& profile,
+                                                           bool answersAsPython, bool leavesVarying,
+                                                           const SkippedFunctions& skipped) {
+  auto trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
+  trace->useProfile(profile);
+  if (settings_->backend) trace->useForeignBackend();
+  if (answersAsPython) trace->answerAsPython();
+  if (leavesVarying) trace->leaveVaryingToPython();
+  trace->endGeneratorsBy(reconstructedParts());
+  trace->skip(skipped);
+  const LoggingFunctions& logging = settings_->engine->loggingFunctions;
+  if (!logging.empty()) trace->loggingFunctions = &logging;
+  return trace;
+}
+
 // Null: `skipped` has become more.
 std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& inputs,
                                                  SkippedFunctions& skipped,
@@ -345,7 +361,6 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
     const auto& entry = entries_[i];
     for (const Source* source : entry->guards->variedValues(inputs)) profile_.markVaried(source);
   }
-  const LoggingFunctions& logging = settings_->engine->loggingFunctions;
   std::unique_ptr<InstructionTranslator> trace;
   Outcome outcome;
   bool isAsPython = again ? again->answersAsPython : entry_.answersAsPython;
@@ -358,16 +373,9 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   if (again) leavesVarying = again->leavesVarying;
   std::optional<OperationModesAway> modesAway(std::in_place);
   do {
-    trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
-    trace->useProfile(again ? *again->profile : profile_);
-    if (settings_->backend) trace->useForeignBackend();
-    if (isAsPython) trace->answerAsPython();
-    if (leavesVarying) trace->leaveVaryingToPython();
+    trace = newTrace(inputs, again ? again->profile : profile_, isAsPython, leavesVarying, skipped);
     if (isEndHeard) trace->looseValues.settleAtOnce();
     if (failing >= 0) trace->graph->breakAt(failing);
-    trace->endGeneratorsBy(reconstructedParts());
-    trace->skip(skipped);
-    if (!logging.empty()) trace->loggingFunctions = &logging;
     startGlobalState(*trace);
     try {
       outcome = trace->translate();
@@ -439,7 +447,7 @@ std::unique_ptr<CacheEntry> CodeCache::makeEntry(const FrameLocalsMapping& input
   auto entry = std::make_unique<CacheEntry>();
   entry->answersAsPython = isAsPython;
   entry->leavesVarying = leavesVarying;
-  if (settings_->engine->verifiesTranslations) entry->profile = profile_;
+  entry->profile = profile_;
   entry->guards = std::make_unique<CheckFunctionManager>(
       translator.sources, translator.takeGuards(), generated.captures, inputs);
   if (generated.code) {

@@ -122,10 +122,22 @@ class CodeCache {
   void destroyDropped();
   void destroyInvalid();
 
+  std::unique_ptr<InstructionTranslator> newTrace(const FrameLocalsMapping& inputs,
+                                                  const Profile& profile, bool answersAsPython,
+                                                  bool leavesVarying,
+                                                  const SkippedFunctions& skipped);
+  struct TraceToFailure;
+  // The call of which `first` is the translation is traced again, as far as to the operation that
+  // failed.
+  TraceToFailure traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
+                                const CacheEntry& first);
   // Null if the call can't be gone on. Else the function to call, with the inputs and `captures`.
   // Null with `left` filled: nobody can go on there, and the exception leaves these frames.
-  Ref<> traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
-                       std::vector<Ref<>>& captures, std::vector<FramePlace>& left);
+  Ref<> functionBehindFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
+                              std::vector<Ref<>>& captures, std::vector<FramePlace>& left);
+  // Of the calls in the entry's graph, the first behind a change of which traceToFailure() would
+  // not do; empty if there is none. For inputs that the entry holds for.
+  std::string whyNotGoneOn(const FrameLocalsMapping& inputs, const CacheEntry& entry);
   // True if there is a new entry. Else the call runs as it is, or a Python exception is set.
   bool compile(const FrameLocalsMapping& inputs);
   // Throws on failure; see runtime/failure.h.

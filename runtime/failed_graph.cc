@@ -225,43 +225,52 @@ class FailureEnvironment : public RuntimeEnvironment {
 
 }  // namespace
 
-Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
-                                std::vector<Ref<>>& captures, std::vector<FramePlace>& left) {
-  // The second trace must see what the first one saw: no shape has changed, say.
-  bool looksTheSame = false, answersAsPython = false;
-  SkippedFunctions skipped;
-  visitEntry(inputs, [&](const CacheEntry& entry) {
-    looksTheSame = entry.graph == failure.graph;
-    answersAsPython = entry.answersAsPython;
-    skipped = entry.skipped;
-  });
-  if (!looksTheSame) return nullptr;
+struct CodeCache::TraceToFailure {
+  std::unique_ptr<InstructionTranslator> translator;
+  Outcome outcome;
+  // Does the trace break where the operation failed, behind what had run by then?
+  bool isToFailure(const GraphFailure& failure) const {
+    bool breaks =
+        outcome.kind == Outcome::Kind::Break || outcome.kind == Outcome::Kind::ResumePlain;
+    return breaks && isWhatRan(*translator->graph, failure);
+  }
+};
+
+CodeCache::TraceToFailure CodeCache::traceToFailure(const FrameLocalsMapping& inputs,
+                                                    const GraphFailure& failure,
+                                                    const CacheEntry& first) {
+  OperationModesAway modesAway;
+  std::unique_ptr<InstructionTranslator> translator =
+      newTrace(inputs, first.profile, first.answersAsPython, first.leavesVarying, first.skipped);
+  startGlobalState(*translator);
+  translator->graph->makeAgain(*failure.graph, failure.failed);
+  Outcome outcome = translator->translate();
+  return {std::move(translator), std::move(outcome)};
+}
+
+Ref<> CodeCache::functionBehindFailure(const FrameLocalsMapping& inputs,
+                                       const GraphFailure& failure, std::vector<Ref<>>& captures,
+                                       std::vector<FramePlace>& left) {
   CompilingScope scope;
   cpython::DeferredSignals deferred;
   NoInjectedBreaks noBreaks;
+  Walk walk(*this);  // The trace refers to the entry.
+  std::optional<TraceToFailure> trace;
+  bool answersAsPython = false;
+  visitEntry(inputs, [&](const CacheEntry& entry) {
+    // The second trace must see what the first one saw: no shape has changed, say.
+    if (entry.graph != failure.graph) return;
+    answersAsPython = entry.answersAsPython;
+    trace.emplace(traceToFailure(inputs, failure, entry));
+  });
+  if (!trace) return nullptr;
+  left = std::move(trace->outcome.left);
+  if (!left.empty() || !trace->isToFailure(failure)) return nullptr;
+  InstructionTranslator& translator = *trace->translator;
   std::optional<OperationModesAway> modesAway(std::in_place);
-  auto trace = std::make_unique<InstructionTranslator>(entry_, globals_, inputs);
-  InstructionTranslator& translator = *trace;
-  translator.useProfile(profile_);
-  if (answersAsPython) translator.answerAsPython();
-  translator.endGeneratorsBy(reconstructedParts());
-  translator.skip(skipped);
-  const LoggingFunctions& logging = settings_->engine->loggingFunctions;
-  if (!logging.empty()) translator.loggingFunctions = &logging;
-  startGlobalState(translator);
-  translator.graph->makeAgain(*failure.graph, failure.failed);
-  Outcome outcome = translator.translate();
-  left = std::move(outcome.left);
-  if (!left.empty()) return nullptr;
-  if (outcome.kind != Outcome::Kind::Break && outcome.kind != Outcome::Kind::ResumePlain) {
-    return nullptr;
-  }
-  if (!isWhatRan(*translator.graph, failure)) {
-    return nullptr;
-  }
   FailureEnvironment environment(settings_, family_, answersAsPython, failure);
-  if (takeOutDropped(translator, failure, outcome.frames)) environment.raiseAgain();
-  GeneratedCode generated = PyCodegen(translator, outcome, environment).generate();
+  if (takeOutDropped(translator, failure, trace->outcome.frames)) environment.raiseAgain();
+  GeneratedCode generated = PyCodegen(translator, trace->outcome, environment).generate();
   if (!generated.code) return nullptr;
   modesAway.reset();
   addFinalGuards(translator);
@@ -275,6 +284,27 @@ Ref<> CodeCache::traceToFailure(const FrameLocalsMapping& inputs, const GraphFai
   }
   return cpython::makeFunction(reinterpret_cast<PyObject*>(generated.code.get()), globals_,
                                builtins_);
+}
+
+std::string CodeCache::whyNotGoneOn(const FrameLocalsMapping& inputs, const CacheEntry& entry) {
+  if (!entry.graph) return "";
+  GraphFailure failure;
+  failure.graph = entry.graph;
+  bool hasChanged = false;
+  for (const auto& node : entry.graph->nodes()) {
+    if (!node->isCall()) continue;
+    if (hasChanged) {
+      failure.failed = node->ordinal;
+      TraceToFailure trace = traceToFailure(inputs, failure, entry);
+      if (trace.outcome.left.empty() && !trace.isToFailure(failure)) {
+        return "if " + node->name + " failed, another trace would not come to it:\n" +
+               toString(*trace.translator->graph) + "\nof\n" + toString(*entry.graph);
+      }
+    }
+    NodeEffect effect = effectOf(*node);
+    hasChanged |= effect == NodeEffect::Random || effect == NodeEffect::Other;
+  }
+  return "";
 }
 
 namespace {
@@ -307,7 +337,7 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
   std::vector<Ref<>> captures;
   std::vector<FramePlace> left;
   try {
-    function = traceToFailure(inputs, failure, captures, left);
+    function = functionBehindFailure(inputs, failure, captures, left);
     for (const Ref<>& capture : captures) arguments.push_back(capture.get());
   } catch (...) {
     std::string message;

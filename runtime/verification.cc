@@ -1,5 +1,6 @@
 // Is every fact that a translation rests on guarded? A call that its guards let through is traced
-// once more, and what comes of that compared.
+// once more, and what comes of that compared. And could the call be gone on with wherever an
+// operation of its graph may fail? It is traced up to each.
 //
 // What is reported need not be an error: the same may be done in two ways (arrays that meet and are
 // only read have one name or two; caches have an answer by now). Of a translation that breaks the
@@ -120,7 +121,7 @@ void CodeCache::verify(CacheEntry& entry, const FrameLocalsMapping& inputs) {
   uint64_t call = ++entry.callsFound;
   if (call > kAlways && !std::has_single_bit(call)) return;
   // What a backend makes of a graph is its own.
-  if (settings_->backend || !entry.profile || fault_injection::armed) return;
+  if (settings_->backend || fault_injection::armed) return;
   Walk walk(*this);
   CompilingScope scope;
   auto errors = internalErrors_;
@@ -132,6 +133,7 @@ void CodeCache::verify(CacheEntry& entry, const FrameLocalsMapping& inputs) {
     difference = again && skipped.codes.size() == count
                      ? differenceOf(entry, *again)
                      : "another of the functions that it calls is left to Python";
+    if (difference.empty() && call == 1) difference = whyNotGoneOn(inputs, entry);
   } catch (...) {
     std::string message;
     if (isForUser(message)) message = "an exception that is set";

@@ -16,6 +16,7 @@ from typing import Any
 import armature
 import numpy as np
 import pytest
+import torch
 from differential import breaking_every
 from exception_programs import Programs
 
@@ -316,3 +317,27 @@ def test_causes_are_raised_where_the_program_handles(every):
         compiled = armature.compile(program)
         for value in (np.array([3.0, 4.0]), np.array([[1.0, 2.0]])):
             assert raised(compiled, value) == raised(program, value)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    (
+        lambda x, w: torch.stack(w),
+        lambda x, w: x.view(w),
+        lambda x, w: x.sum(w),
+        lambda x, w: torch.nn.functional.layer_norm(x, w),
+        lambda x, w: torch.nn.functional.one_hot(x, w),
+        lambda x, w: torch.from_numpy(w),
+    ),
+)
+def test_a_parameter_is_named(operation):
+    def handled(x, w):
+        try:
+            return operation(x, w)
+        except TypeError as error:
+            return str(error)
+
+    compiled = armature.compile(handled)
+    x, w = torch.ones(3), torch.nn.Parameter(torch.ones(3))
+    for other in (w, w.detach(), w):
+        assert compiled(x, other) == handled(x, other)

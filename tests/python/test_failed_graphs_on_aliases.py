@@ -1,7 +1,9 @@
-"""A graph that was made with arguments apart, or that has let go of what effects had, raises."""
+"""A graph raises that was made with arguments apart, of an array that is read twice, or that has
+let go of what effects had."""
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -139,6 +141,58 @@ LET_GO = [
 ]
 
 
+class Statistics:
+    mean = torch.tensor([0.1, 0.2, 0.3])
+    table = torch.ones(4)
+
+    @property
+    def shown(self) -> Any:
+        return self.table
+
+    @classmethod
+    def of_class(cls) -> Any:
+        return cls.table
+
+
+MEAN = torch.tensor([0.1, 0.2, 0.3])
+
+
+def of_a_class(x: Any, i: Any) -> Any:
+    y = x - Statistics.mean
+    x.add_(1)
+    LOG.append("between")
+    return y * Statistics.mean + Statistics.table[i] + Statistics.table[0]
+
+
+def looked_at_before(x: Any, i: Any) -> Any:
+    x = x + torch.rand(3)
+    LOG.append("before")
+    if isinstance(Statistics.table, torch.Tensor) and Statistics.table.dim() == 1:
+        x = Statistics.table[i] + x
+    LOG.append("behind")
+    return x
+
+
+def of_an_instance(x: Any, i: Any) -> Any:
+    statistics = Statistics()
+    x.mul_(2)
+    LOG.append(statistics.shown.shape)
+    y = statistics.table.sum() + Statistics.of_class()[0]
+    LOG.append("between")
+    return type(statistics).table[i] + y
+
+
+def of_a_module(x: Any, i: Any) -> Any:
+    module = sys.modules[__name__]
+    x.mul_(2)
+    y = module.MEAN + MEAN
+    LOG.append("between")
+    return y + MEAN[i] + module.Statistics.mean
+
+
+READ_TWICE = [of_a_class, looked_at_before, of_an_instance, of_a_module]
+
+
 def outcome(call: Callable[..., Any], *arguments: Any) -> str:
     LOG.clear()
     TABLE.clear()
@@ -168,8 +222,8 @@ def test_arguments_that_are_one(function: Any) -> None:
         assert outcome(compiled, *arguments(same, index)) == expected
 
 
-@pytest.mark.parametrize("function", LET_GO)
-def test_what_effects_had(function: Any) -> None:
+@pytest.mark.parametrize("function", LET_GO + READ_TWICE)
+def test_what_came_before(function: Any) -> None:
     compiled = armature.compile(function)
     for index in (5, 0, 5):
         expected = outcome(function, torch.arange(3.0), torch.tensor([index]))
