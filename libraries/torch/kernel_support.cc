@@ -4,19 +4,22 @@
 #include <llvm/ADT/Hashing.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "core/constant.h"
 #include "core/graph_break.h"
+#include "libraries/torch/operation_nodes.h"
 
 namespace armature {
 
 namespace {
 
-// What the choice of a kernel depends on: the operation, the dtypes and ranks of its arrays, and
-// its other arguments, of which numbers count by their type.
+// What the choice of a kernel depends on, and what it raises or warns of for numbers: the
+// operation, the dtypes and ranks of its arrays, and its other arguments.
 class Signature {
  public:
-  explicit Signature(const Node& node, InputStructures inputs) : inputs_(inputs) {
+  explicit Signature(const Node& node, InputStructures inputs)
+      : inputs_(inputs), numbersCount_(!takesAnyNumber(node)) {
     bool isMethod = node.operation == NodeOperation::CallMethod;
     add(isMethod ? PyObject_Hash(node.target.get())
                  : reinterpret_cast<uintptr_t>(node.target.get()));
@@ -51,12 +54,27 @@ class Signature {
   void addConstant(PyObject* object) {
     add(reinterpret_cast<uintptr_t>(Py_TYPE(object)));
     if (PyUnicode_CheckExact(object)) return add(PyObject_Hash(object));
-    bool isNumber = PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object);
-    bool isSequence = PyTuple_Check(object) || PyList_Check(object);
-    if (!isNumber && !isSequence) add(reinterpret_cast<uintptr_t>(object));
+    if (PyTuple_Check(object) || PyList_Check(object)) {
+      add(PySequence_Fast_GET_SIZE(object));
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+        addConstant(PySequence_Fast_GET_ITEM(object, i));
+    } else if (PyLong_Check(object)) {
+      int overflow;
+      if (numbersCount_) add(PyLong_AsLongLongAndOverflow(object, &overflow));
+    } else if (PyFloat_Check(object)) {
+      if (numbersCount_) addDouble(PyFloat_AS_DOUBLE(object));
+    } else if (PyComplex_Check(object)) {
+      if (!numbersCount_) return;
+      addDouble(PyComplex_RealAsDouble(object));
+      addDouble(PyComplex_ImagAsDouble(object));
+    } else {
+      add(reinterpret_cast<uintptr_t>(object));
+    }
   }
+  void addDouble(double number) { add(std::bit_cast<uint64_t>(number)); }
 
   InputStructures inputs_;
+  bool numbersCount_;
   uint64_t hash_ = 0;
 };
 

@@ -230,7 +230,8 @@ ResultStructure evaluateNode(const TorchModule& torch, bool useRules, Node& node
     }
   }
   node.mayMeetInMemory = mayMeetInMemory(node, input);
-  if (changesViewUnderGrad(node, input) || changesExpanded(node, input)) {
+  if (changesViewUnderGrad(node, input) || changesExpanded(node, input) ||
+      mayRaiseForNumber(node)) {
     result.mayFailOnData = true;
   }
   node.metadata = result.metadata;
@@ -281,7 +282,8 @@ ResultStructure TorchLibrary::evaluateInTransform(Node& node, Observer& observer
   };
   ResultStructure result = evaluateOnMeta(torch_, node, input, before);
   if (isFailure(result)) return result;
-  result.mayFailOnData = !neverRaisesOnData(node) && !isTransformOperation(node);
+  result.mayFailOnData =
+      (!neverRaisesOnData(node) && !isTransformOperation(node)) || mayRaiseForNumber(node);
   node.metadata = result.metadata;
   node.checked = !result.mayFailOnData;
   return result;

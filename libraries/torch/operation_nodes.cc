@@ -91,6 +91,32 @@ bool neverRaisesOnData(const Node& node) {
   return raisesOnNoData(name);
 }
 
+namespace {
+
+bool varies(const Argument& argument) {
+  return argument.number() || llvm::any_of(argument.elements(), varies);
+}
+
+}  // namespace
+
+// They compute in the dtype that follows from the types of both.
+bool takesAnyNumber(const Node& node) {
+  static constexpr std::array<std::string_view, 31> kTakesAny = {
+      "__add__",     "__mul__", "__radd__", "__rmul__", "__rsub__", "__rtruediv__", "__sub__",
+      "__truediv__", "add",     "add_",     "eq",       "ge",       "gt",           "iadd",
+      "imul",        "isub",    "itruediv", "le",       "lt",       "mul",          "mul_",
+      "multiply",    "ne",      "sub",      "sub_",     "subtract", "true_divide",  "true_divide_",
+      "truediv",     "rsub",    "rtruediv"};
+  return llvm::is_contained(kTakesAny, nameOf(node));
+}
+
+bool mayRaiseForNumber(const Node& node) {
+  bool any = llvm::any_of(node.arguments, varies) ||
+             llvm::any_of(node.keywordArguments,
+                          [](const auto& keyword) { return varies(keyword.second); });
+  return any && !takesAnyNumber(node);
+}
+
 bool isFailure(const ResultStructure& result) {
   return result.kind == ResultStructure::Kind::Constant && !result.constant;
 }

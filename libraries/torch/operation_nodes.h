@@ -25,6 +25,10 @@ bool callsBodies(const Node& node);
 
 // Raises the operation on no data, given that shapes and dtypes fit?
 bool neverRaisesOnData(const Node& node);
+// Takes the operation all numbers alike that fit into 64 bits, whatever their value?
+bool takesAnyNumber(const Node& node);
+// Has it an argument that is a number which varies, whose value may make it raise?
+bool mayRaiseForNumber(const Node& node);
 
 // The structures of nodes whose results are known to be arrays, made as they are asked for.
 class KnownArrays {

@@ -1,0 +1,118 @@
+"""Operations that raise because of the value of a number, which an earlier call had otherwise."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+import armature
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+LOG: list[Any] = []
+STATE = torch.zeros(2)
+
+
+# Each with numbers that are right, wrong, right.
+OPERATIONS = {
+    "pow": (lambda x, k: x**k, (2, -1, 3)),
+    "pow_": (lambda x, k: x.pow_(k), (2, -1, 3)),
+    "full": (lambda x, k: torch.full((3,), k, dtype=torch.uint8), (2, 300, 3)),
+    "masked_fill": (lambda x, k: x.to(torch.uint8).masked_fill(x > 0, k), (2, 300, 3)),
+    "where": (lambda x, k: torch.where(x > 0, x.to(torch.uint8), k), (2, 300, 3)),
+    "clamp": (lambda x, k: x.to(torch.uint8).clamp(max=k), (2, 300, 3)),
+    "pad": (lambda x, k: F.pad(x.to(torch.uint8), (1, 1), value=k), (2, 300, 3)),
+    "celu": (lambda x, k: F.celu(x.float(), k), (1.0, 0.0, 2.0)),
+    "smooth_l1": (lambda x, k: F.smooth_l1_loss(x.float(), x.float(), beta=k), (1.0, -1.0, 2.0)),
+    "in a sequence": (lambda x, k: torch.tensor([k, 1], dtype=torch.uint8) + x[:2], (2, 300, 3)),
+    "add": (lambda x, k: x + k, (2, -1, 3)),
+}
+
+
+class Power(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, operation: Any, k: Any) -> Any:
+        return operation(x, k) * 1.0
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient, None, None
+
+
+def handled(operation: Any, x: Any, k: Any) -> Any:
+    STATE.unsqueeze_(0)
+    LOG.append("before")
+    try:
+        y = operation(x, k)
+    except RuntimeError as error:
+        LOG.append(str(error))
+        y = None
+    STATE.squeeze_(0)
+    return y
+
+
+def finished(operation: Any, x: Any, k: Any) -> Any:
+    STATE.add_(1)
+    LOG.append("before")
+    try:
+        return operation(x, k)
+    finally:
+        LOG.append("finally")
+
+
+def left(operation: Any, x: Any, k: Any) -> Any:
+    STATE.requires_grad_(not STATE.requires_grad)
+    LOG.append("before")
+    y = operation(x, k)
+    LOG.append("behind")
+    return y
+
+
+def unused(operation: Any, x: Any, k: Any) -> Any:
+    STATE.mul_(2)
+    LOG.append("before")
+    operation(x, k)
+    LOG.append("behind")
+
+
+def in_a_function(operation: Any, x: Any, k: Any) -> Any:
+    STATE.add_(1)
+    LOG.append("before")
+    y = Power.apply(x, operation, k)
+    LOG.append("behind")
+    return y
+
+
+def in_a_checkpoint(operation: Any, x: Any, k: Any) -> Any:
+    STATE.add_(1)
+    LOG.append("before")
+    y = checkpoint(operation, x, k, use_reentrant=False)
+    LOG.append("behind")
+    return y
+
+
+def outcome(function: Any, operation: Any, k: Any) -> str:
+    LOG.clear()
+    try:
+        result = repr(function(operation, torch.arange(3), k))
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines = [frame.lineno for frame in frames if frame.filename == __file__]
+        result = repr((type(error), str(error), lines[1:]))
+    return result + repr((LOG, STATE))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize(
+    "program", (handled, finished, left, unused, in_a_function, in_a_checkpoint)
+)
+def test_the_second_number_fails(program: Any, name: str) -> None:
+    operation, numbers = OPERATIONS[name]
+    outcomes = []
+    for function in (program, armature.compile(program)):
+        global STATE
+        STATE = torch.zeros(2)
+        outcomes.append([outcome(function, operation, k) for k in (*numbers, numbers[1])])
+    assert outcomes[1] == outcomes[0]
