@@ -165,7 +165,8 @@ std::shared_ptr<const TensorMetadata> NumPyLibrary::trueLayout(const Node& node)
 }
 
 Ref<> NumPyLibrary::standIn(const TensorMetadata& metadata) const {
-  return zeros(numpy_, metadata);
+  // Integers are not divided by zero.
+  return metadata.isScalar ? scalar(numpy_, metadata, 1) : zeros(numpy_, metadata);
 }
 
 std::shared_ptr<const TensorMetadata> NumPyLibrary::describe(BorrowedRef<> object) const {

@@ -25,11 +25,12 @@ Ref<> integers(size_t count, auto value) {
 
 }  // namespace
 
+Ref<> scalar(const NumPyModule& numpy, const TensorMetadata& metadata, int value) {
+  auto* type = reinterpret_cast<PyObject*>(numpy.scalarTypes[metadata.dtype]);
+  return Ref<>::steal(PyObject_CallFunction(type, "i", value));
+}
+
 Ref<> zeros(const NumPyModule& numpy, const TensorMetadata& metadata) {
-  if (metadata.isScalar) {
-    PyTypeObject* type = numpy.scalarTypes[metadata.dtype];
-    return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(type), "i", 0));
-  }
   PyObject* dtype = numpy.dtypes[metadata.dtype].get();
   Ref<> itemSize = Ref<>::steal(PyObject_GetAttrString(dtype, "itemsize"));
   if (!itemSize) return nullptr;
@@ -115,11 +116,7 @@ Ref<> StandIns::argument(const Argument& argument) {
 
 Ref<> StandIns::standIn(Node& node) {
   const TensorMetadata& metadata = *node.metadata;
-  if (metadata.isScalar) {
-    PyTypeObject* type = numpy_.scalarTypes[metadata.dtype];
-    return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(type), "i",
-                                              data_ == NumPyData::Zeros ? 0 : 1));
-  }
+  if (metadata.isScalar) return scalar(numpy_, metadata, data_ == NumPyData::Zeros ? 0 : 1);
   Ref<>& object = arrays_[&node];
   if (object) return object;
   if (layout_ != StandInLayout::True) {

@@ -46,8 +46,9 @@ class StandIns {
   llvm::DenseMap<Node*, Ref<>> arrays_;
 };
 
-// An array of zeros, in memory of its own, that has this metadata; a scalar where that says so.
-// Null with an exception set on failure.
+// The scalar of that value, or an array of zeros in memory of its own, that has this metadata. Null
+// with an exception set on failure.
+Ref<> scalar(const NumPyModule& numpy, const TensorMetadata& metadata, int value);
 Ref<> zeros(const NumPyModule& numpy, const TensorMetadata& metadata);
 
 }  // namespace armature

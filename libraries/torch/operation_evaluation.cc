@@ -399,7 +399,12 @@ ResultStructure TorchLibrary::evaluateMixture(Node* node, const Library& called,
   }
   KnownArrays inputs;
   ResultStructure result = evaluateOnReal(torch_, *node, inputs);
-  if (isFailure(result)) return result;
+  if (isFailure(result)) {
+    // What raises may be the values, which are not the program's.
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) return result;
+    clearException();
+    throw GraphBreak(GraphBreakKind::DataDependentOperator, targetName(node->target));
+  }
   bool isNone = result.kind == ResultStructure::Kind::Constant && result.constant.get() == Py_None;
   if (result.kind != ResultStructure::Kind::Array && !isNone) {
     throw GraphBreak(GraphBreakKind::UnsupportedResult, targetName(node->target),

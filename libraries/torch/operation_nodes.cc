@@ -77,6 +77,23 @@ bool isBody(const Argument& argument) {
 
 bool callsBodies(const Node& node) { return llvm::any_of(node.arguments, isBody); }
 
+namespace {
+
+// The value, an array, may be one that the dtype of what is filled cannot hold.
+bool fillsWithOtherDtype(const Node& node) {
+  auto dtypeOf = [](const Node* input) -> std::optional<DType> {
+    return input && input->metadata ? std::optional(input->metadata->dtype) : std::nullopt;
+  };
+  Node* value = inputAt(node, 2);
+  for (const auto& [name, argument] : node.keywordArguments) {
+    bool isValue = stringView(name) == "value" && argument.kind() == Argument::Kind::Node;
+    if (isValue) value = argument.node();
+  }
+  return value && (!dtypeOf(value) || dtypeOf(value) != dtypeOf(inputAt(node, 0)));
+}
+
+}  // namespace
+
 bool neverRaisesOnData(const Node& node) {
   std::string_view name = nameOf(node);
   bool isItem =
@@ -88,6 +105,7 @@ bool neverRaisesOnData(const Node& node) {
   if (name == "view" && !isGivenSizes(node)) return false;
   // Refused to views, which nothing but the tensor tells.
   if (name == "detach_") return false;
+  if (name.starts_with("masked_fill") && fillsWithOtherDtype(node)) return false;
   return raisesOnNoData(name);
 }
 

@@ -21,6 +21,14 @@ OPERATIONS = {
     "pow_": (lambda x, k: x.pow_(k), (2, -1, 3)),
     "full": (lambda x, k: torch.full((3,), k, dtype=torch.uint8), (2, 300, 3)),
     "masked_fill": (lambda x, k: x.to(torch.uint8).masked_fill(x > 0, k), (2, 300, 3)),
+    "masked_fill of a tensor": (
+        lambda x, k: x.to(torch.uint8).masked_fill(x > 0, torch.tensor(k)),
+        (2, 300, 3),
+    ),
+    "masked_fill of half": (
+        lambda x, k: x.half().masked_fill(x > 0, value=torch.tensor(k)),
+        (2.0, 1e9, 3.0),
+    ),
     "where": (lambda x, k: torch.where(x > 0, x.to(torch.uint8), k), (2, 300, 3)),
     "clamp": (lambda x, k: x.to(torch.uint8).clamp(max=k), (2, 300, 3)),
     "pad": (lambda x, k: F.pad(x.to(torch.uint8), (1, 1), value=k), (2, 300, 3)),

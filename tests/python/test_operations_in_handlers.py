@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import armature
+import numpy as np
 import pytest
 import torch
 from differential import break_reasons
@@ -723,3 +724,39 @@ def test_kernels_refuse_expanded_arrays(change: Any, first: torch.Tensor) -> Non
     for x in (first, torch.ones(1, 4).expand(3, 4)):
         expected = outcome(program, x.clone() if x is first else x)
         assert outcome(compiled, x.clone() if x is first else x) == expected
+
+
+# What stands for NumPy's number in a trace must not be taken for it.
+@pytest.mark.parametrize("number", (np.int64(2), np.int64(0), np.float64(0.5), np.array([2, 3, 1])))
+@pytest.mark.parametrize(
+    "operation",
+    (
+        lambda x, n: x // n,
+        lambda x, n: x % n,
+        lambda x, n: torch.div(x, n, rounding_mode="floor"),
+        lambda x, n: torch.remainder(x, n),
+        lambda x, n: x**n,
+    ),
+)
+def test_numbers_of_numpy(operation, number):
+    def handled(x, n):
+        try:
+            return operation(x, n)
+        except (RuntimeError, ZeroDivisionError, TypeError) as error:
+            return type(error), str(error)
+
+    def in_a_context(x, n):
+        with torch.no_grad():
+            return operation(x, n)
+
+    def outcome(function, *arguments):
+        try:
+            return repr(function(*arguments))
+        except Exception as error:
+            return repr((type(error), str(error)))
+
+    for function in (handled, in_a_context):
+        compiled = armature.compile(function)
+        for n in (number, number, number + 1):
+            x = torch.arange(3)
+            assert outcome(compiled, x, n) == outcome(function, x, n)
