@@ -125,7 +125,11 @@ CodeCache::Action CodeCache::find(const FrameLocalsMapping& inputs, PyObject** c
           if (PyErr_Occurred()) return Action::Error;
           holds = entry.holds(inputs, captures);
         }
-        if (holds && entry.function) entry.guards->takePins(captures, pins);
+        if (holds && entry.function) {
+          entry.guards->takePins(captures, pins);
+        } else if (holds) {
+          entry.guards->releaseCaptures();
+        }
         if (changes_ != changes) {
           pins.clear();
           walkedInPeace = false;
@@ -179,6 +183,7 @@ bool CodeCache::visitEntry(const FrameLocalsMapping& inputs,
     const CacheEntry& entry = *entries_[i];
     if (!entry.holds(inputs, captures.data())) continue;
     visit(entry);
+    entry.guards->releaseCaptures();
     return true;
   }
   return false;

@@ -293,3 +293,51 @@ def test_effects_are_kept_where_a_generator_has_what_nobody_used() -> None:
             frames = [(entry.name, entry.lineno) for entry in traceback.extract_tb(caught.tb)]
             outcomes.append((target.tolist(), list(NOTED), frames[1:]))
         assert outcomes[0] == outcomes[1]
+
+
+class Suppressing:
+    def __init__(self, suppresses: bool, total: Any = None) -> None:
+        self.suppresses, self.total = suppresses, total
+
+    def __enter__(self) -> None:
+        NOTED.append("enter")
+
+    def __exit__(self, kind: Any, error: Any, where: Any) -> bool:
+        NOTED.append(("exit", kind and kind.__name__, str(error)))
+        if self.total is not None:
+            self.total.add_(100)
+        return self.suppresses
+
+
+def counting(x: torch.Tensor) -> Any:
+    try:
+        while True:
+            yield x.add_(1)
+    finally:
+        NOTED.append("closed")
+
+
+def test_what_a_call_was_gone_on_with_is_let_go_of() -> None:
+    """Of a frame that ends normally, nothing holds the generator: no guard that asked after it."""
+
+    def program(total: torch.Tensor, x: torch.Tensor, k: torch.Tensor) -> None:
+        with Suppressing(False, total), Suppressing(True):
+            with Suppressing(False, total), Suppressing(True):
+                pass
+            torch.linalg.cholesky(k)
+        try:
+            generator = counting(x)
+            NOTED.append(next(generator))
+            torch.linalg.solve(k, torch.ones(2))
+        except RuntimeError:
+            torch.rand(1)
+
+    outcomes = []
+    for call in (program, armature.compile(program)):
+        NOTED.clear()
+        total = torch.zeros(())
+        for k in (torch.eye(2), torch.zeros(2, 2), torch.zeros(2, 2)):
+            call(total, torch.arange(3.0), k)
+            NOTED.append("end")
+        outcomes.append((repr(NOTED), total.item()))
+    assert outcomes[0] == outcomes[1]
