@@ -135,8 +135,8 @@ class CodeCache {
   // Null with `left` filled: nobody can go on there, and the exception leaves these frames.
   Ref<> functionBehindFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
                               std::vector<Ref<>>& captures, std::vector<FramePlace>& left);
-  // Of the calls in the entry's graph, the first behind a change of which traceToFailure() would
-  // not do; empty if there is none. For inputs that the entry holds for.
+  // Of the calls in the entry's graph that may fail, the first behind a change of which
+  // traceToFailure() would not do; empty if there is none. For inputs that the entry holds for.
   std::string whyNotGoneOn(const FrameLocalsMapping& inputs, const CacheEntry& entry);
   // True if there is a new entry. Else the call runs as it is, or a Python exception is set.
   bool compile(const FrameLocalsMapping& inputs);

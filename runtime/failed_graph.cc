@@ -293,7 +293,7 @@ std::string CodeCache::whyNotGoneOn(const FrameLocalsMapping& inputs, const Cach
   bool hasChanged = false;
   for (const auto& node : entry.graph->nodes()) {
     if (!node->isCall()) continue;
-    if (hasChanged) {
+    if (hasChanged && !node->checked) {
       failure.failed = node->ordinal;
       TraceToFailure trace = traceToFailure(inputs, failure, entry);
       if (trace.outcome.left.empty() && !trace.isToFailure(failure)) {
