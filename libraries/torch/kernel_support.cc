@@ -60,7 +60,8 @@ class Signature {
         addConstant(PySequence_Fast_GET_ITEM(object, i));
     } else if (PyLong_Check(object)) {
       int overflow;
-      if (numbersCount_) add(PyLong_AsLongLongAndOverflow(object, &overflow));
+      int64_t number = PyLong_AsLongLongAndOverflow(object, &overflow);
+      if (numbersCount_ || overflow) add(overflow ? PyObject_Hash(object) : number);
     } else if (PyFloat_Check(object)) {
       if (numbersCount_) addDouble(PyFloat_AS_DOUBLE(object));
     } else if (PyComplex_Check(object)) {

@@ -22,6 +22,8 @@
 #include "libraries/torch/global_state.h"
 #include "libraries/torch/inference_mode.h"
 #include "libraries/torch/mode_scope.h"
+#include "libraries/torch/operation_nodes.h"
+#include "libraries/torch/operator_names.h"
 #include "libraries/torch/result_reader.h"
 #include "libraries/torch/settings.h"
 #include "libraries/torch/stand_ins.h"
@@ -450,9 +452,11 @@ class Evaluation {
     throw GraphBreak(GraphBreakKind::ResizedOutput, targetName(node_.target));
   }
 
-  // What only gives back what it has changed may look at data: nothing else depends on them.
+  // What only gives back what it has changed may look at data: nothing else depends on them, unless
+  // the layout does.
   std::optional<ResultStructure> resultOfChange() {
     if (!before_.empty() || !changesArgument(node_)) return std::nullopt;
+    if (changesLayoutOnly(nameOf(node_))) return std::nullopt;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     Stand stand = std::exchange(standIns_.kind, Stand::Real);

@@ -174,14 +174,15 @@ bool anyIsParameter(const Node& node, InputStructures inputs) {
 // The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
 // wrong with them; and an array that is changed may be changed before torch raises. What torch
 // looks at first is what the arguments are: a TypeError names their types, and what stands for a
-// parameter is none.
+// parameter is none. Random numbers may have been drawn by then.
 void requireSameError(const Node& node, InputStructures inputs) {
   bool isAboutTypes = PyErr_ExceptionMatches(PyExc_TypeError);
   bool mayDiffer;
   {
     SetException kept;
     mayDiffer = isAboutTypes ? anyIsParameter(node, inputs)
-                             : changesArgument(node) || mayMeetInMemory(node, inputs);
+                             : changesArgument(node) || drawsRandomNumbers(nameOf(node)) ||
+                                   mayMeetInMemory(node, inputs);
     clearException();
   }
   if (!mayDiffer) return;

@@ -117,8 +117,9 @@ bool varies(const Argument& argument) {
 
 }  // namespace
 
-// They compute in the dtype that follows from the types of both.
+// They compute in the dtype that follows from the types of both; alpha is converted.
 bool takesAnyNumber(const Node& node) {
+  if (node.arguments.size() > 2 || !node.keywordArguments.empty()) return false;
   static constexpr std::array<std::string_view, 31> kTakesAny = {
       "__add__",     "__mul__", "__radd__", "__rmul__", "__rsub__", "__rtruediv__", "__sub__",
       "__truediv__", "add",     "add_",     "eq",       "ge",       "gt",           "iadd",

@@ -35,6 +35,8 @@ OPERATIONS = {
     "celu": (lambda x, k: F.celu(x.float(), k), (1.0, 0.0, 2.0)),
     "smooth_l1": (lambda x, k: F.smooth_l1_loss(x.float(), x.float(), beta=k), (1.0, -1.0, 2.0)),
     "in a sequence": (lambda x, k: torch.tensor([k, 1], dtype=torch.uint8) + x[:2], (2, 300, 3)),
+    "alpha": (lambda x, k: x.to(torch.uint8).add(1, alpha=k), (2, 300, 3)),
+    "more than 64 bits": (lambda x, k: torch.full((2,), k), (-1, 2**63, 3)),
     "add": (lambda x, k: x + k, (2, -1, 3)),
 }
 
@@ -124,3 +126,63 @@ def test_the_second_number_fails(program: Any, name: str) -> None:
         STATE = torch.zeros(2)
         outcomes.append([outcome(function, operation, k) for k in (*numbers, numbers[1])])
     assert outcomes[1] == outcomes[0]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    (
+        lambda x: F.dropout(x, 0.5),
+        lambda x: x.bernoulli(0.5),
+        lambda x: torch.nn.functional.gumbel_softmax(x, tau=1j),
+    ),
+)
+def test_what_raises_may_have_drawn_random_numbers(operation: Any) -> None:
+    def function(x: Any) -> Any:
+        try:
+            y = operation(x)
+        except (RuntimeError, TypeError) as error:
+            y = str(error)
+        return y, torch.rand(2)
+
+    compiled = armature.compile(function)
+    for x in (torch.ones(4), torch.ones(4, dtype=torch.int64), torch.ones(4), torch.ones(4).byte()):
+        outcomes = []
+        for each in (function, compiled):
+            torch.manual_seed(0)
+            outcomes.append(repr((each(x), torch.rand(1))))
+        assert outcomes[1] == outcomes[0]
+
+
+@pytest.mark.parametrize("clones", (False, True))
+@pytest.mark.parametrize(
+    "change",
+    (
+        lambda x, n: x.unsqueeze_(n),
+        lambda x, n: x.squeeze_(n),
+        lambda x, n: x.transpose_(n, 0),
+        lambda x, n: x.swapaxes_(0, n),
+        lambda x, n: x.unsqueeze_(torch.zeros(3).index_fill(0, n, 1.0).argmax()),
+        lambda x, n: x.resize_(n + 1),
+        lambda x, n: x.as_strided_((2,), (n,)),
+    ),
+)
+def test_dimensions_that_are_arrays(change: Any, clones: bool) -> None:
+    """What stands for them must not say how the tensor lies in its memory."""
+
+    def function(x: Any, n: Any) -> Any:
+        LOG.append("before")
+        x = x.clone() if clones else x
+        try:
+            y = change(x, n)
+        except IndexError as error:
+            return str(error)
+        return y.shape, x.shape, x.stride(), y.view(y.shape[0], -1), y is x
+
+    compiled = armature.compile(function)
+    for n in (1, 2, 0, 2, 1):
+        outcomes = []
+        for each in (function, compiled):
+            LOG.clear()
+            x = torch.arange(3.0).reshape(1, 3)
+            outcomes.append(repr((each(x, torch.tensor(n)), x, LOG)))
+        assert outcomes[1] == outcomes[0]
