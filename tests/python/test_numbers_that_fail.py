@@ -186,3 +186,62 @@ def test_dimensions_that_are_arrays(change: Any, clones: bool) -> None:
             x = torch.arange(3.0).reshape(1, 3)
             outcomes.append(repr((each(x, torch.tensor(n)), x, LOG)))
         assert outcomes[1] == outcomes[0]
+
+
+SIZES = {
+    "max": (lambda x: x.max(), (2, 3), (0, 3)),
+    "max of a dimension": (lambda x: x.max(dim=1)[0], (2, 3), (2, 0)),
+    "median": (lambda x: x.median(dim=1)[0], (2, 3), (2, 0)),
+    "interpolate": (
+        lambda x: F.interpolate(x, size=(4, 4), mode="bilinear"),
+        (1, 2, 3, 3),
+        (1, 2, 0, 3),
+    ),
+    "pool": (lambda x: F.adaptive_avg_pool2d(x, 2), (1, 2, 4, 4), (1, 2, 0, 4)),
+    "conv1d": (lambda x: F.conv1d(x, torch.ones(1, 2, 1), padding=1), (1, 2, 4), (1, 2, 0)),
+}
+
+
+@pytest.mark.parametrize("backend", ("eager", "aot_eager", lambda module, _: module.forward))
+@pytest.mark.parametrize("name", SIZES)
+def test_sizes_that_fail(name: str, backend: Any) -> None:
+    """A call of other sizes has run before."""
+    operation, good, bad = SIZES[name]
+
+    def function(x: Any, total: Any) -> Any:
+        LOG.append("before")
+        total.add_(1)
+        try:
+            return operation(x).shape
+        except (RuntimeError, IndexError) as error:
+            LOG.append(str(error))
+            return "handled"
+        finally:
+            LOG.append("finally")
+
+    compiled = armature.compile(function, backend=backend)
+    for sizes in (good, bad, good, bad):
+        outcomes = []
+        for each in (function, compiled):
+            LOG.clear()
+            total = torch.zeros(1)
+            outcomes.append(repr((each(torch.ones(sizes), total), total, LOG)))
+        assert outcomes[1] == outcomes[0]
+
+
+@pytest.mark.parametrize("convert", (lambda x, w: x.type_as(w), lambda x, w: x.to(w)))
+def test_what_names_a_dtype_passes_no_gradient(convert: Any) -> None:
+    def function(x: Any, w: Any) -> Any:
+        y = convert(x, w)
+        if y.requires_grad:
+            y = y.detach() * 100
+        return y, y.requires_grad, y.is_leaf
+
+    compiled = armature.compile(function)
+    for x in (torch.tensor([True]), torch.ones(1).double(), torch.ones(1), torch.ones(1).half()):
+        for requires_grad in (False, True):
+            w = torch.nn.Parameter(torch.ones(2), requires_grad=requires_grad)
+            assert repr(compiled(x, w)) == repr(function(x, w))
+            if x.is_floating_point():
+                y = x.clone().requires_grad_()
+                assert repr(compiled(y, w)) == repr(function(y, w))

@@ -11,7 +11,9 @@ namespace {
 bool giveCopy(const Call& call, ResultStructure& result, const TensorMetadata& self, DType dtype) {
   MetadataPointer copy = newTensor(self, self.sizes, dtype);
   copy->strides = preservedStrides(self);
-  return give(call, result, std::move(copy));
+  // Another tensor only says which dtype is wanted.
+  return self.requiresGrad ? give(call, result, std::move(copy))
+                           : giveWithoutGrad(result, std::move(copy));
 }
 
 bool giveConverted(const Call& call, ResultStructure& result, const TensorMetadata& self,
