@@ -255,20 +255,16 @@ Ref<> CodeCache::functionBehindFailure(const FrameLocalsMapping& inputs,
   cpython::DeferredSignals deferred;
   NoInjectedBreaks noBreaks;
   Walk walk(*this);  // The trace refers to the entry.
-  std::optional<TraceToFailure> trace;
-  bool answersAsPython = false;
-  visitEntry(inputs, [&](const CacheEntry& entry) {
-    // The second trace must see what the first one saw: no shape has changed, say.
-    if (entry.graph != failure.graph) return;
-    answersAsPython = entry.answersAsPython;
-    trace.emplace(traceToFailure(inputs, failure, entry));
-  });
-  if (!trace) return nullptr;
+  const CacheEntry* first = nullptr;
+  visitEntry(inputs, [&](const CacheEntry& entry) { first = &entry; });
+  // The second trace must see what the first one saw: no shape has changed, say.
+  if (!first || first->graph != failure.graph) return nullptr;
+  std::optional<TraceToFailure> trace = traceToFailure(inputs, failure, *first);
   left = std::move(trace->outcome.left);
   if (!left.empty() || !trace->isToFailure(failure)) return nullptr;
   InstructionTranslator& translator = *trace->translator;
   std::optional<OperationModesAway> modesAway(std::in_place);
-  FailureEnvironment environment(settings_, family_, answersAsPython, failure);
+  FailureEnvironment environment(settings_, family_, first->answersAsPython, failure);
   if (takeOutDropped(translator, failure, trace->outcome.frames)) environment.raiseAgain();
   GeneratedCode generated = PyCodegen(translator, trace->outcome, environment).generate();
   if (!generated.code) return nullptr;
