@@ -497,6 +497,7 @@ class Evaluation {
   ResultStructure hearRealException() {
     clearException();
     if (elements_ <= kMostRealElements) standIns_.kind = Stand::Real;
+    standIns_.namesParameters = true;
     warningsAreErrors_ = true;
     bool succeeded;
     {

@@ -162,27 +162,16 @@ bool changesExpanded(const Node& node, InputStructures inputs) {
          });
 }
 
-bool anyIsParameter(const Node& node, InputStructures inputs) {
-  bool any = false;
-  forEachInput(node, [&](Node* each) {
-    const TensorMetadata* metadata = inputs(*each).metadata.get();
-    any |= metadata && metadata->isParameter;
-  });
-  return any;
-}
-
 // The exception that is set says what is wrong with the stand-ins, unless real arrays may have more
 // wrong with them; and an array that is changed may be changed before torch raises. What torch
-// looks at first is what the arguments are: a TypeError names their types, and what stands for a
-// parameter is none. Random numbers may have been drawn by then.
+// looks at first is what the arguments are. Random numbers may have been drawn by then.
 void requireSameError(const Node& node, InputStructures inputs) {
-  bool isAboutTypes = PyErr_ExceptionMatches(PyExc_TypeError);
+  if (PyErr_ExceptionMatches(PyExc_TypeError)) return;
   bool mayDiffer;
   {
     SetException kept;
-    mayDiffer = isAboutTypes ? anyIsParameter(node, inputs)
-                             : changesArgument(node) || drawsRandomNumbers(nameOf(node)) ||
-                                   mayMeetInMemory(node, inputs);
+    mayDiffer =
+        changesArgument(node) || drawsRandomNumbers(nameOf(node)) || mayMeetInMemory(node, inputs);
     clearException();
   }
   if (!mayDiffer) return;

@@ -116,6 +116,11 @@ Ref<> StandIns::tensorInMode(const TensorMetadata& metadata) {
     clearException();
     isLeaf = true;
   }
+  if (tensor && namesParameters && metadata.isParameter) {
+    return Ref<>::steal(
+        PyObject_CallFunction(reinterpret_cast<PyObject*>(torch_.parameterType.get()), "OO",
+                              tensor.get(), metadata.requiresGrad ? Py_True : Py_False));
+  }
   if (tensor && metadata.isConjugate) tensor = method(tensor, "conj");
   if (tensor && metadata.isNegative) tensor = method(tensor, "_neg_view");
   if (!tensor || !metadata.requiresGrad || !isLeaf) return tensor;

@@ -31,6 +31,8 @@ class StandIns {
   Stand kind = Stand::Meta;
   // They are smaller than what they stand for.
   bool isSmall = false;
+  // What stands for parameters is of their type, which errors name.
+  bool namesParameters = false;
 
   void clear() { objects_.clear(); }
   // What stands for what the node gives, made on demand; null with the exception set. To be asked
