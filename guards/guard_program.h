@@ -170,8 +170,8 @@ class GuardProgram {
   std::deque<TensorExpectation> tensors;
   std::deque<GlobalStateExpectation> globalStates;
   std::deque<DistinctRegisters> distinct;
-  std::deque<std::vector<PyObject*>>
-      keyLists;  // borrowed from `objects`, `tuples` and those watched
+  // Borrowed from `objects`, `tuples` and those watched.
+  std::deque<std::vector<PyObject*>> keyLists;
   std::vector<std::shared_ptr<const SymComparison>> comparisons;
 };
 

@@ -29,6 +29,10 @@ bool forEachKey(PyDictObject* dict, Visit visit) {
   return true;
 }
 
+bool isExpected(PyObject* key, PyObject* expected, const WeakTuples& tuples) {
+  return sameConstant(expected, key) || tuples.isOriginalOf(key, expected);
+}
+
 }  // namespace
 
 cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash) {
@@ -42,10 +46,6 @@ PyObject* keyAt(PyDictObject* dict, int64_t index) {
     return !found;
   });
   return found;
-}
-
-static bool isExpected(PyObject* key, PyObject* expected, const WeakTuples& tuples) {
-  return sameConstant(expected, key) || tuples.isOriginalOf(key, expected);
 }
 
 bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys, const WeakTuples& tuples) {

@@ -6,8 +6,9 @@
 
 namespace armature {
 
-// Runs the operation on zeros like its inputs, where they are small enough, and remembers what it
-// found for operations and dtypes. False also where nobody can tell. Sets no exception.
+// Runs the operation on zeros like its inputs, where they are small enough, and remembers what ran,
+// for the operation, the dtypes and sizes of its inputs, and its other arguments. False also where
+// nobody can tell. Sets no exception.
 bool runsSilently(const TorchModule& torch, const Node& node, InputStructures inputs);
 
 }  // namespace armature

@@ -5,6 +5,7 @@
 #include "graph/attribute_read.h"
 #include "libraries/torch/callable_names.h"
 #include "libraries/torch/data_errors.h"
+#include "libraries/torch/operator_names.h"
 
 namespace armature {
 
@@ -117,16 +118,10 @@ bool varies(const Argument& argument) {
 
 }  // namespace
 
-// They compute in the dtype that follows from the types of both; alpha is converted.
 bool takesAnyNumber(const Node& node) {
-  if (node.arguments.size() > 2 || !node.keywordArguments.empty()) return false;
-  static constexpr std::array<std::string_view, 31> kTakesAny = {
-      "__add__",     "__mul__", "__radd__", "__rmul__", "__rsub__", "__rtruediv__", "__sub__",
-      "__truediv__", "add",     "add_",     "eq",       "ge",       "gt",           "iadd",
-      "imul",        "isub",    "itruediv", "le",       "lt",       "mul",          "mul_",
-      "multiply",    "ne",      "sub",      "sub_",     "subtract", "true_divide",  "true_divide_",
-      "truediv",     "rsub",    "rtruediv"};
-  return llvm::is_contained(kTakesAny, nameOf(node));
+  // alpha is converted, with a check.
+  bool isOfOperands = node.arguments.size() <= 2 && node.keywordArguments.empty();
+  return isOfOperands && takesAnyNumberByName(nameOf(node));
 }
 
 bool mayRaiseForNumber(const Node& node) {

@@ -270,6 +270,14 @@ constexpr std::array<std::string_view, 22> kMetadataMethods = {"__len__",
                                                                "type"};
 static_assert(std::ranges::is_sorted(kMetadataMethods));
 
+constexpr std::array<std::string_view, 31> kTakesAnyNumber = {
+    "__add__",     "__mul__",      "__radd__", "__rmul__", "__rsub__", "__rtruediv__", "__sub__",
+    "__truediv__", "add",          "add_",     "eq",       "ge",       "gt",           "iadd",
+    "imul",        "isub",         "itruediv", "le",       "lt",       "mul",          "mul_",
+    "multiply",    "ne",           "rsub",     "rtruediv", "sub",      "sub_",         "subtract",
+    "true_divide", "true_divide_", "truediv"};
+static_assert(std::ranges::is_sorted(kTakesAnyNumber));
+
 // In place, and what other arrays see of the same memory stays as it is.
 constexpr std::array<std::string_view, 8> kChangesLayoutOnly = {
     "detach_", "requires_grad_", "squeeze_",  "swapaxes_", "swapdims_",
@@ -498,6 +506,8 @@ bool isAnsweredByLayout(std::string_view name) {
 }
 
 bool mayReturnArgument(std::string_view name) { return contains(kMayReturnArgument, name); }
+
+bool takesAnyNumberByName(std::string_view name) { return contains(kTakesAnyNumber, name); }
 
 bool changesLayoutOnly(std::string_view name) { return contains(kChangesLayoutOnly, name); }
 

@@ -13,6 +13,10 @@ bool isInPlaceName(std::string_view name);
 bool drawsRandomNumbers(std::string_view name);
 bool changesMoreThanArrays(std::string_view name);
 
+// Of two operands, computes in the dtype that follows from the types of both: of numbers that fit
+// into 64 bits, it takes all.
+bool takesAnyNumberByName(std::string_view name);
+
 // Always returns one array, although its schemas do not say so, or it has none.
 bool returnsOneArrayByName(std::string_view name);
 
