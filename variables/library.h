@@ -305,6 +305,11 @@ class Library {
   virtual const TensorMetadata* layout(Node* node, Observer& observer) const {
     return metadata(node, observer);
   }
+  // Do data say where in its memory the array, whose metadata is known, begins?
+  virtual bool placeDependsOnData(const Node& node) const {
+    (void)node;
+    return false;
+  }
   // An array of zeros with this metadata, in memory of its own. Null with an exception set on
   // failure.
   virtual Ref<> standIn(const TensorMetadata& metadata) const {

@@ -81,6 +81,25 @@ bool ownsMemory(const Node& array) {
   return true;
 }
 
+bool placeDependsOnData(const Node& array) {
+  std::vector<const Node*> pending = {&array};
+  llvm::DenseSet<const Node*> seen = {&array};
+  while (!pending.empty()) {
+    const Node* node = pending.back();
+    pending.pop_back();
+    if (!node->isCall() || (node->metadata && !node->metadata->mayBeView)) continue;
+    const Node* viewed = nullptr;
+    bool isTakenAtArray = false;
+    forEachInput(*node, [&](Node* input) {
+      if (!viewed) viewed = input;
+      isTakenAtArray |= input != viewed && input->metadata && input->metadata->sizes.empty();
+      if (seen.insert(input).second) pending.push_back(input);
+    });
+    if (isTakenAtArray) return true;
+  }
+  return false;
+}
+
 bool mayMeetInMemory(const Node& node, InputStructures inputs) {
   if (!changesArgument(node)) return false;
   auto mayBeView = [&](const Node& each) {

@@ -17,6 +17,10 @@ llvm::SmallSetVector<Node*, 4> memoryRoots(Node* array);
 // inputs'.
 bool ownsMemory(const Node& array);
 
+// Do data say where in its memory the array, whose metadata is known, begins? A view that was taken
+// at an index which is an array itself (x[i], torch.narrow) is there, and so are views of it.
+bool placeDependsOnData(const Node& array);
+
 // Does the operation change an array that may share memory with another one, or with itself? torch
 // refuses some of that, which stand-ins do not show.
 bool mayMeetInMemory(const Node& node, InputStructures inputs);

@@ -481,6 +481,10 @@ const TensorMetadata* TorchLibrary::layout(Node* node, Observer& observer) const
   return node->metadata.get();
 }
 
+bool TorchLibrary::placeDependsOnData(const Node& node) const {
+  return armature::placeDependsOnData(node);
+}
+
 void TorchLibrary::learnLayouts(const Node& node, Observer& observer) const {
   forEachInput(node, [&](Node* each) {
     bool isOwn = each->isCall() && each->library == kind();

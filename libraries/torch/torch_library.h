@@ -59,6 +59,7 @@ class TorchLibrary : public Library {
   std::shared_ptr<void> enterMode(uint32_t mode) const override;
   const TensorMetadata* metadata(Node* node, Observer& observer) const override;
   const TensorMetadata* layout(Node* node, Observer& observer) const override;
+  bool placeDependsOnData(const Node& node) const override;
   ResultStructure evaluate(Node* node, Observer& observer) const override;
   Ref<> attribute(const TensorMetadata& metadata, std::string_view name) const override;
   bool isPure(const Node& node) const override;

@@ -4,6 +4,7 @@ import operator
 import warnings
 
 import armature
+import numpy as np
 import pytest
 import torch
 from differential import compilations, translations
@@ -303,6 +304,28 @@ def test_the_storage_offset_of_an_item():
     x = torch.arange(12.0).reshape(4, 3)
     for i in (0, 1, 2, 3, -1, -2):
         assert repr(compiled(x, i)) == repr(program(x, i))
+
+
+@pytest.mark.parametrize("make", [np.int64, np.uint8, torch.tensor], ids=lambda make: make.__name__)
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda x, i: x[i],
+        lambda x, i: x.T[i, 1:],
+        lambda x, i: x[i].view(3, 1)[1:],
+        lambda x, i: x.narrow(0, i, 1) if isinstance(i, torch.Tensor) else x[:, i],
+    ],
+    ids=["item", "transposed", "view", "narrow"],
+)
+def test_the_storage_offset_of_an_item_at_an_array(make, take):
+    def program(x, i):
+        y = take(x, i)
+        return y.storage_offset(), y.stride(), y + 1
+
+    compiled = armature.compile(program)
+    x = torch.arange(12.0).reshape(4, 3)
+    for i in (0, 1, 2, 1, 0):
+        assert repr(compiled(x, make(i))) == repr(program(x, make(i)))
 
 
 def test_overlapping_items():

@@ -234,6 +234,11 @@ const TensorMetadata* observedMetadata(Translator& translator, TensorVariable* t
   const TensorMetadata* metadata =
       asksLayout ? library.layout(node, translator) : library.metadata(node, translator);
   if (!metadata) translator.raiseFromPython();
+  if (library.observedBy(attribute) == ObservedStorageOffset && metadata &&
+      library.placeDependsOnData(*node)) {
+    throw GraphBreak(GraphBreakKind::UnknownLayout,
+                     describe(Value(tensor)) + "." + std::string(attribute));
+  }
   return metadata;
 }
 
