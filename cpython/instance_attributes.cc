@@ -104,4 +104,12 @@ bool deletionErrorNamesObject() {
   return namesObject;
 }
 
+bool hasOwnAttribute(BorrowedRef<> object, BorrowedRef<> name) {
+  PyObject** place = instanceDictPlace(object);
+  if (!place || !*place) return false;
+  int found = PyDict_Contains(*place, name.get());
+  if (found < 0) PyErr_Clear();
+  return found > 0;
+}
+
 }  // namespace armature::cpython

@@ -51,6 +51,10 @@ inline PyObject** instanceDictPlace(BorrowedRef<> object) {
   return _PyObject_GetDictPtr(object);
 }
 
+// Has the object's __dict__ the key now, whatever a trace is about to do to it? False also where it
+// has none, without an exception.
+bool hasOwnAttribute(BorrowedRef<> object, BorrowedRef<> name);
+
 // The object's __dict__, borrowed; it is made, and kept by the object, if it did not exist. Null if
 // the type gives it none, or there is no memory.
 PyObject* materializedInstanceDict(BorrowedRef<> object);

@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "cpython/buffers.h"
 #include "cpython/c_functions.h"
+#include "cpython/instance_attributes.h"
 #include "cpython/integers.h"
 #include "cpython/set_entries.h"
 #include "variables/constants/constant.h"
@@ -517,11 +518,42 @@ Value heldConstant(Translator& translator, PyObject* object) {
   return makeTuple(translator, std::move(items));
 }
 
+// What the program, or its library, has given to an object that is a constant but for its __dict__
+// (a ufunc). None if that has no such key, guarded either way.
+Value givenAttribute(Translator& translator, PyObject* object, PyObject* name) {
+  PyObject** place = cpython::instanceDictPlace(object);
+  if (!place) return Value();
+  const Source* source =
+      translator.sources->path(SourceKind::InstanceDict, translator.sources->constant(object));
+  if (!*place) {  // Not even empty: a dict that is made has no other way to it.
+    translator.addGuard(source, GuardType::DICT_NOT_CONTAINS, name);
+    return Value();
+  }
+  Value value = translator.realized(translator.wrap(source, *place));
+  auto* dict = partOf<DictVariable>(value);
+  if (!dict) throw GraphBreak(GraphBreakKind::UnsupportedInstanceDict, describe(value));
+  Value given = dict->get(translator, name);
+  // What the trace has removed is there still.
+  if (!given && !translator.exceptionPending() && cpython::hasOwnAttribute(object, name)) {
+    throw GraphBreak(GraphBreakKind::AttributeOfConstant,
+                     describe(Value::constant(object)) + "." + printable(name));
+  }
+  return given;
+}
+
 Value constantGetAttribute(Translator& translator, const Value& self, PyObject* name) {
   PyObject* object = self.object();
   if (PyModule_CheckExact(object)) return moduleAttribute(translator, self, name);
-  PyObject* found =
-      PyType_Check(object) ? nullptr : translator.heap.lookup(Py_TYPE(object), name).object;
+  PyObject* found = nullptr;
+  if (!PyType_Check(object)) {
+    found = translator.heap.lookup(Py_TYPE(object), name).object;
+    Value given = givenAttribute(translator, object, name);
+    if (translator.exceptionPending()) return Value();
+    if (given && found && translator.heap.isDataDescriptor(found)) {
+      throw GraphBreak(GraphBreakKind::AttributeOfConstant, describe(self) + "." + printable(name));
+    }
+    if (given) return given;
+  }
   if (found && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
     return translator.make<BoundMethodVariable>(cpython::boundType(found), Value::constant(found),
                                                 self);
