@@ -183,13 +183,16 @@ bool isUnchanged(Translator& translator, PyTypeObject* type) {
 // The instance that the call makes where the trace stands. Null if it raises or warns.
 Ref<> instance(Translator& translator, PyTypeObject* type, const CallArguments& arguments) {
   ModeScope scope;
-  if (!scope.setWarnings("error") || !enterAutocast(scope, translator.mode(torchLibrary()), true)) {
+  if (!scope.hearWarnings() || !enterAutocast(scope, translator.mode(torchLibrary()), true)) {
     return nullptr;
   }
   llvm::SmallVector<PyObject*, 4> objects;
   for (const Value& value : arguments.values) objects.push_back(value.object());
-  return Ref<>::steal(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), objects.data(),
-                                          arguments.positionalCount(), arguments.keywordNames));
+  Ref<> made =
+      Ref<>::steal(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), objects.data(),
+                                       arguments.positionalCount(), arguments.keywordNames));
+  if (!made || scope.heardWarning()) return nullptr;
+  return made;
 }
 
 // Why a manager of these parts, all real objects, is not modelled; null if it is.

@@ -64,7 +64,7 @@ Ref<> HeardCall::run() {
   Ref<> result;
   {
     ModeScope scope;
-    if (!scope.setWarnings("ignore") ||
+    if (!scope.ignoreWarnings() ||
         !scope.pushFunctionMode(PyDict_GetItemString(names, "recorder"))) {
       throw PendingPythonException();
     }

@@ -102,11 +102,11 @@ class Evaluation {
     if (!onlyCpu_) return std::nullopt;
     standIns_.isSmall = elements_ > kMostTriedElements;
     standIns_.kind = Stand::Real;
-    warningsAreErrors_ = true;
+    hearsWarnings_ = true;
     bool succeeded;
     {
       State state;
-      succeeded = static_cast<bool>(call(state));
+      succeeded = static_cast<bool>(call(state)) && !state.modes.heardWarning();
     }
     if (!succeeded && interrupted()) throw PendingPythonException();
     clearException();
@@ -242,7 +242,7 @@ class Evaluation {
   Ref<> call(State& state) {
     ModeScope& modes = state.modes;
     standIns_.clear();
-    if (!modes.setWarnings(warningsAreErrors_ ? "error" : "ignore")) return nullptr;
+    if (!(hearsWarnings_ ? modes.hearWarnings() : modes.ignoreWarnings())) return nullptr;
     if (!modes.leaveSavedTensorHooks()) return nullptr;
     if (!modes.leaveModes(keepFunctionModes_)) return nullptr;
     // What Python functions do on their way (an operation inside of a level, what the program keeps
@@ -498,16 +498,17 @@ class Evaluation {
     clearException();
     if (elements_ <= kMostRealElements) standIns_.kind = Stand::Real;
     standIns_.namesParameters = true;
-    warningsAreErrors_ = true;
-    bool succeeded;
+    hearsWarnings_ = true;
+    bool succeeded, warned;
     {
       State state;
       succeeded = static_cast<bool>(call(state));
+      warned = state.modes.heardWarning();
     }
     if (interrupted()) throw PendingPythonException();
     if (succeeded) breakOnData(node_);
     // A warning comes before the exception, which Python shows, records or raises.
-    if (PyErr_ExceptionMatches(PyExc_Warning)) {
+    if (warned) {
       clearException();
       breakOnData(node_);
     }
@@ -525,7 +526,7 @@ class Evaluation {
   bool namesDevice_ = false;
   bool keepFunctionModes_ = false;
   bool isMixture_ = false;
-  bool warningsAreErrors_ = false;
+  bool hearsWarnings_ = false;
   Dimension elements_ = 0;
   llvm::SmallSet<DType, 2> dtypes_;  // of floating-point and complex arrays among the arguments
 };

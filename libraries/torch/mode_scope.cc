@@ -150,6 +150,25 @@ ModeScope::~ModeScope() {
   PyErr_Restore(type, value, traceback);
 }
 
+namespace {
+
+constexpr const char* kShowsWarnings = "_showwarnmsg";
+
+PyObject* warningsVariables() {
+  static PyObject* const module = checked(cpython::importModule("warnings")).release();
+  return PyModule_GetDict(module);
+}
+
+// By all scopes, under the GIL.
+int64_t warningsHeard = 0;
+
+PyObject* hearWarning(PyObject*, PyObject*) {
+  ++warningsHeard;
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
 void ModeScope::putBack() {
   if (randomState_) {
     if (Ref<> generator = defaultGenerator()) {
@@ -163,6 +182,9 @@ void ModeScope::putBack() {
       PyList_SetSlice(filters_.get(), i, i + 1, nullptr);
       break;
     }
+  }
+  if (showsWarnings_) {
+    PyDict_SetItemString(warningsVariables(), kShowsWarnings, showsWarnings_.get());
   }
   for (; !calls_.empty(); calls_.pop_back()) {
     const Call& call = calls_.back();
@@ -252,8 +274,7 @@ bool ModeScope::setWarnings(const char* action) {
   warnsAlways_ = callBinding("_get_warnAlways");
   if (!warnsAlways_ || !callBinding("_set_warnAlways", Py_True)) return false;
   // The list itself: warnings.simplefilter() would make every module forget what it has warned of.
-  static PyObject* const module = checked(cpython::importModule("warnings")).release();
-  PyObject* filters = PyDict_GetItemString(PyModule_GetDict(module), "filters");
+  PyObject* filters = PyDict_GetItemString(warningsVariables(), "filters");
   if (!filters || !PyList_CheckExact(filters)) return true;
   Ref<> filter = Ref<>::steal(Py_BuildValue("(sOOOi)", action, Py_None, PyExc_Warning, Py_None, 0));
   if (!filter || PyList_Insert(filters, 0, filter.get()) < 0) return false;
@@ -261,6 +282,17 @@ bool ModeScope::setWarnings(const char* action) {
   filter_ = std::move(filter);
   return true;
 }
+
+bool ModeScope::hearWarnings() {
+  static PyMethodDef method = {kShowsWarnings, hearWarning, METH_O, nullptr};
+  static PyObject* const hearer = checked(PyCFunction_New(&method, nullptr)).release();
+  if (!setWarnings("always")) return false;
+  heardBefore_ = warningsHeard;
+  showsWarnings_ = Ref<>::create(PyDict_GetItemString(warningsVariables(), kShowsWarnings));
+  return !showsWarnings_ || PyDict_SetItemString(warningsVariables(), kShowsWarnings, hearer) == 0;
+}
+
+bool ModeScope::heardWarning() const { return warningsHeard != heardBefore_; }
 
 bool ModeScope::silence(BorrowedRef<> logger) {
   constexpr const char* kName = "disabled";

@@ -36,9 +36,13 @@ class ModeScope {
   bool enter(Ref<> contextManager);
   // The program's hooks on saved tensors are not called for what follows.
   bool leaveSavedTensorHooks();
-  // Warnings that follow are ignored, or errors ("ignore", "error"), and what torch warns of once
-  // is still to come. (It goes for a warning of another thread, too.)
-  bool setWarnings(const char* action);
+  // Warnings that follow are ignored, and what torch warns of once is still to come. (It goes for a
+  // warning of another thread, too.)
+  bool ignoreWarnings() { return setWarnings("ignore"); }
+  // The same, but heardWarning() tells whether there was any. (As errors, torch would print those
+  // of an operation that fails.)
+  bool hearWarnings();
+  bool heardWarning() const;
   // What follows is not told to this logger of the logging module. (Nor what another thread does.)
   bool silence(BorrowedRef<> logger);
   // At the end, calls the C function so.
@@ -55,6 +59,8 @@ class ModeScope {
     Ref<> function, arguments, keywords;
   };
 
+  bool setWarnings(const char* action);
+
   void putBack();
 
   Ref<> gradEnabled_;
@@ -69,8 +75,10 @@ class ModeScope {
   Ref<> randomState_;
   Ref<> hooksWereTracing_;
   Ref<> warnsAlways_;
-  Ref<> filters_;  // the list in force of the warnings module, in which is
-  Ref<> filter_;   // our filter
+  Ref<> filters_;        // the list in force of the warnings module, in which is
+  Ref<> filter_;         // our filter
+  Ref<> showsWarnings_;  // what shows them, where we hear them
+  int64_t heardBefore_ = 0;
 };
 
 // Do hooks of the program's own see what operations save for their gradients? They may do anything.
