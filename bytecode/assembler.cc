@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "bytecode/held_constant.h"
 #include "core/checked.h"
 #include "core/fault_injection.h"
 #include "core/text.h"
@@ -95,7 +96,15 @@ void Assembler::emit(Opcode opcode, int32_t argument) {
 }
 
 void Assembler::emitLoadConst(BorrowedRef<> constant) {
-  emit(Opcode::LOAD_CONST, addConstant(constant));
+  if (constants_.count(constant.get()) || mayBeConstantOfCode(constant)) {
+    emit(Opcode::LOAD_CONST, addConstant(constant));
+    return;
+  }
+  Ref<>& holder = holders_[constant.get()];
+  if (!holder) holder = holdConstant(constant);
+  if (!holder) throw PendingPythonException();
+  emit(Opcode::LOAD_CONST, addConstant(holder));
+  emit(Opcode::UNARY_INVERT);
 }
 
 void Assembler::emitName(Opcode opcode, BorrowedRef<> name) { emit(opcode, addName(name)); }

@@ -37,7 +37,8 @@ class Assembler {
   void rename(int32_t local, const char* name);
 
   void emit(Opcode opcode, int32_t argument = 0);
-  // One constant for each object: equal ones can be told apart by `is`.
+  // One constant for each object: equal ones can be told apart by `is`. One or two instructions:
+  // see held_constant.h.
   void emitLoadConst(BorrowedRef<> constant);
   void emitName(Opcode opcode, BorrowedRef<> name);
   void emitName(Opcode opcode, const char* name);
@@ -86,6 +87,7 @@ class Assembler {
   std::vector<int32_t> labels_;  // id -> instruction index, -1 while unbound
   std::vector<OpenRegion> openRegions_;
   std::unordered_map<PyObject*, int32_t> constants_;  // -> index
+  std::unordered_map<PyObject*, Ref<>> holders_;      // of what is no constant of a code object
   std::unordered_multimap<size_t, int32_t> names_;    // hash -> index
 };
 

@@ -321,6 +321,15 @@ Ref<PyCodeObject> makeCodeObject(const Code& code, const Encoding& encoding) {
   return result;
 }
 
+size_t unitCount(BorrowedRef<PyCodeObject> code) {
+  return static_cast<size_t>(Py_SIZE(code.get()));
+}
+
+void reserveSlots(BorrowedRef<PyCodeObject> made, BorrowedRef<PyCodeObject> other) {
+  int missing = other->co_nlocalsplus - (made->co_nlocalsplus + made->co_stacksize);
+  if (missing > 0) made->co_stacksize += missing;
+}
+
 BorrowedRef<PyCodeObject> runningCode() {
   _PyInterpreterFrame* frame = PyThreadState_Get()->cframe->current_frame;
   while (frame && _PyFrame_IsIncomplete(frame)) frame = frame->previous;

@@ -53,6 +53,11 @@ struct Encoding {
 // Expects locals in CPython's order (arguments, plain locals, cells, free variables).
 Ref<PyCodeObject> makeCodeObject(const Code& code, const Encoding& encoding);
 
+// How many code units it has, of two bytes each.
+size_t unitCount(BorrowedRef<PyCodeObject> code);
+// Gives the frames of `made`, which has not run yet, room for the locals of `other`.
+void reserveSlots(BorrowedRef<PyCodeObject> made, BorrowedRef<PyCodeObject> other);
+
 // What the innermost frame of Python in this thread runs; null if there is none.
 BorrowedRef<PyCodeObject> runningCode();
 

@@ -1,5 +1,12 @@
 // What a graph break leaves in locals of the generated code, and what it lets go of there.
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SetVector.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include <algorithm>
+#include <utility>
 
 #include "codegen/call_rewriting.h"
 #include "codegen/frame_code.h"
@@ -9,6 +16,7 @@
 #include "core/text.h"
 #include "cpython/tracebacks.h"
 #include "variables/constants/sym_node_variable.h"
+#include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
 #include "variables/objects/address.h"
@@ -121,7 +129,9 @@ void PyCodegen::requireHeldLocals() {
     bool isRequired = false;
   };
   std::vector<DeadLocal> dead;
-  for (const Value& local : outcome_.locals) dead.push_back({local, nullptr});
+  if (translator_.entry().isShown) {
+    for (const Value& local : outcome_.locals) dead.push_back({local, nullptr});
+  }
   for (const FrameState& frame : outcome_.frames) {
     llvm::BitVector live = liveIn(frame);
     for (size_t i = 0; i < frame.locals.size(); ++i) {
@@ -254,6 +264,117 @@ void PyCodegen::leaveLocals() {
   releaseLocals();
 }
 
+namespace {
+
+// The inputs of which the locals of a frame let go as it ends, by their numbers and in the order of
+// their ends: an object ends with the last of the locals, and of the objects that the trace has
+// made, that have it (frame_dealloc, and the tp_dealloc of containers).
+class EndingInputs {
+ public:
+  EndingInputs(InstructionTranslator& translator, llvm::ArrayRef<Value> locals)
+      : translator_(translator) {
+    for (const Value& local : locals) count(local);
+    for (const Value& local : locals) release(local);
+  }
+  llvm::ArrayRef<int64_t> order() const { return order_.getArrayRef(); }
+
+ private:
+  // What somebody has looked at is two values.
+  static VariableTracker* lookedAt(const Value& value) {
+    VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
+    auto* lazy = llvm::dyn_cast_or_null<LazyVariable>(tracker);
+    return lazy && lazy->realized.isTracker() ? lazy->realized.tracker() : tracker;
+  }
+
+  // Of an object that the trace has made, in the order in which it lets go of them.
+  llvm::SmallVector<VariableTracker*, 8> parts(VariableTracker* made) {
+    llvm::SmallVector<VariableTracker*, 8> parts;
+    bool isInput = made->source() || made->existing() || nodeThatGives(made);
+    bool holdsNothing =
+        llvm::isa<NewWeakReferenceVariable, AddressVariable, GeneratorVariable>(made);
+    if (isInput || holdsNothing || translator_.owns(made)) return parts;
+    reconstructedParts().ofObject(translator_, made, [&](const Value& part) {
+      if (VariableTracker* tracker = lookedAt(part)) parts.push_back(tracker);
+    });
+    if (llvm::isa<ListVariable, TupleVariable>(made)) std::ranges::reverse(parts);
+    return parts;
+  }
+
+  void count(const Value& local) {
+    llvm::SmallVector<VariableTracker*, 8> pending;
+    if (VariableTracker* tracker = lookedAt(local)) pending.push_back(tracker);
+    while (!pending.empty()) {
+      VariableTracker* tracker = pending.pop_back_val();
+      if (++references_[tracker] == 1) llvm::append_range(pending, parts(tracker));
+    }
+  }
+
+  void release(const Value& local) {
+    llvm::SmallVector<VariableTracker*, 8> pending;
+    if (VariableTracker* tracker = lookedAt(local)) pending.push_back(tracker);
+    while (!pending.empty()) {
+      VariableTracker* tracker = pending.pop_back_val();
+      if (--references_[tracker] > 0) continue;
+      const Source* source = tracker->source();
+      bool isInput = source && (source->kind() == SourceKind::Local ||
+                                source->kind() == SourceKind::LocalCell);
+      if (isInput) {
+        order_.remove(source->index());  // a cell and what is in it are one input
+        order_.insert(source->index());
+      }
+      llvm::append_range(pending, llvm::reverse(parts(tracker)));
+    }
+  }
+
+  InstructionTranslator& translator_;
+  llvm::DenseMap<VariableTracker*, int64_t> references_;
+  llvm::SmallSetVector<int64_t, 16> order_;
+};
+
+}  // namespace
+
+// As a frame that was resumed returns: its inputs, which nobody else holds, end in the order in
+// which the locals of the program let go of them.
+void PyCodegen::orderEnds() {
+  bool isHeld = true;
+  int64_t last = -1;
+  EndingInputs ending(translator_, outcome_.locals);
+  for (int64_t input : ending.order()) {
+    if (input >= last) {
+      last = input;
+      continue;
+    }
+    if (std::exchange(isHeld, false) && !releaseFrame()) return;
+    last = moveBehind(static_cast<int32_t>(input), "local");
+  }
+}
+
+// Lets go of what holds the inputs of a frame that is about to return. False if it stays.
+bool PyCodegen::releaseFrame() {
+  if (inputHolder_ >= 0) {
+    releaseHolder();
+    return true;
+  }
+  Ref<> inputs = environment_.inputsOfFrame();
+  if (!inputs) return false;
+  assembler_.emitLoadConst(inputs);
+  emitRelease();
+  return true;
+}
+
+// Lets go of what holds the inputs beside the parameters, if there is such.
+void PyCodegen::releaseHolder() {
+  if (inputHolder_ < 0) return;
+  assembler_.emit(Opcode::LOAD_FAST, inputHolder_);
+  emitRelease();
+}
+
+// No call: CPython would look for signals, where the program does nothing yet.
+void PyCodegen::emitRelease() {
+  assembler_.emit(Opcode::UNARY_INVERT);
+  assembler_.emit(Opcode::POP_TOP);
+}
+
 // From here on objects live as long as in plain Python: what the frames need is in locals of
 // theirs, and nothing else is held.
 void PyCodegen::releaseLocals() {
@@ -268,11 +389,7 @@ void PyCodegen::releaseLocals() {
   if (isHolder || translator_.entry().isShown) {
     for (int32_t i = 0; i < inputCount_; ++i) release(i);
   }
-  if (!isHolder) return;
-  // No call: CPython would look for signals, where the program does nothing yet.
-  assembler_.emit(Opcode::LOAD_FAST, inputHolder_);
-  assembler_.emit(Opcode::UNARY_INVERT);
-  assembler_.emit(Opcode::POP_TOP);
+  releaseHolder();
 }
 
 }  // namespace armature

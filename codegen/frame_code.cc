@@ -454,7 +454,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
             innerStored_.drop_front())
       .emit(plain);
   assembler.addNames(next.code->locals);
-  Ref<PyCodeObject> code = runnableCode(*assembler.finish());
+  Ref<PyCodeObject> code = runnableCode(*assembler.finish(), next.code->original);
   if (!code) return nullptr;
   Ref<> function = cpython::makeFunction(reinterpret_cast<PyObject*>(code.get()),
                                          next.globals->existing(), next.builtins);

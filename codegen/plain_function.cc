@@ -183,8 +183,8 @@ PlainCode plainCode(const EntryPoint& entry, BorrowedRef<> caller) {
     code.regions.push_back(region);
   }
   code.indexRegions();
-  return {runnableCode(caller ? rewriteCalls(code, caller) : code), std::move(free),
-          Ref<>::create(entry.builtins)};
+  return {runnableCode(caller ? rewriteCalls(code, caller) : code, original.original),
+          std::move(free), Ref<>::create(entry.builtins)};
 }
 
 Ref<> plainFunction(const PlainCode& plain, BorrowedRef<> globals, PyObject* const* inputs) {

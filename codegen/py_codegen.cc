@@ -139,7 +139,11 @@ GeneratedCode PyCodegen::generate() {
         finishObjects();
         load(outcome_.result);
       }
-      if (entry.isShown) leaveLocals();
+      if (entry.isShown) {
+        leaveLocals();
+      } else if (!entry.isGenerator) {
+        orderEnds();
+      }
       assembler_.emit(Opcode::RETURN_VALUE);
     } else {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
@@ -157,7 +161,7 @@ GeneratedCode PyCodegen::generate() {
     }
     emitInterruptHandlers();
     generated.canonical = assembler_.finish();
-    generated.code = runnableCode(*generated.canonical);
+    generated.code = runnableCode(*generated.canonical, entry.code->original);
     generated.captures = captures_;
   } catch (const UnsupportedReconstruction& unsupported) {
     clearUnlessInterrupted();

@@ -56,6 +56,10 @@ class CodegenEnvironment {
   // A callable of the entry's inputs, whose result generated code returns at once: what the frame
   // returns that goes on at `entry`, or what the runtime follows to it. `plain`: in plain Python.
   virtual Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) = 0;
+  // An object whose `~` lets go of what holds the inputs of the resumed frame that runs, beside its
+  // parameters, where EntryPoint::movesInputs has no parameter for that. Generated code that has
+  // done so returns at once. Null: nothing does.
+  virtual Ref<> inputsOfFrame() { return nullptr; }
   // A callable that calls `function` with its first argument, runs the frame that goes on there to
   // its end, and returns what the continuations make of its result, whose operands are the other
   // arguments, in their order (codegen/continuations.h).
@@ -154,7 +158,11 @@ class PyCodegen {
   int32_t moveBehind(int32_t local, const char* name);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
+  void releaseHolder();
+  bool releaseFrame();
+  void emitRelease();
   void leaveLocals();
+  void orderEnds();
 
   const FrameState& innermost() const { return outcome_.frames.back(); }
 

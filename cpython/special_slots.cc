@@ -88,4 +88,9 @@ PyObject* callBinarySlot(const PyTypeObject* type, int number, PyObject* left, P
   Py_RETURN_NOTIMPLEMENTED;
 }
 
+bool goesByIdentity(const PyTypeObject* type) {
+  return type->tp_hash == PyBaseObject_Type.tp_hash &&
+         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
 }  // namespace armature::cpython

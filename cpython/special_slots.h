@@ -28,6 +28,9 @@ const char* nameOf(SpecialSlot slot);
 // that nothing can change: for others, Heap::hasSpecial asks for the name, and keeps the answer
 // true.
 bool fillsSlot(const PyTypeObject* type, SpecialSlot slot);
+// Are instances of the type compared and hashed as those of object are, by their identity? It is
+// asked about what generated code holds, of which no fact of the program's depends.
+bool goesByIdentity(const PyTypeObject* type);
 
 // Has the type a table of the slots of sequences (tp_as_sequence), whether any of them is filled or
 // not? Classes of a program have one. Nothing can change it.

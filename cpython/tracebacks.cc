@@ -1,11 +1,17 @@
 #include "cpython/tracebacks.h"
 
 #include <frameobject.h>
+#include <llvm/ADT/DenseMap.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/set_exception.h"
 #include "cpython/c_functions.h"
 
 #define Py_BUILD_CORE 1
+#include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
@@ -203,6 +209,92 @@ Ref<> makeTraceback(BorrowedRef<> next, BorrowedRef<PyCodeObject> code, Borrowed
   return Ref<>::steal(PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOni",
                                             next ? next.get() : Py_None, frame.get(), offset,
                                             line));
+}
+
+namespace {
+
+PyTracebackObject* entry(BorrowedRef<> traceback) {
+  return reinterpret_cast<PyTracebackObject*>(traceback.get());
+}
+
+// The index of the local of `code` that a local of this name in code of ours stands for; -1: none.
+int indexOfLocal(const llvm::DenseMap<PyObject*, int>& indices, PyObject* name) {
+  if (auto found = indices.find(name); found != indices.end()) return found->second;
+  Py_ssize_t length = PyUnicode_GET_LENGTH(name), end = length;
+  while (end > 0 && Py_UNICODE_ISDIGIT(PyUnicode_READ_CHAR(name, end - 1))) --end;
+  if (end == length || end < 2 || PyUnicode_READ_CHAR(name, end - 1) != '_') return -1;
+  PyObject* base = PyUnicode_Substring(name, 0, end - 1);
+  if (!base) {
+    PyErr_Clear();
+    return -1;
+  }
+  PyUnicode_InternInPlace(&base);
+  Ref<> interned = Ref<>::steal(base);
+  auto found = indices.find(interned.get());
+  return found == indices.end() ? -1 : found->second;
+}
+
+}  // namespace
+
+BorrowedRef<PyCodeObject> codeOfEndedFrame(BorrowedRef<> traceback) {
+  _PyInterpreterFrame* frame = entry(traceback)->tb_frame->f_frame;
+  return frame->owner == FRAME_OWNED_BY_FRAME_OBJECT ? frame->f_code : nullptr;
+}
+
+bool showAs(BorrowedRef<> traceback, BorrowedRef<PyCodeObject> code, int32_t offset) {
+  SetException kept;
+  PyFrameObject* object = entry(traceback)->tb_frame;
+  _PyInterpreterFrame* frame = object->f_frame;
+  auto before = Ref<PyCodeObject>::create(frame->f_code);
+  int count = code->co_nlocalsplus;
+  if (Py_SIZE(object) < count) return false;
+
+  // Names of locals are interned (intern_strings of PyCode_New).
+  llvm::DenseMap<PyObject*, int> indices;
+  for (int i = 0; i < count; ++i) indices[PyTuple_GET_ITEM(code->co_localsplusnames, i)] = i;
+  std::vector<Ref<>> placed(count);
+  for (int i = 0; i < std::min(frame->stacktop, before->co_nlocalsplus); ++i) {
+    if (!frame->localsplus[i]) continue;
+    int index = indexOfLocal(indices, PyTuple_GET_ITEM(before->co_localsplusnames, i));
+    if (index >= 0) placed[index] = Ref<>::create(frame->localsplus[i]);
+  }
+  for (int i = 0; i < count; ++i) {
+    _PyLocals_Kind kind = _PyLocals_GetKind(code->co_localspluskinds, i);
+    bool isFree = kind & CO_FAST_FREE;
+    bool isCell = isFree || (placed[i] && (kind & CO_FAST_CELL));
+    if (!isCell || (placed[i] && PyCell_Check(placed[i].get()))) continue;
+    placed[i] = Ref<>::steal(PyCell_New(placed[i].get()));
+    if (placed[i]) continue;
+    PyErr_Clear();
+    return false;
+  }
+
+  std::vector<Ref<>> rest;
+  rest.reserve(frame->stacktop);
+  for (int i = 0; i < frame->stacktop; ++i) {
+    rest.push_back(Ref<>::steal(std::exchange(frame->localsplus[i], nullptr)));
+  }
+  for (int i = 0; i < count; ++i) frame->localsplus[i] = placed[i].release();
+  frame->stacktop = count;
+  frame->f_code = Ref<PyCodeObject>::create(code).release();
+  Py_DECREF(before.get());
+  frame->prev_instr = _PyCode_CODE(code.get()) + offset / static_cast<int>(sizeof(_Py_CODEUNIT));
+  entry(traceback)->tb_lasti = offset;
+  return true;
+}
+
+BorrowedRef<> frameOfEntry(BorrowedRef<> traceback) {
+  return reinterpret_cast<PyObject*>(entry(traceback)->tb_frame);
+}
+
+int32_t offsetOfEntry(BorrowedRef<> traceback) { return entry(traceback)->tb_lasti; }
+
+void setOffsetOfEntry(BorrowedRef<> traceback, int32_t offset) {
+  entry(traceback)->tb_lasti = offset;
+}
+
+BorrowedRef<> nextEntry(BorrowedRef<> traceback) {
+  return reinterpret_cast<PyObject*>(entry(traceback)->tb_next);
 }
 
 }  // namespace armature::cpython

@@ -42,4 +42,17 @@ Py_ssize_t offsetOf(BorrowedRef<PyCodeObject> code, int line, int endLine, int c
 Ref<> makeTraceback(BorrowedRef<> next, BorrowedRef<PyCodeObject> code, BorrowedRef<> globals,
                     Py_ssize_t offset, int line);
 
+// The code of the frame that an entry of a traceback shows, once that has ended; null as it runs.
+BorrowedRef<PyCodeObject> codeOfEndedFrame(BorrowedRef<> traceback);
+// That frame shows a running of `code` from now on, at this offset, with what the locals of these
+// names held; of `x_1`, where `code` has no such name, and the last, `x`. What else it held is let
+// go of. False, without an exception, if it has no room for the locals of `code`.
+bool showAs(BorrowedRef<> traceback, BorrowedRef<PyCodeObject> code, int32_t offset);
+
+// The entry of a traceback: its frame, its offset, the next one (null after the last).
+BorrowedRef<> frameOfEntry(BorrowedRef<> traceback);
+int32_t offsetOfEntry(BorrowedRef<> traceback);
+void setOffsetOfEntry(BorrowedRef<> traceback, int32_t offset);
+BorrowedRef<> nextEntry(BorrowedRef<> traceback);
+
 }  // namespace armature::cpython

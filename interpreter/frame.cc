@@ -142,8 +142,8 @@ FrameState InstructionTranslator::stateOf(const Frame& frame) const {
 
 Value InstructionTranslator::leaveEntry(Value result) {
   const Frame& frame = *frame_;
-  if (entry_.isShown && !frame.back) {
-    leftSuspended_ = isSuspended(frame);
+  if (!entry_.isFunctionStart() && !frame.back) {
+    leftSuspended_ = entry_.isShown && isSuspended(frame);
     if (!leftSuspended_) {
       leftLocals_.assign(frame.slots.begin(), frame.slots.begin() + frame.localCount);
     }

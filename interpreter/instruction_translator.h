@@ -42,8 +42,8 @@ struct Outcome {
   };
   Kind kind = Kind::Return;
   Value result;
-  // Return from a frame that is shown: its local variables as it ended; or whether it is that of a
-  // generator which is left at a yield, and has them still.
+  // Return from a frame that was resumed: its local variables as it ended; or, if it is shown,
+  // whether it is that of a generator which is left at a yield, and has them still.
   std::vector<Value> locals;
   bool isSuspended = false;
   // Break and ResumePlain: root first, the frame that broke last.

@@ -181,6 +181,8 @@ Ref<PyCodeObject> RuntimeEnvironment::rewritten(BorrowedRef<PyCodeObject> code) 
   return rewrittenCode(code, checked(pythonCalls().release()));
 }
 
+Ref<> RuntimeEnvironment::inputsOfFrame() { return Ref<>::create(armature::inputsOfFrame()); }
+
 Ref<> RuntimeEnvironment::pythonCalls() { return pythonCallsOf(settings_, family_); }
 
 }  // namespace armature

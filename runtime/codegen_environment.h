@@ -23,6 +23,7 @@ class RuntimeEnvironment : public CodegenEnvironment {
   CompiledGraph compileGraph(const Graph& graph, const Node* firstEffect, GraphUse use) override;
   Ref<> resumeFunction(const EntryPoint& entry, BorrowedRef<> globals, bool plain) override;
   Ref<> frameFunction(BorrowedRef<> function, llvm::ArrayRef<Continuation> continuations) override;
+  Ref<> inputsOfFrame() override;
   Ref<> pythonCalls() override;
   Ref<PyCodeObject> rewritten(BorrowedRef<PyCodeObject> code) override;
   BreakTimer breakTimer() override;

@@ -14,6 +14,7 @@
 #include "runtime/codegen_environment.h"
 #include "runtime/failure.h"
 #include "runtime/input_guards.h"
+#include "runtime/shown_frames.h"
 #include "runtime/thread_state.h"
 #include "variables/data_errors.h"
 #include "variables/library.h"
@@ -353,7 +354,8 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
     PyErr_Restore(Py_NewRef(Py_TYPE(exception)), Py_NewRef(exception), traceback.release());
     return nullptr;
   }
-  return PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr);
+  return showingFrame(
+      PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr));
 }
 
 }  // namespace armature

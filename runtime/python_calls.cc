@@ -26,6 +26,7 @@
 #include "runtime/failure.h"
 #include "runtime/frame_hook/frame_hook.h"
 #include "runtime/resumption.h"
+#include "runtime/shown_frames.h"
 #include "runtime/thread_state.h"
 #include "variables/functions/cached_function.h"
 #include "variables/functions/partial.h"
@@ -507,7 +508,7 @@ Ref<PyCodeObject> rewrittenCode(BorrowedRef<PyCodeObject> code, BorrowedRef<> py
   Ref<PyCodeObject> rewritten;
   CodePtr canonical = lift(code);
   if (canonical && isConstant(reinterpret_cast<PyObject*>(code.get()))) {
-    rewritten = runnableCode(rewriteCalls(*canonical, pythonCalls));
+    rewritten = runnableCode(rewriteCalls(*canonical, pythonCalls), code);
     if (rewritten && !setOriginal(rewritten, code)) rewritten = nullptr;
   }
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_MemoryError)) return nullptr;
@@ -565,7 +566,7 @@ PyObject* callRewritten(BorrowedRef<> function, BorrowedRef<> pythonCalls,
       return nullptr;
     }
   }
-  return PyObject_Vectorcall(made.get(), arguments, flags, keywordNames);
+  return showingFrame(PyObject_Vectorcall(made.get(), arguments, flags, keywordNames));
 }
 
 bool isPythonCalls(BorrowedRef<> object) {

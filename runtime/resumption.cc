@@ -1,5 +1,6 @@
 #include "runtime/resumption.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <structmember.h>
 
 #include <array>
@@ -17,6 +18,7 @@
 #include "runtime/failure.h"
 #include "runtime/frame_hook/frame_hook.h"
 #include "runtime/python_calls.h"
+#include "runtime/shown_frames.h"
 #include "runtime/thread_state.h"
 
 namespace armature {
@@ -76,6 +78,35 @@ PyObject* invertResumption(PyObject* self) {
 }
 
 PyNumberMethods resumptionNumberMethods = {.nb_invert = invertResumption};
+
+// The one that the innermost resumed frame of the thread goes on from. Borrowed.
+thread_local Resumption* running = nullptr;
+
+class RunningScope {
+ public:
+  explicit RunningScope(Resumption* from) : before_(std::exchange(running, from)) {}
+  ~RunningScope() { running = before_; }
+  RunningScope(const RunningScope&) = delete;
+  RunningScope& operator=(const RunningScope&) = delete;
+
+ private:
+  Resumption* before_;
+};
+
+PyObject* invertInputsOfFrame(PyObject*) {
+  if (running) letGo(running);
+  Py_RETURN_NONE;
+}
+
+PyNumberMethods inputsOfFrameNumberMethods = {.nb_invert = invertInputsOfFrame};
+
+PyTypeObject InputsOfFrameType = {
+    .ob_base = PyVarObject_HEAD_INIT(nullptr, 0).tp_name = "armature._C.InputsOfFrame",
+    .tp_basicsize = sizeof(PyObject),
+    .tp_as_number = &inputsOfFrameNumberMethods,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "What generated code lets go of, by ~, before it returns.",
+};
 
 // Memory of one that has ended, for the next with as many inputs: each turn of a loop makes one.
 std::array<PyObject*, 16> spares;
@@ -216,7 +247,8 @@ PyObject* runPlainly(ResumeFunction* target, llvm::ArrayRef<PyObject*> arguments
   }
   if (state.entry.isGenerator) return runTurn(state, function, arguments);
   auto call = [&] {
-    return PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr);
+    return showingFrame(
+        PyObject_Vectorcall(function.get(), arguments.data(), arguments.size(), nullptr));
   };
   if (!state.entry.handlesException()) return call();
   HandledScope handled(arguments[state.entry.handledInput()]);
@@ -246,8 +278,8 @@ PyObject* runOnce(CodeCache& cache, llvm::SmallVectorImpl<PyObject*>& arguments,
         if (chosen) chosen(cache.found());
         // The inputs may have been let go when this returns; not so if it returns the marker, since
         // the graph is called first.
-        PyObject* result =
-            PyObject_Vectorcall(function.get(), arguments.data(), count + captureCount, nullptr);
+        PyObject* result = showingFrame(
+            PyObject_Vectorcall(function.get(), arguments.data(), count + captureCount, nullptr));
         // The marker, made on its first use, cannot be made while an exception is set.
         if (!result || result != graphFailure() || unfollowed) return result;
         Py_DECREF(result);
@@ -335,6 +367,15 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
   return runPlainly(resumeFunction(function.get()), arguments);
 }
 
+// An exception that a frame goes on to handle, the last of its stack, has come through the code
+// which ran before.
+void showHandledFrame(const EntryPoint& entry, PyObject* const* inputs) {
+  auto count = llvm::count(entry.stackIsNull, false);
+  if (!entry.isShown || count == 0 || !PyExceptionInstance_Check(inputs[count - 1])) return;
+  Ref<> traceback = Ref<>::steal(PyException_GetTraceback(inputs[count - 1]));
+  showProgramsFrames(traceback);
+}
+
 // `hooks`: how many frame hooks there were when the frame began. One that starts a hook is Python's
 // while that is in force: what it calls begins in frames of its own, as the hook is to see.
 PyObject* resume(Resumption* from, int hooks) {
@@ -344,11 +385,13 @@ PyObject* resume(Resumption* from, int hooks) {
   llvm::SmallVector<PyObject*, kInlineSlots> arguments(from->inputs, from->inputs + Py_SIZE(from));
   if (target->state->entry.movesInputs) arguments.push_back(reinterpret_cast<PyObject*>(from));
   size_t count = arguments.size(), inputCount = Py_SIZE(from);
+  showHandledFrame(target->state->entry, from->inputs);
   auto plain = [&] { return runPlainly(target, {arguments.data(), count}); };
   CodeCache* cache = target->state->cache.get();
   if (!cache || runsPlain() || isWatched(*cache->settings()->engine)) return plain();
   if (startedFrameHooks() > hooks) return plain();
   bool failed = false;
+  RunningScope scope(from);
   PyObject* result = runOnce(*cache, arguments, plain, failed);
   return failed ? raiseThere(*target->state, {arguments.data(), inputCount}) : result;
 }
@@ -409,8 +452,8 @@ PyObject* callFrameFunction(PyObject* self, PyObject* const* arguments, size_t, 
     bool isGenerator = !frame->continuations.empty() &&
                        frame->continuations.front().kind == OnReturn::LeaveGenerator;
     if (isGenerator) cpython::runGenerator(arguments[1]);
-    Ref<> result =
-        Ref<>::steal(runToEnd(PyObject_Vectorcall(frame->function, arguments, 1, nullptr), hooks));
+    PyObject* first = showingFrame(PyObject_Vectorcall(frame->function, arguments, 1, nullptr));
+    Ref<> result = Ref<>::steal(runToEnd(first, hooks));
     ++arguments;
     for (const RealContinuation& continuation : frame->continuations) {
       result = continueWith(continuation.kind, std::move(result),
@@ -526,6 +569,11 @@ const std::shared_ptr<CodeCache>& cacheOf(PyObject* object) {
   return resumeFunction(object)->state->cache;
 }
 
+BorrowedRef<> inputsOfFrame() {
+  static PyObject* const inputs = PyObject_New(PyObject, &InputsOfFrameType);
+  return inputs;
+}
+
 bool hasStackLeft() {
   if (!NativeStack().isNearlyFull()) return true;
   PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
@@ -534,7 +582,7 @@ bool hasStackLeft() {
 
 int readyResumptionTypes() {
   bool ready = PyType_Ready(&ResumeFunctionType) == 0 && PyType_Ready(&ResumptionType) == 0 &&
-               PyType_Ready(&FrameFunctionType) == 0;
+               PyType_Ready(&FrameFunctionType) == 0 && PyType_Ready(&InputsOfFrameType) == 0;
   return ready ? 0 : -1;
 }
 

@@ -39,6 +39,9 @@ Ref<> makePlainResumeFunction(const EntryPoint& entry, BorrowedRef<> globals, Re
 // releases what else holds the inputs. Null with an exception set.
 PyObject* runMoving(BorrowedRef<> resumeFunction, llvm::ArrayRef<PyObject*> inputs,
                     llvm::function_ref<void()> letGo);
+// The object whose `~` lets go of the inputs of the resumed frame that this thread runs, but for
+// those that the frame holds. Immortal; null where there was no memory for it.
+BorrowedRef<> inputsOfFrame();
 // A callable that passes its first argument to `function`, generated code of a frame, runs the
 // frame to its end, and does the continuations, whose operands are its other arguments, to the
 // result; what they call is called by `pythonCalls`. Null with an exception set.
