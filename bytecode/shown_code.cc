@@ -3,8 +3,10 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
 
-#include <algorithm>
 #include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bytecode/location_table.h"
 #include "bytecode/native.h"

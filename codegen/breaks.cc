@@ -1,14 +1,11 @@
-// What a graph break leaves in locals of the generated code, and what it lets go of there.
-#include <llvm/ADT/DenseMap.h>
+// What a graph break leaves in locals of the generated code, and what that lets go of there and
+// where the function returns.
 #include <llvm/ADT/DenseSet.h>
-#include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SetVector.h>
-#include <llvm/ADT/SmallVector.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "codegen/call_rewriting.h"
+#include "codegen/ending_inputs.h"
 #include "codegen/frame_code.h"
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -16,7 +13,6 @@
 #include "core/text.h"
 #include "cpython/tracebacks.h"
 #include "variables/constants/sym_node_variable.h"
-#include "variables/containers/sequence.h"
 #include "variables/functions/functions.h"
 #include "variables/lazy.h"
 #include "variables/objects/address.h"
@@ -264,78 +260,10 @@ void PyCodegen::leaveLocals() {
   releaseLocals();
 }
 
-namespace {
-
-// The inputs of which the locals of a frame let go as it ends, by their numbers and in the order of
-// their ends: an object ends with the last of the locals, and of the objects that the trace has
-// made, that have it (frame_dealloc, and the tp_dealloc of containers).
-class EndingInputs {
- public:
-  EndingInputs(InstructionTranslator& translator, llvm::ArrayRef<Value> locals)
-      : translator_(translator) {
-    for (const Value& local : locals) count(local);
-    for (const Value& local : locals) release(local);
-  }
-  llvm::ArrayRef<int64_t> order() const { return order_.getArrayRef(); }
-
- private:
-  // What somebody has looked at is two values.
-  static VariableTracker* lookedAt(const Value& value) {
-    VariableTracker* tracker = value.isTracker() ? value.tracker() : nullptr;
-    auto* lazy = llvm::dyn_cast_or_null<LazyVariable>(tracker);
-    return lazy && lazy->realized.isTracker() ? lazy->realized.tracker() : tracker;
-  }
-
-  // Of an object that the trace has made, in the order in which it lets go of them.
-  llvm::SmallVector<VariableTracker*, 8> parts(VariableTracker* made) {
-    llvm::SmallVector<VariableTracker*, 8> parts;
-    bool isInput = made->source() || made->existing() || nodeThatGives(made);
-    bool holdsNothing =
-        llvm::isa<NewWeakReferenceVariable, AddressVariable, GeneratorVariable>(made);
-    if (isInput || holdsNothing || translator_.owns(made)) return parts;
-    reconstructedParts().ofObject(translator_, made, [&](const Value& part) {
-      if (VariableTracker* tracker = lookedAt(part)) parts.push_back(tracker);
-    });
-    if (llvm::isa<ListVariable, TupleVariable>(made)) std::ranges::reverse(parts);
-    return parts;
-  }
-
-  void count(const Value& local) {
-    llvm::SmallVector<VariableTracker*, 8> pending;
-    if (VariableTracker* tracker = lookedAt(local)) pending.push_back(tracker);
-    while (!pending.empty()) {
-      VariableTracker* tracker = pending.pop_back_val();
-      if (++references_[tracker] == 1) llvm::append_range(pending, parts(tracker));
-    }
-  }
-
-  void release(const Value& local) {
-    llvm::SmallVector<VariableTracker*, 8> pending;
-    if (VariableTracker* tracker = lookedAt(local)) pending.push_back(tracker);
-    while (!pending.empty()) {
-      VariableTracker* tracker = pending.pop_back_val();
-      if (--references_[tracker] > 0) continue;
-      const Source* source = tracker->source();
-      bool isInput = source && (source->kind() == SourceKind::Local ||
-                                source->kind() == SourceKind::LocalCell);
-      if (isInput) {
-        order_.remove(source->index());  // a cell and what is in it are one input
-        order_.insert(source->index());
-      }
-      llvm::append_range(pending, llvm::reverse(parts(tracker)));
-    }
-  }
-
-  InstructionTranslator& translator_;
-  llvm::DenseMap<VariableTracker*, int64_t> references_;
-  llvm::SmallSetVector<int64_t, 16> order_;
-};
-
-}  // namespace
-
 // As a frame that was resumed returns: its inputs, which nobody else holds, end in the order in
 // which the locals of the program let go of them.
 void PyCodegen::orderEnds() {
+  if (inputCount_ < 2) return;
   bool isHeld = true;
   int64_t last = -1;
   EndingInputs ending(translator_, outcome_.locals);

@@ -370,8 +370,9 @@ PyObject* raiseThere(const ResumeState& state, llvm::ArrayRef<PyObject*> inputs)
 // An exception that a frame goes on to handle, the last of its stack, has come through the code
 // which ran before.
 void showHandledFrame(const EntryPoint& entry, PyObject* const* inputs) {
+  if (!entry.isShown) return;
   auto count = llvm::count(entry.stackIsNull, false);
-  if (!entry.isShown || count == 0 || !PyExceptionInstance_Check(inputs[count - 1])) return;
+  if (count == 0 || !PyExceptionInstance_Check(inputs[count - 1])) return;
   Ref<> traceback = Ref<>::steal(PyException_GetTraceback(inputs[count - 1]));
   showProgramsFrames(traceback);
 }
