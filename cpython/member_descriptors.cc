@@ -38,4 +38,34 @@ Py_ssize_t tupleItemIndex(BorrowedRef<> descriptor) {
   return offset < 0 ? -1 : offset / static_cast<Py_ssize_t>(sizeof(PyObject*));
 }
 
+const void* definitionOf(BorrowedRef<> descriptor) {
+  PyTypeObject* type = Py_TYPE(descriptor.get());
+  PyObject* object = descriptor.get();
+  if (type == &PyMemberDescr_Type) return reinterpret_cast<PyMemberDescrObject*>(object)->d_member;
+  if (type == &PyGetSetDescr_Type) return reinterpret_cast<PyGetSetDescrObject*>(object)->d_getset;
+  if (type == &PyWrapperDescr_Type) return reinterpret_cast<PyWrapperDescrObject*>(object)->d_base;
+  if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
+    return reinterpret_cast<PyMethodDescrObject*>(object)->d_method;
+  return nullptr;
+}
+
+Ref<> copyWithoutClass(BorrowedRef<> descriptor) {
+  PyTypeObject* owner = PyDescr_TYPE(descriptor.get());
+  auto* definition = const_cast<void*>(definitionOf(descriptor));
+  PyObject* copy = isMember(descriptor)
+                       ? PyDescr_NewMember(owner, static_cast<PyMemberDef*>(definition))
+                       : PyDescr_NewGetSet(owner, static_cast<PyGetSetDef*>(definition));
+  if (!copy) return nullptr;
+  // The collector would count a reference that there is not.
+  PyObject_GC_UnTrack(copy);
+  Py_DECREF(owner);
+  return Ref<>::steal(copy);
+}
+
+void forgetClass(BorrowedRef<> copy) {
+  reinterpret_cast<PyDescrObject*>(copy.get())->d_type = nullptr;
+  // As descr_dealloc wants it.
+  PyObject_GC_Track(copy.get());
+}
+
 }  // namespace armature::cpython

@@ -1,5 +1,6 @@
 // Member descriptors: the fields of C structs that types show (__slots__, slice.start, the named
-// fields of struct sequences, …), read at their offset.
+// fields of struct sequences, …), read at their offset. And what else a class's own descriptors are
+// made of.
 #pragma once
 
 #include "core/ref.h"
@@ -20,5 +21,15 @@ Py_ssize_t memberOffset(BorrowedRef<> descriptor);
 // The index of the tuple item that a member of a struct sequence (os.stat_result, …) shows; -1 for
 // one that lies before the items.
 Py_ssize_t tupleItemIndex(BorrowedRef<> descriptor);
+
+// What a descriptor of a class (a member, getset or method descriptor, a slot wrapper) describes: a
+// structure in the memory of the class or of its C code. Null for all other objects.
+const void* definitionOf(BorrowedRef<> descriptor);
+
+// A descriptor that reads and writes what this one does, a member or getset descriptor, but leaves
+// its class alone: to be used only while the class lives. Whoever has made it calls forgetClass()
+// before the last reference goes, after which it is of no use. Null with an exception set.
+Ref<> copyWithoutClass(BorrowedRef<> descriptor);
+void forgetClass(BorrowedRef<> copy);
 
 }  // namespace armature::cpython

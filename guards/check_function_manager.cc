@@ -111,10 +111,31 @@ bool canReload(const Source* source) {
     if (source->kind() == SourceKind::Descriptor || source->kind() == SourceKind::Constant) {
       return false;
     }
+    if (source->kind() == SourceKind::Slot && !source->object()) return false;
     bool isItem = source->kind() == SourceKind::DictItem;
     if (isItem && (!source->object() || !hashWithoutCode(source->object()))) return false;
   }
   return true;
+}
+
+// Visits the guards with the objects of their sources; not those that find none in this call. All
+// at once, where it can be: the paths of a linked list are each as long as all before together.
+void forEachLoaded(llvm::ArrayRef<const Guard*> guards, const FrameLocalsMapping& locals,
+                   llvm::function_ref<void(const Guard&, PyObject*)> visit) {
+  if (guards.empty()) return;
+  std::vector<Guard> none;
+  std::vector<const Source*> sources;
+  for (const Guard* guard : guards) sources.push_back(guard->source);
+  std::unique_ptr<GuardProgram> load = compile(none, sources);
+  GuardProgramState state = load->freshState();
+  if (load->run(locals, state) == GuardProgram::passed) {
+    for (size_t i = 0; i < guards.size(); ++i)
+      visit(*guards[i], state.registers[load->captures[i]].object);
+  } else if (guards.size() > 1) {
+    size_t half = guards.size() / 2;
+    forEachLoaded(guards.take_front(half), locals, visit);
+    forEachLoaded(guards.drop_front(half), locals, visit);
+  }
 }
 
 bool isWeakKey(BorrowedRef<> key) {
@@ -143,6 +164,8 @@ bool isIdentity(const Guard& guard) {
     case GuardType::SET_NOT_CONTAINS:
     case GuardType::SET_HOLDS:
       return isWeakKey(guard.operand);
+    case GuardType::SLOT_IS_SET:
+      return true;
     default:
       return false;
   }
@@ -182,8 +205,9 @@ void CheckFunctionManager::giveUpIdentities() {
         guard.type == GuardType::DICT_KEYS_MATCH || guard.type == GuardType::SET_ITEMS_MATCH;
     if (isOrder && !isConstantList(guard.operand)) guard.operand = nullptr;
     if (!isIdentity(guard)) continue;
-    PyObject* tuple = program_->tuples.copyOf(guard.operand);
-    identities_[i] = tuple ? tuple : guard.operand.get();
+    PyObject* copy = program_->copies.copyOf(guard.operand);
+    bool isHeld = !program_->identities.isKnownByParts(guard.operand);
+    identities_[i] = copy || !isHeld ? copy : guard.operand.get();
     guard.operand = nullptr;
   }
   sources_->releaseConstants(isWeakKey);
@@ -337,14 +361,10 @@ std::vector<const Source*> CheckFunctionManager::variedValues(
            (guard.type == GuardType::DICT_KEYS_MATCH && guard.operand) ||
            (guard.type == GuardType::EQUALS_MATCH && guard.operand && mayVary(guard.operand.get()));
   };
-  for (const Guard& guard : guards_) {
-    if (!isOfInterest(guard) || !canReload(guard.source)) continue;
-    std::vector<Guard> none;
-    std::unique_ptr<GuardProgram> load = compile(none, {guard.source});
-    GuardProgramState state = load->freshState();
-    if (load->run(locals, state) != GuardProgram::passed) continue;
-    note(guard, state.registers[load->captures.front()].object);
-  }
+  std::vector<const Guard*> loadable;
+  for (const Guard& guard : guards_)
+    if (isOfInterest(guard) && canReload(guard.source)) loadable.push_back(&guard);
+  forEachLoaded(loadable, locals, note);
   // Of what cannot be loaded again, the guard that fails shows one value at a time.
   GuardProgramState state = program_->freshState();
   size_t failed = program_->run(locals, state);

@@ -273,8 +273,14 @@ class Compiler {
       return instruction;
     };
     auto checkIdentity = [&](Operation operation, PyObject* object) {
-      check(operation).object = object;
-      program().identities.watch(object);
+      const ObjectParts* parts =
+          operation == Operation::CheckIdentity ? program().identities.watchParts(object) : nullptr;
+      if (parts) {
+        check(Operation::CheckParts).parts = parts;
+      } else {
+        check(operation).object = object;
+        program().identities.watch(object);
+      }
     };
     auto checkContains = [&](Operation operation, bool negated) {
       Instruction& instruction = check(operation);
@@ -383,7 +389,7 @@ class Compiler {
       case GuardType::SLOT_IS_SET: {
         if (guard.number && isLoaded(*node, SourceKind::Slot, guard.operand)) break;
         Instruction& instruction = check(Operation::CheckSlot);
-        instruction.object = writer_.own(guard.operand);
+        instruction.object = writer_.ownDescriptor(guard.operand);
         instruction.negated = guard.number == 0;
         break;
       }

@@ -345,6 +345,9 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
       case Operation::CheckNotIdentity:
         holds = input != instruction.object;
         break;
+      case Operation::CheckParts:
+        holds = instruction.parts->areOf(input);
+        break;
       case Operation::CheckType:
         holds = Py_TYPE(input) == as<PyTypeObject>(instruction.object);
         break;
@@ -410,11 +413,11 @@ size_t GuardProgram::run(const FrameLocalsMapping& locals, GuardProgramState& st
                 cpython::haveSameTable(input, instruction.object, sameConstant);
         break;
       case Operation::CheckDictKeys:
-        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys, tuples);
+        holds = PyDict_Check(input) && hasKeys(as<PyDictObject>(input), *instruction.keys, copies);
         break;
       case Operation::CheckSetItems:
         holds =
-            PyAnySet_Check(input) && hasItems(as<PySetObject>(input), *instruction.keys, tuples);
+            PyAnySet_Check(input) && hasItems(as<PySetObject>(input), *instruction.keys, copies);
         break;
       case Operation::CheckAttribute:
         holds = hasAttribute(input, instruction.object) != instruction.negated;
@@ -537,6 +540,7 @@ std::string GuardProgram::text() const {
     bool isComparison = operation == Operation::CheckComparison;
     bool hasKeys = operation == Operation::CheckDictKeys || operation == Operation::CheckSetItems;
     bool hasObject = operation != Operation::CheckTensor && !hasKeys &&
+                     operation != Operation::CheckParts &&
                      operation != Operation::CheckGlobalState && !isDistinct && !isComparison;
     if (hasKeys && identities.valid()) {
       result += ", [";

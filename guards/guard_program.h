@@ -22,7 +22,7 @@
 #include "guards/guard.h"
 #include "guards/identity_watch.h"
 #include "guards/object_set.h"
-#include "guards/weak_tuples.h"
+#include "guards/weak_copies.h"
 
 namespace armature {
 
@@ -72,6 +72,7 @@ struct Instruction {
     DistinctRegisters* distinct;
     const SymComparison* comparison;
     const std::vector<PyObject*>* keys;
+    const ObjectParts* parts;
   };
   int64_t number = 0;
 };
@@ -165,12 +166,12 @@ class GuardProgram {
 
   // What the instructions refer to.
   IdentityWatch identities;
-  WeakTuples tuples;
+  WeakCopies copies;
   std::vector<Ref<>> objects;
   std::deque<TensorExpectation> tensors;
   std::deque<GlobalStateExpectation> globalStates;
   std::deque<DistinctRegisters> distinct;
-  // Borrowed from `objects`, `tuples` and those watched.
+  // Borrowed from `objects`, `copies` and those watched.
   std::deque<std::vector<PyObject*>> keyLists;
   std::vector<std::shared_ptr<const SymComparison>> comparisons;
 };

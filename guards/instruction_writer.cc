@@ -8,6 +8,7 @@
 
 #include "cpython/function_layout.h"
 #include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -102,7 +103,7 @@ void InstructionWriter::loadWithKey(GuardNode* node, Operation operation) {
 void InstructionWriter::loadMember(GuardNode* node, BorrowedRef<> descriptor) {
   if (!cpython::isObjectMember(descriptor))
     throw std::invalid_argument("not a member that holds an object: " + node->source->name());
-  loadAs(node, Operation::LoadMember).object = own(descriptor);
+  loadAs(node, Operation::LoadMember).object = ownDescriptor(descriptor);
 }
 
 void InstructionWriter::loadFunctionField(GuardNode* node, cpython::FunctionField field) {
@@ -243,7 +244,7 @@ void InstructionWriter::load(GuardNode* node) {
       loadAs(node, Operation::LoadComputed).object = source.object();
       break;
     case SourceKind::Descriptor:
-      loadAs(node, Operation::LoadDescriptor).object = source.object();
+      loadAs(node, Operation::LoadDescriptor).object = ownDescriptor(source.object());
       break;
   }
   if (pinning && code_ == &main_ && source.kind() != SourceKind::Descriptor) pin(node);
@@ -258,8 +259,15 @@ PyObject* InstructionWriter::own(BorrowedRef<> object) {
   return object;
 }
 
+PyObject* InstructionWriter::ownDescriptor(BorrowedRef<> descriptor) {
+  PyTypeObject* type = Py_TYPE(descriptor.get());
+  bool isRead = type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type;
+  if (!isRead || !cpython::isHeapType(PyDescr_TYPE(descriptor.get()))) return own(descriptor);
+  return program_->copies.copyOfDescriptor(descriptor, program_->identities);
+}
+
 PyObject* InstructionWriter::ownKey(BorrowedRef<> key) {
-  if (isTupleOfObjects(key)) return program_->tuples.copy(key, program_->identities);
+  if (isTupleOfObjects(key)) return program_->copies.copy(key, program_->identities);
   if (!isKeyByIdentity(Py_TYPE(key.get()))) return own(key);
   program_->identities.watch(key);
   return key;

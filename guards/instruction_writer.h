@@ -45,6 +45,8 @@ class InstructionWriter {
 
   // The program shares in the ownership.
   PyObject* own(BorrowedRef<> object);
+  // One that does what the descriptor does, and does not keep its class alive.
+  PyObject* ownDescriptor(BorrowedRef<> descriptor);
   // The same, but what goes by its identity is watched, also in a tuple: no guard keeps it alive.
   PyObject* ownKey(BorrowedRef<> key);
   // Throws std::invalid_argument if user code would have to run for it.

@@ -29,8 +29,8 @@ bool forEachKey(PyDictObject* dict, Visit visit) {
   return true;
 }
 
-bool isExpected(PyObject* key, PyObject* expected, const WeakTuples& tuples) {
-  return sameConstant(expected, key) || tuples.isOriginalOf(key, expected);
+bool isExpected(PyObject* key, PyObject* expected, const WeakCopies& copies) {
+  return sameConstant(expected, key) || copies.isOriginalOf(key, expected);
 }
 
 }  // namespace
@@ -48,22 +48,22 @@ PyObject* keyAt(PyDictObject* dict, int64_t index) {
   return found;
 }
 
-bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys, const WeakTuples& tuples) {
+bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys, const WeakCopies& copies) {
   if (static_cast<size_t>(cpython::usedCount(dict)) != keys.size()) return false;
   size_t count = 0;
   bool isSame = forEachKey(dict, [&](PyObject* key) {
-    return count < keys.size() && isExpected(key, keys[count++], tuples);
+    return count < keys.size() && isExpected(key, keys[count++], copies);
   });
   // The order of an OrderedDict lacks keys that dict.__setitem__ has put in.
   return isSame && count == keys.size();
 }
 
-bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items, const WeakTuples& tuples) {
+bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items, const WeakCopies& copies) {
   BorrowedRef<> object = reinterpret_cast<PyObject*>(set);
   if (static_cast<size_t>(PySet_GET_SIZE(object.get())) != items.size()) return false;
   size_t count = 0;
   for (cpython::SetEntry entry; cpython::nextEntry(object, entry);) {
-    if (count == items.size() || !isExpected(entry.element, items[count++], tuples)) return false;
+    if (count == items.size() || !isExpected(entry.element, items[count++], copies)) return false;
   }
   return count == items.size();
 }

@@ -9,7 +9,7 @@
 #include "core/ref.h"
 #include "cpython/dict_layout.h"
 #include "guards/key.h"
-#include "guards/weak_tuples.h"
+#include "guards/weak_copies.h"
 
 namespace armature {
 
@@ -20,10 +20,10 @@ cpython::DictItem lookUp(PyDictObject* dict, BorrowedRef<> key, Py_hash_t hash);
 // move_to_end() changes without the dict noticing.
 PyObject* keyAt(PyDictObject* dict, int64_t index);
 // Are these the dict's keys, in this order? By identity, or equal as constants; a copy among
-// `tuples` stands for its original.
-bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys, const WeakTuples& tuples);
+// `copies` stands for its original.
+bool hasKeys(PyDictObject* dict, llvm::ArrayRef<PyObject*> keys, const WeakCopies& copies);
 // Are these the set's items, in this order?
-bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items, const WeakTuples& tuples);
+bool hasItems(PySetObject* set, llvm::ArrayRef<PyObject*> items, const WeakCopies& copies);
 // Is there an item of the set that is the key, or the same constant?
 bool holdsItem(PySetObject* set, BorrowedRef<> key, Py_hash_t hash);
 // set.__contains__(set, key), likewise.

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include <llvm/ADT/SparseBitVector.h>
 #include <llvm/ADT/StringSet.h>
 
 #include "sources/source.h"
@@ -12,16 +13,25 @@ namespace armature {
 class Profile {
  public:
   // A number that a translation took for a constant was another one in a later call.
-  void markVaried(const Source* source) { varied_.insert(source->name()); }
+  void markVaried(const Source* source) {
+    varied_.insert(source->name());
+    depths_.set(source->depth());
+  }
   bool hasVaried(const Source* source) const {
-    return !varied_.empty() && varied_.contains(source->name());
+    return depths_.test(source->depth()) && varied_.contains(source->name());
   }
   bool empty() const { return varied_.empty(); }
-  void clear() { varied_.clear(); }
+  void clear() {
+    varied_.clear();
+    depths_.clear();
+  }
 
  private:
   // Names, because each translation has sources of its own.
   llvm::StringSet<> varied_;
+  // How many steps they have. A name is as long as its path, and a trace that follows a linked list
+  // asks at each step of it: the names of other depths are not made.
+  llvm::SparseBitVector<> depths_;
 };
 
 }  // namespace armature

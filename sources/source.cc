@@ -11,6 +11,8 @@
 #include "core/fault_injection.h"
 #include "core/text.h"
 #include "cpython/iterators.h"
+#include "cpython/member_descriptors.h"
+#include "cpython/type_lookup.h"
 #include "sources/computation.h"
 
 namespace armature {
@@ -22,6 +24,14 @@ std::string descriptorName(BorrowedRef<> descriptor) {
   if (type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type)
     return printable(PyDescr_NAME(descriptor.get()));
   return describe(descriptor);
+}
+
+// A path through a descriptor that keeps its class alive, as those of C types may.
+bool isThroughClass(const Source& source) {
+  if (source.kind() != SourceKind::Slot && source.kind() != SourceKind::Descriptor) return false;
+  BorrowedRef<> descriptor = source.object();
+  return descriptor && cpython::definitionOf(descriptor) &&
+         cpython::isHeapType(PyDescr_TYPE(descriptor.get()));
 }
 
 std::string rootName(const Source& source, const std::string& text) {
@@ -301,7 +311,7 @@ int SourceTable::traverse(visitproc visit, void* arg) const {
 void SourceTable::releaseConstants(llvm::function_ref<bool(BorrowedRef<>)> isWeakKey) {
   table_.clear();  // Keys are about to change.
   for (Source* source : sources_) {
-    bool isGivenUp = source->kind_ == SourceKind::Constant ||
+    bool isGivenUp = source->kind_ == SourceKind::Constant || isThroughClass(*source) ||
                      (source->kind_ == SourceKind::DictItem && isWeakKey(source->object_));
     if (!isGivenUp && !source->after_) continue;
     source->name();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/Support/Allocator.h>
 
@@ -118,6 +119,9 @@ class SourceTable {
   void releaseConstants(llvm::function_ref<bool(BorrowedRef<>)> isWeakKey);
   // Visits the objects held, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
+
+  // The oldest first; only the last are new when it is asked again.
+  llvm::ArrayRef<const Source*> all() const { return sources_; }
 
   const Source* local(int64_t index, BorrowedRef<> name);
   const Source* localCell(int64_t index, BorrowedRef<> name);

@@ -19,44 +19,9 @@ namespace armature {
 
 namespace {
 
-// How many references the trace itself has to existing objects; the others are the program's.
-class OwnReferences {
- public:
-  explicit OwnReferences(const Translator& translator) : translator_(translator) {}
-
-  Py_ssize_t ofProgram(PyObject* object) {
-    if (counts_.empty()) count();
-    return Py_REFCNT(object) - counts_.lookup(object);
-  }
-  Py_ssize_t ofInputs(PyObject* object) const { return llvm::count(translator_.inputs, object); }
-
- private:
-  void count() {
-    counts_[nullptr] = 0;
-    for (const VariableTracker* tracker : translator_.arena.trackers()) {
-      if (tracker && tracker->existing()) ++counts_[tracker->existing()];
-    }
-    for (const Guard& guard : translator_.guards()) {
-      PyObject* operand = guard.operand.get();
-      ++counts_[operand];
-      if (!operand || !PyList_CheckExact(operand)) continue;
-      // Of the keys or items of a container, which the trace has made.
-      for (Py_ssize_t i = 0; i < PyList_GET_SIZE(operand); ++i)
-        ++counts_[PyList_GET_ITEM(operand, i)];
-    }
-    auto countOne = [](PyObject* object, void* counts) {
-      ++(*static_cast<llvm::DenseMap<PyObject*, Py_ssize_t>*>(counts))[object];
-      return 0;
-    };
-    translator_.sources->traverse(countOne, &counts_);
-  }
-
-  const Translator& translator_;
-  llvm::DenseMap<PyObject*, Py_ssize_t> counts_;
-};
-
 // `ends` is changed only if it is so.
-bool isSilent(Ends& ends, OwnReferences& own, PyObject* object, LettingGo by) {
+bool isSilent(Translator& translator, Ends& ends, PyObject* object, LettingGo by) {
+  OwnReferences& own = translator.ownReferences;
   Ends after = ends;
   Py_ssize_t times = by == LettingGo::Input ? own.ofInputs(object) : 1;
   auto references = [&](PyObject* one) { return own.ofProgram(one); };
@@ -71,17 +36,15 @@ void guardEnd(Translator& translator, const VariableTracker* tracker, int64_t nu
 }
 
 // Guards that it is so; false if it is not.
-bool isSilent(Translator& translator, OwnReferences& own, const VariableTracker* tracker,
-              LettingGo by) {
-  if (!isSilent(translator.ends, own, tracker->existing(), by)) return false;
+bool isSilent(Translator& translator, const VariableTracker* tracker, LettingGo by) {
+  if (!isSilent(translator, translator.ends, tracker->existing(), by)) return false;
   int64_t times = translator.looseValues.timesLetGo(tracker);
   guardEnd(translator, tracker, static_cast<int64_t>(by) + kTimesLetGo * times);
   return true;
 }
 
 void requireSilence(Translator& translator, const VariableTracker* tracker, LettingGo by) {
-  OwnReferences own(translator);
-  if (isSilent(translator, own, tracker, by)) return;
+  if (isSilent(translator, tracker, by)) return;
   throw GraphBreak(GraphBreakKind::EndOfObject, describe(tracker->existing()));
 }
 
@@ -117,13 +80,12 @@ void LooseValues::add(LooseValue value) {
 
 void settleEnds(Translator& translator) {
   if (translator.looseValues.all().empty()) return;
-  OwnReferences own(translator);
   llvm::DenseMap<VariableTracker*, Objects> held;
   for (const auto& [holder, value] : translator.looseValues.all()) {
     auto [found, isNew] = held.try_emplace(holder);
     if (isNew) found->second = heldBy(holder);
     if (found->second.contains(value->existing()) || isGuardedByValue(value)) continue;
-    if (!isSilent(translator, own, value, LettingGo::Object)) throw EndIsHeard();
+    if (!isSilent(translator, value, LettingGo::Object)) throw EndIsHeard();
   }
 }
 
@@ -161,8 +123,7 @@ Ref<> numbersOf(llvm::ArrayRef<PyObject*> inputs, llvm::ArrayRef<MayEnd> ending)
 
 bool endsSilently(Translator& translator, const MayEnd& one) {
   VariableTracker* tracker = one.input.tracker();
-  OwnReferences own(translator);
-  bool isSilentNow = one.silent && (one.counted || isSilent(translator.ends, own,
+  bool isSilentNow = one.silent && (one.counted || isSilent(translator, translator.ends,
                                                             tracker->existing(), LettingGo::Input));
   if (isSilentNow) guardEnd(translator, tracker, static_cast<int64_t>(LettingGo::Input));
   return isSilentNow;
@@ -170,7 +131,7 @@ bool endsSilently(Translator& translator, const MayEnd& one) {
 
 bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
                        std::vector<OwningInput>& owning, std::vector<MayEnd>* deferred) {
-  OwnReferences own(translator);
+  OwnReferences& own = translator.ownReferences;
   std::vector<MayEnd> ending;
   Ends together = translator.ends;
   bool areSilent = true;
@@ -179,8 +140,8 @@ bool inputsEndSilently(Translator& translator, llvm::ArrayRef<Value> values,
     if (!tracker || !tracker->existing() || !tracker->source()) continue;
     PyObject* object = tracker->existing();
     Ends alone;
-    bool isNow = isSilent(together, own, object, LettingGo::Input);
-    bool silent = isNow || isSilent(alone, own, object, LettingGo::Input);
+    bool isNow = isSilent(translator, together, object, LettingGo::Input);
+    bool silent = isNow || isSilent(translator, alone, object, LettingGo::Input);
     if (!silent) {
       std::vector<PartPath> paths = ownedGenerators(
           object, [&](PyObject* one) { return own.ofProgram(one) - own.ofInputs(one); });

@@ -29,6 +29,7 @@
 #include "variables/ends_of_objects.h"
 #include "variables/functions/cached_results.h"
 #include "variables/library.h"
+#include "variables/own_references.h"
 #include "variables/side_effects.h"
 #include "variables/value.h"
 #include "variables/variable_tracker.h"
@@ -101,6 +102,7 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::ArrayRef<PyObject*> inputs;
   VariableArena arena;
   std::shared_ptr<SourceTable> sources;
+  OwnReferences ownReferences{*this};
   std::shared_ptr<Graph> graph;
   // What may be known of objects that existed before the trace.
   Heap heap;

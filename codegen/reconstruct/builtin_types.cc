@@ -205,6 +205,20 @@ void prepareMethodCall(PyCodegen& codegen, VariableTracker* self, const char* na
   codegen.load(self);
 }
 
+namespace {
+
+// The code keeps no class alive: the descriptor is found again in each call.
+void loadDescriptor(PyCodegen& codegen, PyObject* descriptor) {
+  PyTypeObject* owner = PyDescr_TYPE(descriptor);
+  if (cpython::isHeapType(owner)) {
+    Found found = codegen.translator().heap.lookup(owner, PyDescr_NAME(descriptor));
+    if (found.object == descriptor && found.source) return codegen.loadSource(found.source);
+  }
+  codegen.loadConstant(descriptor);
+}
+
+}  // namespace
+
 void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object,
                           const Value& value) {
   codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));
@@ -217,7 +231,7 @@ void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTrac
     codegen.load(made->variable);
     codegen.assembler().emitName(Opcode::LOAD_ATTR, name);
   } else {
-    codegen.loadConstant(descriptor);
+    loadDescriptor(codegen, descriptor);
   }
   codegen.load(object);
   codegen.load(value);
@@ -227,7 +241,7 @@ void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTrac
 
 void deleteThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object) {
   codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__delete__"));
-  codegen.loadConstant(descriptor);
+  loadDescriptor(codegen, descriptor);
   codegen.load(object);
   codegen.call(2);
   codegen.assembler().emit(Opcode::POP_TOP);

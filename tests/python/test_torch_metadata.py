@@ -3,6 +3,9 @@
 import functools
 import operator
 import random
+import subprocess
+import sys
+import textwrap
 
 import pytest
 import torch
@@ -33,7 +36,7 @@ SAMPLED_AS = {
     "getitem": "__getitem__", "and": "bitwise_and", "or": "bitwise_or", "T": "matrices",
     "mT": "matrices", "data": "matrices",
     "square": "square", "clip": "clamp", "log_sigmoid": "logsigmoid", "concat": "cat",
-    "concatenate": "cat",
+    "concatenate": "cat", "linalg_vector_norm": "linalg.vector_norm",
 }  # fmt: skip
 
 
@@ -413,3 +416,22 @@ def test_structures():
         "constant",
         torch.float32,
     )
+
+
+def test_norms_import_no_compiler():
+    """As torch's own functions for meta tensors do, which takes seconds."""
+    program = """
+        import sys
+        import torch, armature
+        import torch.nn.functional as F
+
+        def f(x, y):
+            lengths = x.norm(), torch.norm(x, dim=1), x.norm(2, 0, keepdim=True)
+            sizes = torch.linalg.vector_norm(y), torch.linalg.vector_norm(y, 1, (0, 1), True)
+            return lengths, sizes, F.normalize(x), F.cosine_similarity(x, y, dim=-1)
+
+        x, y = torch.randn(3, 4), torch.randn(3, 4)
+        torch.testing.assert_close(armature.compile(f)(x, y), f(x, y))
+        assert "torch._dynamo" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)

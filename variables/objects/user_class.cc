@@ -33,6 +33,23 @@ Value tupleOfClasses(Translator& translator, PyObject* tuple) {
   return makeTuple(translator, std::move(classes));
 }
 
+// type.__mro__ and type.__bases__: the same tuple, for as long as the class has these bases.
+Value resolutionOrder(Translator& translator, PyTypeObject* type) {
+  PyObject* mro = translator.heap.mro(type);
+  if (translator.madeClasses().find(type)) return tupleOfClasses(translator, mro);
+  const Source* source = translator.heap.classSource(type);
+  return translator.wrapOnce(translator.sources->path(SourceKind::TypeMro, source), mro);
+}
+
+Value basesOf(Translator& translator, PyTypeObject* type) {
+  static PyObject* const field = cpython::lookup(&PyType_Type, name("__bases__"));
+  PyObject* bases = translator.heap.bases(type);
+  if (translator.madeClasses().find(type)) return tupleOfClasses(translator, bases);
+  const Source* source = translator.heap.classSource(type);
+  return translator.wrapOnce(translator.sources->item(SourceKind::Descriptor, source, field),
+                             bases);
+}
+
 // What type's own descriptors answer for a class (typeobject.c, type_getsets and type_members).
 using ClassGetter = Value (*)(Translator&, PyTypeObject*);
 struct ClassAttribute {
@@ -44,10 +61,8 @@ constexpr ClassAttribute kClassAttributes[] = {
      [](Translator& t, PyTypeObject* type) { return foundText(t, t.heap.nameOf(type)); }},
     {"__qualname__",
      [](Translator& t, PyTypeObject* type) { return foundText(t, t.heap.qualifiedNameOf(type)); }},
-    {"__mro__",
-     [](Translator& t, PyTypeObject* type) { return tupleOfClasses(t, t.heap.mro(type)); }},
-    {"__bases__",
-     [](Translator& t, PyTypeObject* type) { return tupleOfClasses(t, t.heap.bases(type)); }},
+    {"__mro__", resolutionOrder},
+    {"__bases__", basesOf},
     {"__base__",
      [](Translator& t, PyTypeObject* type) {
        t.heap.mro(type);
@@ -278,7 +293,7 @@ Value classUnion(Translator& translator, NumberSlot slot, const Value& left, con
 }
 
 // type.mro(), where no metaclass has one of its own: what __mro__ was made of.
-Value resolutionOrder(Translator& translator, const Value& self, CallArguments& arguments) {
+Value computedOrder(Translator& translator, const Value& self, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "type.mro", arguments, 0, 0)) return Value();
   PyTypeObject* type = asClass(self);
   static PyObject* const special = name("mro");
@@ -319,7 +334,7 @@ Value subclasses(Translator& translator, const Value& self, CallArguments& argum
 }
 
 void registerClassMethods() {
-  registerMethodHandler(&PyType_Type, "mro", resolutionOrder);
+  registerMethodHandler(&PyType_Type, "mro", computedOrder);
   registerMethodHandler(&PyType_Type, "__subclasses__", subclasses);
 }
 ARMATURE_REGISTER_HANDLERS(registerClassMethods);

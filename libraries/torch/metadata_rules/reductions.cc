@@ -181,6 +181,69 @@ bool cumulative(const Call& call, ResultStructure& result) {
   return dtype >= 0 && give(call, result, newTensor(*self, self->sizes, dtype));
 }
 
+// The dimension given as `parameter`, 1 where none is; nothing if the tensor does not have it.
+std::optional<int64_t> dimensionOrSecond(const Call& call, size_t parameter,
+                                         const TensorMetadata& tensor) {
+  std::optional<int64_t> given = call.isGiven(parameter) ? call.integer(parameter) : 1;
+  return given ? wrapDimension(*given, tensor.dimension()) : std::nullopt;
+}
+
+bool isRealNumber(const Call& call, size_t parameter) {
+  if (!call.isGiven(parameter)) return true;
+  std::optional<Scalar> number = call.scalar(parameter);
+  return number && (number->dtype == Int64 || number->dtype == Float64);
+}
+
+// The order, which decides nothing here, and then the parameters of a reduction: self, order, dim,
+// keepdim. What has no elements has a norm for some orders only.
+bool norm(const Call& call, ResultStructure& result) {
+  const TensorMetadata* self = call.tensor(0);
+  std::optional<bool> keep = call.boolean(3, false);
+  if (!self || !isFloating(self->dtype) || !isRealNumber(call, 1) || !keep) return false;
+  ReducedShape shape(*self);
+  if (call.has(2)) {
+    Dimensions dimensions;
+    if (!call.integers(2, dimensions) || dimensions.empty()) return false;
+    // Without an order, more than two dimensions are neither a vector nor a matrix.
+    if (dimensions.size() > 2 || !shape.setDimensions(dimensions)) return false;
+  }
+  if (!shape.takesElements()) return false;
+  return give(call, result, newTensor(*self, shape.sizes(*keep), self->dtype));
+}
+
+// x / max(norm(x, p, dim), eps), with the norm expanded as x
+bool normalize(const Call& call, ResultStructure& result) {
+  const TensorMetadata* self = call.tensor(0);
+  if (!self || !isFloating(self->dtype) || !isRealNumber(call, 1) || !isRealNumber(call, 3)) {
+    return false;
+  }
+  std::optional<int64_t> along = dimensionOrSecond(call, 2, *self);
+  ReducedShape shape(*self);
+  if (!along || !shape.setDimensions({Dimension(*along)}) || !shape.takesElements()) return false;
+  MetadataPointer norm = newTensor(*self, shape.sizes(true), self->dtype);
+  if (!norm->sizes.empty() && norm->sizes[*along] != self->sizes[*along]) {
+    norm->sizes = self->sizes;
+    norm->strides[*along] = 0;
+  }
+  Elementwise operands;
+  operands.add(*self);
+  operands.add(*norm);
+  MetadataPointer metadata = operands.make(self->dtype, self->dtype);
+  return metadata && give(call, result, std::move(metadata));
+}
+
+// Of two tensors of one shape.
+bool cosineSimilarity(const Call& call, ResultStructure& result) {
+  const TensorMetadata *first = call.tensor(0), *second = call.tensor(1);
+  if (!first || !second || first->sizes != second->sizes) return false;
+  if (first->dtype != second->dtype || !isFloating(first->dtype)) return false;
+  std::optional<int64_t> along = dimensionOrSecond(call, 2, *first);
+  ReducedShape shape(*first);
+  if (!along || !shape.setDimensions({Dimension(*along)}) || !shape.takesElements()) return false;
+  return isRealNumber(call, 3) &&
+         give(call, result, newTensor(*first, shape.sizes(false), first->dtype));
+}
+
 const Row kRows[] = {
     {"sum", InTorch | AsMethod, "self|input dim|axis keepdim|keepdims ; dtype", sum},
     {"nansum", InTorch | AsMethod, "self|input dim|axis keepdim|keepdims ; dtype", sum},
@@ -193,6 +256,10 @@ const Row kRows[] = {
     {"argmax argmin", InTorch | AsMethod, "self|input dim|axis keepdim|keepdims", position},
     {"all any", InTorch | AsMethod, "self|input dim|axis keepdim|keepdims", truth},
     {"cumsum cumprod", InTorch | AsMethod, "self|input dim|axis ; dtype", cumulative},
+    {"norm", InTorch | AsMethod, "self|input p dim keepdim", norm},
+    {"linalg_vector_norm", InLinearAlgebra, "self|input|x ord dim keepdim", norm},
+    {"normalize", InFunctional, "self|input p dim eps", normalize},
+    {"cosine_similarity", InTorch, "x1 x2 dim eps", cosineSimilarity},
 };
 
 }  // namespace

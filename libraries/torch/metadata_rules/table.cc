@@ -21,7 +21,8 @@ struct NamedPlace {
 constexpr NamedPlace kPlaces[] = {
     {InTorch, "torch."},           {AsMethod, "torch.Tensor."},
     {InOperator, "operator."},     {InFunctional, "torch.nn.functional."},
-    {InBindings, "torch._C._nn."}, {AsAttribute, "getattr "}};
+    {InBindings, "torch._C._nn."}, {InLinearAlgebra, "torch._C._linalg."},
+    {AsAttribute, "getattr "}};
 
 class RuleTable {
  public:

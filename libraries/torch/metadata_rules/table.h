@@ -24,6 +24,7 @@ enum Place : uint8_t {
   AsAttribute = 1 << 5,   // x.name
   // The method name_ and, with InOperator, operator.iname do the same in place.
   InPlaceToo = 1 << 6,
+  InLinearAlgebra = 1 << 7,  // torch._C._linalg.name
 };
 
 struct Row {

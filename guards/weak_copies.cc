@@ -1,25 +1,39 @@
-#include "guards/weak_tuples.h"
+#include "guards/weak_copies.h"
 
 #include "core/checked.h"
 #include "core/constant.h"
+#include "cpython/member_descriptors.h"
 
 namespace armature {
 
 bool isTupleOfObjects(BorrowedRef<> key) { return PyTuple_Check(key.get()) && !isConstant(key); }
 
-WeakTuples::~WeakTuples() {
+WeakCopies::~WeakCopies() {
   // What these were may have been freed long ago.
   for (auto [tuple, index] : weakItems_) PyTuple_SET_ITEM(tuple, index, nullptr);
+  for (const Ref<>& descriptor : descriptors_) cpython::forgetClass(descriptor);
 }
 
-PyObject* WeakTuples::copy(BorrowedRef<> key, IdentityWatch& watch) {
+PyObject* WeakCopies::copy(BorrowedRef<> key, IdentityWatch& watch) {
   if (PyObject* known = copyOf(key)) return known;
   return make(key, watch).get();
 }
 
-PyObject* WeakTuples::copyOf(BorrowedRef<> key) const { return copies_.lookup(key.get()); }
+PyObject* WeakCopies::copyOfDescriptor(BorrowedRef<> descriptor, IdentityWatch& watch) {
+  if (PyObject* known = copyOf(descriptor)) return known;
+  watch.watch(reinterpret_cast<PyObject*>(PyDescr_TYPE(descriptor.get())));
+  descriptors_.reserve(descriptors_.size() + 1);
+  Ref<> copy = cpython::copyWithoutClass(descriptor);
+  if (!copy) throw PendingPythonException();
+  descriptors_.push_back(std::move(copy));
+  return copies_[descriptor.get()] = descriptors_.back().get();
+}
 
-bool WeakTuples::isOriginalOf(BorrowedRef<> object, const PyObject* copy) const {
+PyObject* WeakCopies::copyOf(BorrowedRef<> original) const {
+  return copies_.lookup(original.get());
+}
+
+bool WeakCopies::isOriginalOf(BorrowedRef<> object, const PyObject* copy) const {
   auto known = originals_.find(copy);
   if (known == originals_.end()) return false;
   const Original& original = known->second;
@@ -34,7 +48,7 @@ bool WeakTuples::isOriginalOf(BorrowedRef<> object, const PyObject* copy) const 
 }
 
 // Keys are nested as deep as hashWithoutCode() goes, at most.
-Ref<> WeakTuples::make(BorrowedRef<> key, IdentityWatch& watch) {
+Ref<> WeakCopies::make(BorrowedRef<> key, IdentityWatch& watch) {
   Py_ssize_t size = PyTuple_GET_SIZE(key.get());
   Ref<> tuple = checked(PyTuple_New(size));
   // The collector must not see what may be gone.
