@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "cpython/type_lookup.h"
+
 namespace armature::cpython {
 
 namespace {
@@ -47,6 +49,13 @@ const void* definitionOf(BorrowedRef<> descriptor) {
   if (type == &PyMethodDescr_Type || type == &PyClassMethodDescr_Type)
     return reinterpret_cast<PyMethodDescrObject*>(object)->d_method;
   return nullptr;
+}
+
+bool belongsToClass(BorrowedRef<> descriptor) {
+  if (!definitionOf(descriptor)) return false;
+  PyTypeObject* owner = PyDescr_TYPE(descriptor.get());
+  return isHeapType(owner) &&
+         ownAttribute(owner, PyDescr_NAME(descriptor.get())) == descriptor.get();
 }
 
 Ref<> copyWithoutClass(BorrowedRef<> descriptor) {

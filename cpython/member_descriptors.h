@@ -26,9 +26,14 @@ Py_ssize_t tupleItemIndex(BorrowedRef<> descriptor);
 // structure in the memory of the class or of its C code. Null for all other objects.
 const void* definitionOf(BorrowedRef<> descriptor);
 
+// Does the descriptor keep a class alive that can die, and is its definition there for as long as
+// that class? Of getters that only we know (made_descriptors.h) it is not.
+bool belongsToClass(BorrowedRef<> descriptor);
+
 // A descriptor that reads and writes what this one does, a member or getset descriptor, but leaves
-// its class alone: to be used only while the class lives. Whoever has made it calls forgetClass()
-// before the last reference goes, after which it is of no use. Null with an exception set.
+// its class alone: to be used only while the class, to which it belongs, lives. Whoever has made it
+// calls forgetClass() before the last reference goes, after which it is of no use. Null with an
+// exception set.
 Ref<> copyWithoutClass(BorrowedRef<> descriptor);
 void forgetClass(BorrowedRef<> copy);
 

@@ -72,9 +72,8 @@ std::optional<ObjectParts> ObjectParts::of(PyObject* object) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
       result.parts.push_back(PyTuple_GET_ITEM(object, i));
   } else if ((result.definition = cpython::definitionOf(object))) {
-    PyTypeObject* owner = PyDescr_TYPE(object);
-    if (!cpython::isHeapType(owner)) return std::nullopt;
-    result.parts.push_back(reinterpret_cast<PyObject*>(owner));
+    if (!cpython::belongsToClass(object)) return std::nullopt;
+    result.parts.push_back(reinterpret_cast<PyObject*>(PyDescr_TYPE(object)));
   } else if (const Wrapper* wrapper = wrapperOf(result.type)) {
     for (PyObject* member : wrapper->members)
       result.parts.push_back(cpython::memberValue(object, member));

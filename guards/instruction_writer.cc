@@ -8,7 +8,6 @@
 
 #include "cpython/function_layout.h"
 #include "cpython/member_descriptors.h"
-#include "cpython/type_lookup.h"
 #include "guards/object_access.h"
 
 namespace armature {
@@ -262,7 +261,7 @@ PyObject* InstructionWriter::own(BorrowedRef<> object) {
 PyObject* InstructionWriter::ownDescriptor(BorrowedRef<> descriptor) {
   PyTypeObject* type = Py_TYPE(descriptor.get());
   bool isRead = type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type;
-  if (!isRead || !cpython::isHeapType(PyDescr_TYPE(descriptor.get()))) return own(descriptor);
+  if (!isRead || !cpython::belongsToClass(descriptor)) return own(descriptor);
   return program_->copies.copyOfDescriptor(descriptor, program_->identities);
 }
 

@@ -12,7 +12,6 @@
 #include "core/text.h"
 #include "cpython/iterators.h"
 #include "cpython/member_descriptors.h"
-#include "cpython/type_lookup.h"
 #include "sources/computation.h"
 
 namespace armature {
@@ -30,8 +29,7 @@ std::string descriptorName(BorrowedRef<> descriptor) {
 bool isThroughClass(const Source& source) {
   if (source.kind() != SourceKind::Slot && source.kind() != SourceKind::Descriptor) return false;
   BorrowedRef<> descriptor = source.object();
-  return descriptor && cpython::definitionOf(descriptor) &&
-         cpython::isHeapType(PyDescr_TYPE(descriptor.get()));
+  return descriptor && cpython::belongsToClass(descriptor);
 }
 
 std::string rootName(const Source& source, const std::string& text) {
