@@ -314,12 +314,21 @@ def test_property_replaced():
         def value(self):
             return 1
 
-    holder = Holder()
+    holder, first = Holder(), Holder.value
     scenario(
         lambda x: x + holder.value,
         lambda: (X,),
         lambda: (X,),
         lambda: setattr(Holder, "value", property(lambda self: 6)),
+    )
+    assert first.fget(holder) == 1
+    # Once the getter has died, so has what was compiled for it.
+    scenario(
+        lambda x: x + holder.value,
+        lambda: (X,),
+        lambda: (X,),
+        lambda: setattr(Holder, "value", property(lambda self: 7)),
+        expect=1,
     )
 
 
