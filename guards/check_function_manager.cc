@@ -7,6 +7,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
 
+#include "core/checked.h"
 #include "core/constant.h"
 #include "core/describe.h"
 #include "core/fault_injection.h"
@@ -71,6 +72,23 @@ uint32_t failedPart(const Instruction& instruction, const GuardProgramState& sta
       instruction.operation == Operation::CheckNoEntries)
     while (lengthOf(state.registers[instruction.input + part].object) == 0) ++part;
   return part;
+}
+
+Ref<> tupleOf(llvm::ArrayRef<PyObject*> items) {
+  Ref<> tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Py_NewRef(items[i]));
+  return tuple;
+}
+
+// By which the guard knows its object; null for one that does not know it so.
+const ObjectParts* partsKnownBy(const GuardProgram& program, size_t guard) {
+  for (size_t i = 0; i < program.instructions.size(); ++i) {
+    if (program.instructions[i].operation != Operation::CheckParts) continue;
+    if (program.guardOrder[static_cast<size_t>(program.origins[i].guard)] == guard)
+      return program.instructions[i].parts;
+  }
+  return nullptr;
 }
 
 // Instructions that can fail because of what they have read, not because there was nothing.
@@ -216,7 +234,10 @@ void CheckFunctionManager::giveUpIdentities() {
 std::string CheckFunctionManager::textOf(size_t guard) const {
   BorrowedRef<> operand = guards_[guard].operand;
   if (!operand && valid()) operand = identities_[guard];
-  return guardText(guards_[guard], operand);
+  const ObjectParts* parts = operand || !valid() ? nullptr : partsKnownBy(*program_, guard);
+  if (!parts) return guardText(guards_[guard], operand);
+  if (parts->type == &PyTuple_Type) return guardText(guards_[guard], tupleOf(parts->parts));
+  return guards_[guard].source->name() + " is <" + typeName(parts->type) + " object>";
 }
 
 // A TENSOR_MATCH means the example's exact type too, if it does not name another.

@@ -71,7 +71,7 @@ std::string identityText(BorrowedRef<> object) {
 
 std::string guardText(const Guard& guard, BorrowedRef<> object) {
   std::string name = guard.source ? guard.source->name() : "";
-  std::string operand = "<object>";
+  std::string operand = "<dead object>";
   if (object) operand = guard.type == GuardType::ID_MATCH ? identityText(object) : describe(object);
   switch (guard.type) {
     case GuardType::TYPE_MATCH:

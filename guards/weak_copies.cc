@@ -22,6 +22,7 @@ PyObject* WeakCopies::copy(BorrowedRef<> key, IdentityWatch& watch) {
 PyObject* WeakCopies::copyOfDescriptor(BorrowedRef<> descriptor, IdentityWatch& watch) {
   if (PyObject* known = copyOf(descriptor)) return known;
   watch.watch(reinterpret_cast<PyObject*>(PyDescr_TYPE(descriptor.get())));
+  // Every copy is to be in the list, where its class is forgotten.
   descriptors_.reserve(descriptors_.size() + 1);
   Ref<> copy = cpython::copyWithoutClass(descriptor);
   if (!copy) throw PendingPythonException();

@@ -43,8 +43,7 @@ class WeakCopies {
   };
   Ref<> make(BorrowedRef<> key, IdentityWatch& watch);
 
-  llvm::DenseMap<const PyObject*, PyObject*>
-      copies_;  // by the addresses of the originals, all of them
+  llvm::DenseMap<const PyObject*, PyObject*> copies_;    // by the addresses of the originals
   llvm::DenseMap<const PyObject*, Original> originals_;  // by the addresses of the copies
   std::vector<Ref<>> tuples_;                            // inner ones first
   std::vector<Ref<>> descriptors_;

@@ -8,7 +8,7 @@ import weakref
 
 import armature
 import pytest
-from differential import breaking_every
+from differential import breaking_every, entries
 
 
 class Base:
@@ -236,3 +236,17 @@ def test_bases_are_assigned():
         assert compiled(cls) == program(cls)
         first.mark += 1
         assert compiled(cls) == program(cls)
+
+
+def test_guards_say_what_they_know():
+    class Asked(Base):
+        shown = property(lambda self: 1)
+
+    def program(one):
+        return one.shown, Asked.__mro__
+
+    compiled = armature.compile(program)
+    assert compiled(Asked()) == program(Asked())
+    (guards,) = [entry["guards"] for entry in entries(compiled)]
+    assert ".shown is <property object>" in guards
+    assert f"__mro__ is (<class {__name__}." in guards

@@ -24,19 +24,19 @@ Value foundText(Translator& translator, const Found& found) {
   return found.source ? translator.wrap(found.source, found.object) : Value::constant(found.object);
 }
 
-Value tupleOfClasses(Translator& translator, PyObject* tuple) {
+ValueVector classesIn(Translator& translator, PyObject* tuple) {
   ValueVector classes;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     classes.push_back(
         translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(tuple, i))));
   }
-  return makeTuple(translator, std::move(classes));
+  return classes;
 }
 
 // type.__mro__ and type.__bases__: the same tuple, for as long as the class has these bases.
 Value resolutionOrder(Translator& translator, PyTypeObject* type) {
   PyObject* mro = translator.heap.mro(type);
-  if (translator.madeClasses().find(type)) return tupleOfClasses(translator, mro);
+  if (translator.madeClasses().find(type)) return makeTuple(translator, classesIn(translator, mro));
   const Source* source = translator.heap.classSource(type);
   return translator.wrapOnce(translator.sources->path(SourceKind::TypeMro, source), mro);
 }
@@ -44,7 +44,8 @@ Value resolutionOrder(Translator& translator, PyTypeObject* type) {
 Value basesOf(Translator& translator, PyTypeObject* type) {
   static PyObject* const field = cpython::lookup(&PyType_Type, name("__bases__"));
   PyObject* bases = translator.heap.bases(type);
-  if (translator.madeClasses().find(type)) return tupleOfClasses(translator, bases);
+  if (translator.madeClasses().find(type))
+    return makeTuple(translator, classesIn(translator, bases));
   const Source* source = translator.heap.classSource(type);
   return translator.wrapOnce(translator.sources->item(SourceKind::Descriptor, source, field),
                              bases);
@@ -300,13 +301,7 @@ Value computedOrder(Translator& translator, const Value& self, CallArguments& ar
   bool isPlain =
       type && translator.heap.inherits(typeOf(translator.realized(self)), &PyType_Type, special);
   if (!isPlain) throw GraphBreak(GraphBreakKind::ComputedClassAttribute, describe(self) + ".mro()");
-  PyObject* mro = translator.heap.mro(type);
-  ValueVector classes;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
-    classes.push_back(
-        translator.knownClass(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i))));
-  }
-  return translator.make<ListVariable>(std::move(classes));
+  return translator.make<ListVariable>(classesIn(translator, translator.heap.mro(type)));
 }
 
 // type.__subclasses__(). Nobody keeps them alive: each is found again in the next call.
