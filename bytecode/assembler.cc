@@ -1,5 +1,9 @@
 #include "bytecode/assembler.h"
 
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/STLExtras.h>
+
 #include <cassert>
 
 #include "bytecode/held_constant.h"
@@ -52,19 +56,83 @@ int32_t Assembler::addFreshLocal(const char* name) {
   return addLocal(internedString(freshName(name).c_str()));
 }
 
-void Assembler::addNames(llvm::ArrayRef<LocalVariable> locals) {
-  for (const LocalVariable& local : locals) {
-    std::string name = printable(local.name);
-    if (freshName(name.c_str()) == name) addLocal(local.name);
+void Assembler::show(int32_t local, const LocalVariable& variable) {
+  auto isIt = [&](const ShownLocal& one) { return one.variable.name.get() == variable.name.get(); };
+  if (auto found = llvm::find_if(shown_, isIt); found != shown_.end()) {
+    found->local = local;
+  } else {
+    shown_.push_back({variable, local});
   }
 }
 
-void Assembler::rename(int32_t local, const char* name) {
-  Ref<>& old = code_.locals[local].name;
-  if (printable(old) == name) return;
-  std::string fresh = freshName(name);
-  old = internedString(fresh.c_str());
-  localNames_.try_emplace(std::move(fresh), 1);
+int32_t Assembler::addShownLocal(const LocalVariable& variable) {
+  show(addLocal(variable.name), variable);
+  return static_cast<int32_t>(code_.locals.size() - 1);
+}
+
+void Assembler::showFrameOf(llvm::ArrayRef<LocalVariable> variables) {
+  isFrame_ = true;
+  setLocals_ = static_cast<int32_t>(code_.locals.size());
+  llvm::DenseSet<PyObject*> taken;
+  for (const LocalVariable& local : code_.locals) taken.insert(local.name.get());
+  for (const ShownLocal& one : shown_) taken.insert(one.variable.name.get());
+  for (const LocalVariable& variable : variables) {
+    if (taken.insert(variable.name.get()).second) addLocal(variable.name);
+  }
+}
+
+// frame.f_locals asks the locals in their order, the cells last, and of several with one name the
+// last one decides, whether it is set or not (PyFrame_FastToLocalsWithError).
+void Assembler::nameLocals() {
+  if (!isFrame_) return;
+  llvm::DenseMap<PyObject*, const ShownLocal*> shownAs;
+  for (const ShownLocal& one : shown_) {
+    code_.locals[one.local].name = one.variable.name;
+    shownAs[one.variable.name.get()] = &one;
+  }
+  auto count = static_cast<int32_t>(code_.locals.size());
+  llvm::DenseSet<PyObject*> hidden;
+  for (int32_t i = 0; i < count; ++i) {
+    PyObject* name = code_.locals[i].name.get();
+    const ShownLocal* shown = shownAs.lookup(name);
+    if (shown && shown->local == i) {
+      if (shown->variable.kind != LocalKind::Local) code_.locals[i].kind = LocalKind::Cell;
+      continue;
+    }
+    // No other local may have the name of a cell (see lower()).
+    if (shown && (i > shown->local || shown->variable.kind != LocalKind::Local)) {
+      code_.locals[i].name = internedString(freshName(printable(name).c_str()).c_str());
+      localNames_.try_emplace(printable(code_.locals[i].name), 1);
+      shown = nullptr;
+    }
+    if (!shown && i < setLocals_) hidden.insert(code_.locals[i].name.get());
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    if (hidden.erase(code_.locals[i].name.get())) addLocal(code_.locals[i].name);
+  }
+}
+
+// A local shows what its cell holds where an instruction that makes a cell of it stands before the
+// one that runs (_PyFrame_OpAlreadyRan). Those here never run.
+void Assembler::markCells() {
+  std::vector<Instruction> marks;
+  for (size_t i = 0; i < code_.locals.size(); ++i) {
+    if (code_.locals[i].kind != LocalKind::Cell) continue;
+    marks.push_back({Opcode::MAKE_CELL, static_cast<int32_t>(i)});
+  }
+  if (marks.empty()) return;
+  const auto count = static_cast<int32_t>(marks.size()) + 1;
+  marks.insert(marks.begin(), {Opcode::JUMP, count});
+  for (Instruction& instruction : code_.instructions) {
+    if (isJump(instruction.opcode) && instruction.argument >= 0) instruction.argument += count;
+  }
+  for (ExceptionRegion& region : code_.regions) {
+    region.start += count;
+    region.end += count;
+    if (region.target >= 0) region.target += count;
+  }
+  code_.instructions.insert(code_.instructions.begin(), marks.begin(), marks.end());
+  code_.positions.insert(code_.positions.begin(), count, code_.positions.front());
 }
 
 void Assembler::dropLast() {
@@ -82,6 +150,7 @@ void Assembler::putParametersFirst() {
   std::vector<LocalVariable> locals(code_.locals.size());
   for (size_t i = 0; i < newIndex.size(); ++i) locals[newIndex[i]] = std::move(code_.locals[i]);
   code_.locals = std::move(locals);
+  for (ShownLocal& one : shown_) one.local = newIndex[one.local];
   for (Instruction& instruction : code_.instructions) {
     if (argumentKind(instruction.opcode) == ArgumentKind::Local) {
       instruction.argument = newIndex[instruction.argument];
@@ -183,6 +252,8 @@ CodePtr Assembler::finish() {
   }
   for (ExceptionRegion& region : code_.regions) resolve(region.target);
   putParametersFirst();
+  nameLocals();
+  markCells();
   code_.indexRegions();
   auto result = std::make_shared<const Code>(std::move(code_));
   *this = Assembler(nullptr, nullptr, 0);

@@ -30,11 +30,14 @@ class Assembler {
   int32_t addLocal(BorrowedRef<> name);
   // Adds a local whose name is not taken yet: "name", else "name_1", "name_2", ….
   int32_t addFreshLocal(const char* name);
-  // Adds a local for each name that none has yet. They stay unset: Python suggests names of locals
-  // where it prints a NameError.
-  void addNames(llvm::ArrayRef<LocalVariable> locals);
-  // Gives a local that has another name one that is not taken yet, in the same way.
-  void rename(int32_t local, const char* name);
+  // The local is where the code has a variable of the program's, a plain one or a cell, until this
+  // is said of another one. Only what was added as a plain local can have a cell.
+  void show(int32_t local, const LocalVariable& variable);
+  int32_t addShownLocal(const LocalVariable& variable);
+  // The code runs as a frame of the program's, with these local variables: others find those that
+  // are shown in frame.f_locals, and nothing else. Where Python prints a NameError, it suggests
+  // names out of all of them.
+  void showFrameOf(llvm::ArrayRef<LocalVariable> variables);
 
   void emit(Opcode opcode, int32_t argument = 0);
   // One constant for each object: equal ones can be told apart by `is`. One or two instructions:
@@ -69,6 +72,8 @@ class Assembler {
  private:
   std::string freshName(const char* name);
   void putParametersFirst();
+  void nameLocals();
+  void markCells();
   // Closes the part of the innermost region that ends here.
   void interruptRegion();
 
@@ -81,6 +86,13 @@ class Assembler {
   Code code_;
   Position position_;
   std::vector<int32_t> parameters_;
+  struct ShownLocal {
+    LocalVariable variable;
+    int32_t local;
+  };
+  std::vector<ShownLocal> shown_;
+  bool isFrame_ = false;
+  int32_t setLocals_ = 0;  // in a frame: the locals behind them are never set
   // Name -> next suffix to try, for so many of the locals. Most code asks for no fresh name.
   std::unordered_map<std::string, int32_t> localNames_;
   size_t namedLocals_ = 0;

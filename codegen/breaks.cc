@@ -33,13 +33,6 @@ size_t keptOfStack(const FrameState& frame) {
   return frame.stack.size() - static_cast<size_t>(frame.operandCount);
 }
 
-// May code of the program hear of the end of the value itself?
-bool mayBeHeard(const Value& value) {
-  if (!value.isTracker()) return false;
-  auto* lazy = llvm::dyn_cast<LazyVariable>(value.tracker());
-  return !nodeThatGives(value.tracker()) && !(lazy && isData(lazy->realized));
-}
-
 }  // namespace
 
 // As CPython calls a method that LOAD_METHOD has found: as a function of its object, which its
@@ -118,6 +111,12 @@ bool PyCodegen::keepsAlive(const Value& value) {
   return false;
 }
 
+// Has the frame to go on with a local that nothing reads any more? Where somebody looks at
+// frame.f_locals, with each.
+bool PyCodegen::staysBound(const Value& value) {
+  return value && (outcome_.framesAreRead || keepsAlive(value));
+}
+
 void PyCodegen::requireHeldLocals() {
   struct DeadLocal {
     const Value& value;
@@ -145,7 +144,7 @@ void PyCodegen::requireHeldLocals() {
   for (bool isNew = true; isNew;) {
     isNew = false;
     for (DeadLocal& local : dead) {
-      if (local.isRequired || (!keepsAlive(local.value) && !holdsFrame(local))) continue;
+      if (local.isRequired || (!staysBound(local.value) && !holdsFrame(local))) continue;
       local.isRequired = isNew = true;
       plan_.require(local.value);
     }
@@ -162,8 +161,8 @@ bool PyCodegen::takeOver(const Instruction& load) {
 
 // Of a local of the generated code that a frame has: it has another one, behind all others,
 // instead.
-int32_t PyCodegen::moveBehind(int32_t local, const char* name) {
-  int32_t next = assembler_.addFreshLocal(name);
+int32_t PyCodegen::moveBehind(int32_t local) {
+  int32_t next = assembler_.addFreshLocal("local");
   assembler_.emit(Opcode::LOAD_FAST, local);
   // What was taken over may be loaded once more, and is released with the others then.
   if (!takenOver_.erase(local)) assembler_.emit(Opcode::DELETE_FAST, local);
@@ -174,17 +173,16 @@ int32_t PyCodegen::moveBehind(int32_t local, const char* name) {
 // Puts the stack and the live locals of a frame into locals of the generated code.
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   StoredFrame& stored = storedFrames_.emplace_back();
-  auto store = [&](const Value& value, const char* name) {
+  auto store = [&](const Value& value, const char* name, bool mayTakeOver = true) {
     if (const ConstructionPlan::Part* part = plan_.find(value); part && part->isLate) {
       lateStores_.emplace_back(value, assembler_.addFreshLocal(name));
       return lateStores_.back().second;
     }
     size_t before = assembler_.size();
     load(value);
-    if (assembler_.size() == before + 1 && takeOver(assembler_.last())) {
+    if (mayTakeOver && assembler_.size() == before + 1 && takeOver(assembler_.last())) {
       int32_t local = assembler_.last().argument;
       assembler_.dropLast();
-      assembler_.rename(local, name);
       return local;
     }
     int32_t local = assembler_.addFreshLocal(name);
@@ -210,20 +208,21 @@ void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
     }
   }
   llvm::BitVector live = liveIn(frame);
-  // The locals of a frame that an exception leaves end in their order. (Those of an inner frame are
-  // handed to its code in that.)
+  // Frames tell their locals in their order, and end them in it where an exception leaves. (Those
+  // of an inner frame are handed to its code in that.)
   int32_t last = -1;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     const Value& value = frame.locals[i];
     if (!value) continue;
     auto local = static_cast<int32_t>(i);
-    if (keepsAlive(value)) stored.held.insert(local);
+    if (staysBound(value)) stored.held.insert(local);
     if (!live.test(i) && !stored.held.contains(local)) continue;
-    std::string name = printable(frame.code->locals[i].name);
-    int32_t place = store(value, name.c_str());
-    if (index == 0 && mayBeHeard(value)) {
-      if (place < last) place = moveBehind(place, name.c_str());
+    const LocalVariable& variable = frame.code->locals[i];
+    int32_t place = store(value, "local", variable.kind == LocalKind::Local);
+    if (index == 0) {
+      if (place < last) place = moveBehind(place);
       last = place;
+      assembler_.show(place, variable);
     }
     stored.locals[local] = place;
   }
@@ -245,12 +244,13 @@ void PyCodegen::leaveLocals() {
   };
   if (!endsGenerator) callAndDrop(1);
   int32_t held = 0;
-  for (const Value& local : outcome_.locals) {
-    if (!keepsAlive(local)) continue;
-    load(local);
+  for (size_t i = 0; i < outcome_.locals.size(); ++i) {
+    if (!staysBound(outcome_.locals[i])) continue;
+    load(outcome_.locals[i]);
     ++held;
     if (!endsGenerator) {
-      assembler_.emit(Opcode::STORE_FAST, assembler_.addFreshLocal("local"));
+      int32_t local = assembler_.addShownLocal(entry.code->locals[i]);
+      assembler_.emit(Opcode::STORE_FAST, local);
     }
   }
   if (endsGenerator) {
@@ -273,7 +273,7 @@ void PyCodegen::orderEnds() {
       continue;
     }
     if (std::exchange(isHeld, false) && !releaseFrame()) return;
-    last = moveBehind(static_cast<int32_t>(input), "local");
+    last = moveBehind(static_cast<int32_t>(input));
   }
 }
 

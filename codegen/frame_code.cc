@@ -48,9 +48,11 @@ EntryPoint resumeEntry(const CodePtr& code, int32_t pc, int32_t ranLast,
 
 namespace {
 
-// Visits what a stored frame has, in the order in which lists of it are: visit(local, name).
-template <class Visit>
-void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
+// Visits what a stored frame has, in the order in which lists of it are: visit(local, name), and
+// visitVariable(local, variable) for what the program knows of.
+template <class Visit, class VisitVariable>
+void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit,
+                  VisitVariable visitVariable) {
   for (int32_t& local : stored.stack) {
     if (local >= 0) visit(local, "stack");
   }
@@ -61,7 +63,7 @@ void forEachValue(const FrameState& frame, StoredFrame& stored, Visit visit) {
   for (int32_t& local : stored.operands) visit(local, "operand");
   for (size_t i = 0; i < frame.code->locals.size(); ++i) {
     auto found = stored.locals.find(static_cast<int32_t>(i));
-    if (found != stored.locals.end()) visit(found->second, printable(frame.code->locals[i].name));
+    if (found != stored.locals.end()) visitVariable(found->second, frame.code->locals[i]);
   }
 }
 
@@ -86,10 +88,11 @@ FrameCode::FrameCode(Assembler& assembler, CodegenEnvironment& environment,
   for (size_t i = frames.size() - 1; i > 0; --i) {
     int32_t count = 0;
     StoredFrame values = stored[i];
-    forEachValue(frames[i], values, [&](int32_t local, llvm::StringRef) {
+    auto append = [&](int32_t local, const auto&) {
       move(local);
       ++count;
-    });
+    };
+    forEachValue(frames[i], values, append, append);
     if (inner_ >= 0) move(inner_), ++count;
     assembler_.emit(Opcode::BUILD_LIST, count);
     if (inner_ < 0) inner_ = assembler_.addFreshLocal("___inner");
@@ -248,8 +251,7 @@ void FrameCode::finish(StoredFrame after, int32_t nextPc, int32_t results, int32
     } else if (next.opcode == Opcode::STORE_FAST) {
       auto [found, isNew] = after.locals.try_emplace(next.argument, -1);
       if (isNew) {
-        const LocalVariable& local = frame().code->locals[next.argument];
-        found->second = assembler_.addFreshLocal(printable(local.name).c_str());
+        found->second = assembler_.addShownLocal(frame().code->locals[next.argument]);
       }
       assembler_.emit(Opcode::STORE_FAST, found->second);
       after.held.insert(next.argument);
@@ -434,12 +436,16 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   assembler.setQualifiedName(next.code->qualifiedName);
   int32_t list = assembler.addParameter(checked(PyUnicode_FromString("___inputs")));
   std::vector<int32_t> locals;
-  auto take = [&](int32_t& local, llvm::StringRef name) {
-    local = assembler.addFreshLocal(name.str().c_str());
+  auto take = [&](int32_t& local, const char* name) {
+    local = assembler.addFreshLocal(name);
+    locals.push_back(local);
+  };
+  auto takeVariable = [&](int32_t& local, const LocalVariable& variable) {
+    local = assembler.addShownLocal(variable);
     locals.push_back(local);
   };
   StoredFrame stored = innerStored_.front();
-  forEachValue(next, stored, take);
+  forEachValue(next, stored, take, takeVariable);
   int32_t inner = -1;
   if (frames_.size() > 2) take(inner, "___inner");
   assembler.setPosition(positionOf(next));
@@ -453,7 +459,7 @@ Ref<> FrameCode::functionOfNext(bool plain) {
   FrameCode(assembler, environment_, frames_.drop_front(), std::move(stored), inner,
             innerStored_.drop_front())
       .emit(plain);
-  assembler.addNames(next.code->locals);
+  assembler.showFrameOf(next.code->locals);
   Ref<PyCodeObject> code = runnableCode(*assembler.finish(), next.code->original);
   if (!code) return nullptr;
   Ref<> function = cpython::makeFunction(reinterpret_cast<PyObject*>(code.get()),

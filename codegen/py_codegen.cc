@@ -153,13 +153,17 @@ GeneratedCode PyCodegen::generate() {
       FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain, [&] {
         releaseLocals();
       });
-      assembler_.addNames(outcome_.frames.front().code->locals);
     }
     // Nothing of the program's keeps it entered, so that it is left where it was let go of.
     if (llvm::any_of(contexts_, [](const Context& context) { return !context.isLoaded; })) {
       throw UnsupportedReconstruction("what has entered a context and was let go of");
     }
     emitInterruptHandlers();
+    if (!outcome_.frames.empty()) {
+      assembler_.showFrameOf(outcome_.frames.front().code->locals);
+    } else if (entry.isShown) {
+      assembler_.showFrameOf(entry.code->locals);
+    }
     generated.canonical = assembler_.finish();
     generated.code = runnableCode(*generated.canonical, entry.code->original);
     generated.captures = captures_;

@@ -154,8 +154,9 @@ class PyCodegen {
   void requireRoots();
   void requireHeldLocals();
   bool keepsAlive(const Value& value);
+  bool staysBound(const Value& value);
   bool takeOver(const Instruction& load);
-  int32_t moveBehind(int32_t local, const char* name);
+  int32_t moveBehind(int32_t local);
   void storeFrame(const FrameState& frame, size_t index);
   void releaseLocals();
   void releaseHolder();

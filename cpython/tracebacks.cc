@@ -217,23 +217,6 @@ PyTracebackObject* entry(BorrowedRef<> traceback) {
   return reinterpret_cast<PyTracebackObject*>(traceback.get());
 }
 
-// The index of the local of `code` that a local of this name in code of ours stands for; -1: none.
-int indexOfLocal(const llvm::DenseMap<PyObject*, int>& indices, PyObject* name) {
-  if (auto found = indices.find(name); found != indices.end()) return found->second;
-  Py_ssize_t length = PyUnicode_GET_LENGTH(name), end = length;
-  while (end > 0 && Py_UNICODE_ISDIGIT(PyUnicode_READ_CHAR(name, end - 1))) --end;
-  if (end == length || end < 2 || PyUnicode_READ_CHAR(name, end - 1) != '_') return -1;
-  PyObject* base = PyUnicode_Substring(name, 0, end - 1);
-  if (!base) {
-    PyErr_Clear();
-    return -1;
-  }
-  PyUnicode_InternInPlace(&base);
-  Ref<> interned = Ref<>::steal(base);
-  auto found = indices.find(interned.get());
-  return found == indices.end() ? -1 : found->second;
-}
-
 }  // namespace
 
 BorrowedRef<PyCodeObject> codeOfEndedFrame(BorrowedRef<> traceback) {
@@ -249,14 +232,14 @@ bool showAs(BorrowedRef<> traceback, BorrowedRef<PyCodeObject> code, int32_t off
   int count = code->co_nlocalsplus;
   if (Py_SIZE(object) < count) return false;
 
-  // Names of locals are interned (intern_strings of PyCode_New).
+  // Names of locals are interned (intern_strings of PyCode_New). Of several with one name the last
+  // one decides, as it does for f_locals.
   llvm::DenseMap<PyObject*, int> indices;
   for (int i = 0; i < count; ++i) indices[PyTuple_GET_ITEM(code->co_localsplusnames, i)] = i;
   std::vector<Ref<>> placed(count);
   for (int i = 0; i < std::min(frame->stacktop, before->co_nlocalsplus); ++i) {
-    if (!frame->localsplus[i]) continue;
-    int index = indexOfLocal(indices, PyTuple_GET_ITEM(before->co_localsplusnames, i));
-    if (index >= 0) placed[index] = Ref<>::create(frame->localsplus[i]);
+    auto found = indices.find(PyTuple_GET_ITEM(before->co_localsplusnames, i));
+    if (found != indices.end()) placed[found->second] = Ref<>::create(frame->localsplus[i]);
   }
   for (int i = 0; i < count; ++i) {
     _PyLocals_Kind kind = _PyLocals_GetKind(code->co_localspluskinds, i);

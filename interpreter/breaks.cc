@@ -110,7 +110,8 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   handled_ = mark_.handled;
   runningGenerator_ = nullptr;
   raisedAgain_ = false;
-  while (frame_ != mark_.frame) dropFrame();
+  outcome.framesAreRead = framesAreRead_;
+  for (; frame_ != mark_.frame; dropFrame()) outcome.framesAreRead |= frame_->code->readsOwnFrame;
   frame_->pc = mark_.pc;
   frame_->openHandlers = mark_.openHandlers;
   if (mark_.hasSlots) {

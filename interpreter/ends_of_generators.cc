@@ -94,13 +94,33 @@ void InstructionTranslator::forEachPart(VariableTracker* tracker, PartVisitor vi
   visitParts(tracker, nullptr, visit);
 }
 
+void InstructionTranslator::reach(ReachedObjects& reached, const Value& value,
+                                  const ReachedObjects::Origin& origin) const {
+  VariableTracker* tracker = newObject(value);
+  if (tracker && reached.origins.try_emplace(tracker, origin).second) {
+    reached.pending.push_back(tracker);
+  }
+}
+
+// Some of what the running frame reaches, or its caller where it is leaving: mostly, a generator
+// that has gone elsewhere has not gone far.
+ReachedObjects InstructionTranslator::nearObjects(const Frame* leaving) {
+  constexpr size_t kMost = 64;
+  ReachedObjects reached;
+  const Frame* frame = leaving ? leaving->back : frame_;
+  size_t count = frame ? ownSlots(*frame, leaving) : 0;
+  for (size_t i = count; i > 0; --i) reach(reached, frame->slots[i - 1], {nullptr, frame, i - 1});
+  for (size_t i = 0; i < reached.pending.size() && reached.pending.size() < kMost; ++i) {
+    VariableTracker* tracker = reached.pending[i];
+    visitParts(tracker, leaving, [&](const Value& part) { reach(reached, part, {tracker}); });
+  }
+  return reached;
+}
+
 ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const Value& result) {
   ReachedObjects reached;
   auto reach = [&](const Value& value, const ReachedObjects::Origin& origin) {
-    VariableTracker* tracker = newObject(value);
-    if (tracker && reached.origins.try_emplace(tracker, origin).second) {
-      reached.pending.push_back(tracker);
-    }
+    this->reach(reached, value, origin);
   };
   const Frame* inner = nullptr;
   for (const Frame* frame = frame_; frame; inner = frame, frame = frame->back) {
@@ -130,16 +150,17 @@ ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const
 }
 
 // Does the program still reach the object in this way?
-bool InstructionTranslator::stands(const PathToObject& path, const Frame* leaving) {
+bool InstructionTranslator::stands(const PathToObject& path, const Frame* leaving,
+                                   FrameSearch& search) {
   if (path.objects.empty() || (path.frame && path.frame == leaving)) return false;
   bool begins = false;
   auto isFirst = [&](const Value& value) { begins |= newObject(value) == path.objects.front(); };
   if (path.frame) {
     const Frame* inner = nullptr;
-    const Frame* frame = frame_;
-    for (; frame && frame != path.frame; inner = frame, frame = frame->back) {
+    bool isRunning = search.find(path.frame, inner);
+    if (isRunning && path.slot < ownSlots(*path.frame, inner)) {
+      isFirst(path.frame->slots[path.slot]);
     }
-    if (frame && path.slot < ownSlots(*frame, inner)) isFirst(frame->slots[path.slot]);
   } else if (path.effect >= 0 && path.effect < effects.size() &&
              effects[path.effect].kind != EffectKind::Cancelled) {
     parts_->ofEffect(*this, effects[path.effect], isFirst);
@@ -239,22 +260,81 @@ void InstructionTranslator::forgetFinished() {
   llvm::erase_if(cleanUps_, isFinished);
 }
 
+KeepingInstruction InstructionTranslator::keepingInstruction() const {
+  const Frame& frame = *frame_;
+  const Instruction& instruction = frame.instruction();
+  KeepingInstruction result{&frame, frame.pc + 1};
+  // An operand that a local variable holds, too, stays where it is.
+  auto isKept = [&](int32_t operand) {
+    const Value& value = frame.slots[frame.localCount + frame.depth - operand];
+    if (!newObject(value)) return true;
+    llvm::ArrayRef<Value> locals(frame.slots.data(), frame.localCount);
+    return llvm::any_of(locals, [&](const Value& local) { return local.sameAs(value); });
+  };
+  switch (instruction.opcode) {
+    case Opcode::NOP:
+    case Opcode::RESUME:
+    case Opcode::PUSH_NULL:
+    case Opcode::LOAD_CONST:
+    case Opcode::LOAD_FAST:
+    case Opcode::LOAD_CLOSURE:
+    case Opcode::LOAD_DEREF:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+      return result;
+    case Opcode::STORE_FAST:
+      return newObject(frame.slots[instruction.argument]) ? KeepingInstruction() : result;
+    case Opcode::POP_TOP:
+    case Opcode::LOAD_ATTR:
+    case Opcode::LOAD_METHOD:
+      return isKept(1) ? result : KeepingInstruction();
+    case Opcode::IS_OP:
+    case Opcode::COMPARE_OP:
+    case Opcode::CONTAINS_OP:
+    case Opcode::BINARY_SUBSCR:
+      return isKept(1) && isKept(2) ? result : KeepingInstruction();
+    case Opcode::POP_JUMP_IF_TRUE:
+    case Opcode::POP_JUMP_IF_FALSE: {
+      const Value& condition = frame.slots[frame.localCount + frame.depth - 1];
+      bool isTrue = condition.is(Py_True);
+      if (!isTrue && !condition.is(Py_False)) return {};
+      bool jumps = isTrue == (instruction.opcode == Opcode::POP_JUMP_IF_TRUE);
+      if (jumps) result.next = instruction.argument;
+      return result;
+    }
+    default:
+      return {};
+  }
+}
+
 void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, const Value& result) {
   if (!parts_) return;
   forgetFinished();
   auto mayReach = [](GeneratorVariable*) { return true; };
   for (bool hasClosed = false;; hasClosed = true) {
     llvm::SmallVector<GeneratorVariable*, 4> unknown;
-    for (GeneratorVariable* generator : cleanUps_) {
+    FrameSearch search(frame_);
+    // The last is the innermost frame's, mostly.
+    for (GeneratorVariable* generator : llvm::reverse(cleanUps_)) {
       // Code of C that runs this code may hold what is older than that.
       if (generator->serial() < runStart_) continue;
       // One that is not begun needs no end yet, but the way to it is known when it does.
       bool isCreated = generator->state == GeneratorVariable::State::Created;
-      if ((isCreated || hasCleanUp(generator, mayReach)) && !stands(paths_[generator], leaving)) {
+      if ((isCreated || hasCleanUp(generator, mayReach)) &&
+          !stands(paths_[generator], leaving, search)) {
         unknown.push_back(generator);
       }
     }
     if (unknown.empty()) return;
+    ReachedObjects near = nearObjects(leaving);
+    llvm::erase_if(unknown, [&](GeneratorVariable* generator) {
+      if (!near.contains(generator)) return false;
+      paths_[generator] = near.pathTo(generator);
+      return true;
+    });
+    if (unknown.empty()) return;
+    std::reverse(unknown.begin(), unknown.end());
     ReachedObjects reached = reachedObjects(leaving, result);
     auto isReached = [&](GeneratorVariable* generator) { return reached.contains(generator); };
     llvm::SmallVector<GeneratorVariable*, 4> lost, forgotten;

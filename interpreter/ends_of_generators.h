@@ -12,12 +12,21 @@
 
 #include <vector>
 
+#include "interpreter/frame.h"
 #include "variables/variable_tracker.h"
 
 namespace armature {
 
-struct Frame;
 class GeneratorVariable;
+
+// An instruction that lets go of nothing that the trace has made, if all it does is to go on to the
+// next one of its frame, or to jump without asking anything.
+struct KeepingInstruction {
+  const Frame* frame = nullptr;  // null: not known to be one
+  int32_t next = 0;
+
+  bool isDone(const Frame& running) const { return frame == &running && running.pc == next; }
+};
 
 // How the program reaches an object that the trace has made: from a place in a frame, or from an
 // effect, and on from one object to the next.
@@ -26,6 +35,32 @@ struct PathToObject {
   size_t slot = 0;
   int32_t effect = -1;
   llvm::SmallVector<VariableTracker*, 6> objects;  // the object itself is the last
+};
+
+// Finds frames among those that run. What is asked for in the order of the stack, the innermost
+// first, is found in one walk.
+class FrameSearch {
+ public:
+  explicit FrameSearch(const Frame* innermost) : innermost_(innermost), at_(innermost) {}
+  // `inner` is left with the frame that it has called.
+  bool find(const Frame* frame, const Frame*& inner) {
+    const Frame* start = at_;
+    for (; at_; inner_ = at_, at_ = at_->back) {
+      if (at_ == frame) break;
+    }
+    if (!at_) {
+      for (at_ = innermost_, inner_ = nullptr; at_ != start; inner_ = at_, at_ = at_->back) {
+        if (at_ == frame) break;
+      }
+    }
+    inner = inner_;
+    return at_ == frame;
+  }
+
+ private:
+  const Frame* innermost_;
+  const Frame* at_;
+  const Frame* inner_ = nullptr;
 };
 
 // All that the program reaches of what the trace has made.

@@ -19,6 +19,7 @@ Value frameForGlobals(InstructionTranslator& translator, int64_t depth) {
   const Frame* frame = &running;
   for (; asksGlobals && frame && depth > 0; --depth) frame = frame->back;
   if (!asksGlobals || !frame || depth < 0) {
+    translator.letFramesBeRead();
     throw GraphBreak(GraphBreakKind::UnknownCFunction, "sys._getframe()");
   }
   return translator.make<TracedFrameVariable>(nullptr, 0, frame->globals);

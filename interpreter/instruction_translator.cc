@@ -291,13 +291,19 @@ void InstructionTranslator::raiseUnbound(const Frame& frame, const Instruction& 
 Value InstructionTranslator::run(Frame* entry) {
   uint32_t start = runs_++ == 0 ? 0 : static_cast<uint32_t>(arena.trackers().size());
   llvm::SaveAndRestore<uint32_t> runStart(runStart_, start);
+  KeepingInstruction keeping;
   for (uint64_t runsBefore = runs_;;) {
-    if (!cleanUps_.empty()) [[unlikely]]
-      endGenerators(runs_ != runsBefore, nullptr, Value());
+    bool hasCleanUps = !cleanUps_.empty();
+    if (hasCleanUps) [[unlikely]] {
+      bool ranCode = runs_ != runsBefore;
+      if (ranCode || !keeping.isDone(*frame_)) endGenerators(ranCode, nullptr, Value());
+      hasCleanUps = !cleanUps_.empty();
+      keeping = hasCleanUps ? keepingInstruction() : KeepingInstruction();
+    }
     runsBefore = runs_;
     Frame& frame = *frame_;
     ++instructionCount_;
-    if (cleanUps_.empty() && !fault_injection::armed) [[likely]] {
+    if ((!hasCleanUps || keeping.frame) && !fault_injection::armed) [[likely]] {
       if (moveValue(*this, frame) || computePlainly(frame)) continue;
     }
     const Instruction& instruction = frame.instruction();

@@ -48,6 +48,9 @@ struct Outcome {
   bool isSuspended = false;
   // Break and ResumePlain: root first, the frame that broke last.
   std::vector<FrameState> frames;
+  // The instruction that Python runs looks at frames: all of their local variables have to be
+  // there.
+  bool framesAreRead = false;
   // SkipFrame: null for the frame in which the trace began. Another's caller is no place to which
   // the trace can go back: trace again, with this code among those that are skipped.
   CodePtr skipped;
@@ -87,6 +90,8 @@ class InstructionTranslator : public Translator {
 
   const EntryPoint& entry() const { return entry_; }
   const Frame* runningFrame() const { return frame_; }
+  // The program asks for a frame that is running, and the trace breaks.
+  void letFramesBeRead() { framesAreRead_ = true; }
   // Is the object a constant of code that the trace has walked, or a part of one?
   bool isLiteral(PyObject* object) const;
   // The code of a generator of the trace, none of those that are kept, that stands at a yield
@@ -280,8 +285,11 @@ class InstructionTranslator : public Translator {
   // --- Ends of generators (ends_of_generators.cc).
   void visitParts(VariableTracker* tracker, const Frame* leaving, PartVisitor visit);
   void forEachPart(VariableTracker* tracker, PartVisitor visit) override;
+  void reach(ReachedObjects& reached, const Value& value,
+             const ReachedObjects::Origin& origin) const;
+  ReachedObjects nearObjects(const Frame* leaving);
   ReachedObjects reachedObjects(const Frame* leaving, const Value& result);
-  bool stands(const PathToObject& path, const Frame* leaving);
+  bool stands(const PathToObject& path, const Frame* leaving, FrameSearch& search);
   bool leads(const PathToObject& path, const Frame* leaving);
   bool wasHeldByOperand(const PathToObject& path);
   GeneratorVariable* firstToEnd(llvm::ArrayRef<GeneratorVariable*> lost,
@@ -293,6 +301,8 @@ class InstructionTranslator : public Translator {
   // none.
   void endGenerators(bool ranCode, const Frame* leaving, const Value& result);
   void forgetFinished();
+  // The running frame's, which comes now.
+  KeepingInstruction keepingInstruction() const;
   // Does the program reach the generator when the one that is asked about is let go of?
   using IsReached = llvm::function_ref<bool(GeneratorVariable*)>;
   // Is it suspended where GeneratorExit does not just pass through?
@@ -332,6 +342,7 @@ class InstructionTranslator : public Translator {
   Frame* runningGenerator_ = nullptr;  // the innermost one's frame
   // The pending exception is raised again: its traceback stays as it is in the raising frame.
   bool raisedAgain_ = false;
+  bool framesAreRead_ = false;  // see Outcome
   bool leftSuspended_ = false;
   std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;

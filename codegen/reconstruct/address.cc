@@ -16,7 +16,7 @@ PyMethodDef addressMethod = {"id", addressOf, METH_O, nullptr};
 // Which of the equal objects it was that the address is of, nothing tells, unless they came from
 // one place, or are the code's. (One that each call makes need not live as long as its address.)
 bool isKnown(const Translator& translator, const AddressVariable& address) {
-  if (!address.isOfData()) return true;
+  if (!address.isOfData() || address.place) return true;
   PyObject* constant = address.object.objectOrNull();
   return constant && !translator.isMadeHere(constant) &&
          translator.constantSources(constant).size() < 2;
@@ -25,7 +25,8 @@ bool isKnown(const Translator& translator, const AddressVariable& address) {
 class AddressReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
-    visit(llvm::cast<AddressVariable>(tracker)->object);
+    auto* address = llvm::cast<AddressVariable>(tracker);
+    if (!address->isOfData() || !address->place) visit(address->object);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* address = llvm::cast<AddressVariable>(tracker);
@@ -34,7 +35,14 @@ class AddressReconstructor : public Reconstructor {
     }
     static PyObject* const function = checked(PyCFunction_New(&addressMethod, nullptr)).release();
     codegen.prepareCall(function);
-    codegen.load(address->object);
+    // An input that is a literal of the code, too, is so in each call: see load().
+    PyObject* constant = address->object.objectOrNull();
+    bool isLiteral = constant && codegen.translator().isLiteral(constant);
+    if (address->isOfData() && address->place && !isLiteral) {
+      codegen.loadSource(address->place);
+    } else {
+      codegen.load(address->object);
+    }
     codegen.call(1);
   }
 };

@@ -225,7 +225,7 @@ void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTrac
   if (MadeClass* made = codegen.translator().madeClasses().find(PyDescr_TYPE(descriptor))) {
     // That of the class which stands for the prototype in this call.
     PyObject* name = PyDescr_NAME(descriptor);
-    if (!trackerOf<OpaqueVariable>(made->attributes->get(codegen.translator(), name))) {
+    if (!trackerOf<MadeDescriptorVariable>(made->attributes->get(codegen.translator(), name))) {
       throw UnsupportedReconstruction(describe(Value(object)));
     }
     codegen.load(made->variable);

@@ -100,7 +100,7 @@ class UserClassReconstructor : public Reconstructor {
   }
   // What type.__new__ has put there itself.
   static bool isOwn(const Value& value) {
-    return value.is(Py_None) || trackerOf<OpaqueVariable>(value);
+    return value.is(Py_None) || trackerOf<MadeDescriptorVariable>(value);
   }
 };
 

@@ -82,6 +82,34 @@ TEST(Assembler, FindsFreshLocals) {
   EXPECT_EQ(code->argumentCount, 1);
 }
 
+// f_locals asks them in their order: of one name, the last one decides.
+TEST(Assembler, ShowsTheProgramsLocals) {
+  Assembler assembler = newAssembler();
+  const LocalVariable a{string("a")}, b{string("b")}, cell{string("c"), LocalKind::Cell};
+  for (const auto* variable : {&a, &b, &cell}) assembler.addParameter(variable->name);
+  const int32_t helper = assembler.addFreshLocal("stack");
+  const int32_t cellPlace = assembler.addShownLocal(cell);
+  assembler.show(helper, a);
+  assembler.show(0, b);
+  assembler.show(assembler.addFreshLocal("local"), a);
+  assembler.emit(Opcode::RESUME);
+  assembler.showFrameOf({a, b, cell, {string("unset")}});
+  const CodePtr code = assembler.finish();
+
+  std::vector<std::string> names;
+  for (const LocalVariable& local : code->locals) names.push_back(text(local.name));
+  // The parameter that is called c has a name of its own, and what hides it; so has the helper.
+  const std::vector<std::string> expected{"'b'", "'b_1'",   "'c_1'", "'stack'", "'c'",
+                                          "'a'", "'unset'", "'b_1'", "'c_1'",   "'stack'"};
+  EXPECT_EQ(names, expected);
+  EXPECT_EQ(code->locals[cellPlace].kind, LocalKind::Cell);
+  ASSERT_EQ(code->instructions.size(), 3u);
+  EXPECT_EQ(code->instructions[0].opcode, Opcode::JUMP);
+  EXPECT_EQ(code->instructions[0].argument, 2);
+  EXPECT_EQ(code->instructions[1].opcode, Opcode::MAKE_CELL);
+  EXPECT_EQ(code->instructions[1].argument, cellPlace);
+}
+
 TEST(Assembler, NestsRegions) {
   Assembler assembler = newAssembler();
   const auto outer = assembler.newLabel(), inner = assembler.newLabel();

@@ -3,6 +3,7 @@
 Programs that a test starts find what the test itself finds.
 """
 
+import collections
 import ctypes
 import gc
 import importlib.util
@@ -32,6 +33,15 @@ def pytest_addoption(parser):
         action="store_true",
         help="trace each call that a translation is found for once more: does the same come of it?",
     )
+
+
+# Few tests that take minutes: no worker is to come to one when the others have done all the rest.
+LONG = {"test_models", "test_fuzz", "test_cpython_suites", "test_bytecode_round_trip"}
+
+
+def pytest_collection_modifyitems(items):
+    count = collections.Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.path.stem not in LONG, -count[item.path]))
 
 
 @pytest.fixture(autouse=True)

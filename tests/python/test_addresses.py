@@ -327,3 +327,54 @@ def test_addresses_of_tuples_that_live():
         for _ in range(2):
             addresses, pairs = compiled()
             assert addresses == list(map(id, pairs))
+
+
+def test_addresses_of_numbers_of_a_list_behind_a_break(caplog: pytest.LogCaptureFixture) -> None:
+    class Key:
+        def __init__(self, value: Any) -> None:
+            self.value = value
+
+        def __hash__(self) -> int:
+            return hash((Key, id(self.value)))
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Key) and id(self.value) == id(other.value)
+
+    def f(items: list[Any], x: torch.Tensor) -> Any:
+        found = {id(item): item for item in items}
+        keys = {Key(item) for item in items}
+        armature.graph_break()
+        in_order = [key == id(item) for key, item in zip(found, items, strict=False)]
+        return x + 1, in_order, [id(item) in found for item in items], len(found), len(keys)
+
+    compiled = armature.compile(f)
+    long = [int(f"{n}000") for n in range(5)]
+    for items in [
+        long,
+        long[:3],
+        [long[0], *long],
+        [1, 2, 3, 1],
+        [f"a{n}" for n in long],
+        [1.5, 2.5],
+    ]:
+        for _ in range(2):
+            assert compiled(items, torch.ones(2))[1:] == f(items, torch.ones(2))[1:]
+    assert "failed to compile" not in caplog.text
+
+
+def test_hashes_and_indices_that_are_addresses(caplog: pytest.LogCaptureFixture) -> None:
+    class Named:
+        def __hash__(self) -> int:
+            return id(self)
+
+        def __index__(self) -> int:
+            return id(self)
+
+    def f(x: torch.Tensor) -> Any:
+        one, two = Named(), Named()
+        return x + 1, len({one, two, one}), hash(one) == id(one), range(10)[: one.__index__()]
+
+    compiled = armature.compile(f)
+    for _ in range(2):
+        assert compiled(torch.ones(2))[1:] == f(torch.ones(2))[1:]
+    assert "failed to compile" not in caplog.text

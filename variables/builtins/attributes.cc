@@ -125,6 +125,7 @@ bool hasOwnIdentity(const Value& value) {
 Value id(Translator& translator, const Value&, CallArguments& arguments) {
   if (!checkArgumentCount(translator, "id", arguments, 1, 1)) return Value();
   Value value = arguments.values[0];
+  const Source* place = value.isTracker() ? value.tracker()->source() : nullptr;
   realizeType(translator, value);
   PyObject* object = value.isTracker() ? value.tracker()->existing() : value.object();
   bool isData = trackerOf<SymNodeVariable>(value) || (value.isConstant() && isConstant(object) &&
@@ -132,9 +133,15 @@ Value id(Translator& translator, const Value&, CallArguments& arguments) {
   const Source* source = value.isTracker() ? value.tracker()->source() : nullptr;
   bool isArgument = source && object && trackerOf<TensorVariable>(value);
   bool isObject = !value.isConstant() && hasOwnIdentity(value) && (!object || source);
-  if (isData || isObject || isArgument) {
-    return translator.make<AddressVariable>(std::move(value));
+  if (isData) {
+    llvm::ArrayRef<const Source*> inputs;
+    if (value.isConstant()) inputs = translator.constantSources(object);
+    if (!place && inputs.size() == 1) place = inputs.front();
+    // What is computed is another object whenever it is computed again.
+    if (place && place->kind() == SourceKind::Computed) place = nullptr;
+    return translator.make<AddressVariable>(std::move(value), place);
   }
+  if (isObject || isArgument) return translator.make<AddressVariable>(std::move(value));
   if (!object) {
     throw GraphBreak(
         GraphBreakKind::UnsupportedBuiltin, "id()",

@@ -14,9 +14,13 @@ class Translator;
 class AddressVariable : public VariableTracker {
  public:
   ARMATURE_KIND(Address)
-  explicit AddressVariable(Value object)
-      : VariableTracker(VariableKind::Address, &PyLong_Type), object(std::move(object)) {}
+  explicit AddressVariable(Value object, const Source* place = nullptr)
+      : VariableTracker(VariableKind::Address, &PyLong_Type),
+        object(std::move(object)),
+        place(place) {}
   const Value object;  // realized, as far as its type
+  // Of data: the input that it is; null where several may be, and where none is.
+  const Source* const place;
 
   // Two addresses of equal data may be one in another call. So these are no keys; only what has
   // never held one is known to hold none.

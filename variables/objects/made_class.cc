@@ -94,8 +94,8 @@ Found MadeClasses::found(PyTypeObject* type, PyObject* name, Value value) {
   }
   VariableTracker* tracker = value.tracker();
   if (tracker->existing()) return {tracker->existing(), tracker->source()};
-  if (trackerOf<OpaqueVariable>(value)) {
-    // __dict__ and __weakref__: those of the prototype work on its instances.
+  if (trackerOf<MadeDescriptorVariable>(value)) {
+    // Those of the prototype work on its instances.
     PyObject* own = cpython::ownAttribute(type, name);
     meanings_.try_emplace(own, value);
     return {own, nullptr};
@@ -370,10 +370,12 @@ void fillAttributes(Translator& translator, MadeClass& made) {
     for (const auto& [given, attribute] : made.given) {
       if (PyUnicode_Compare(given.object(), key) == 0) value = attribute;
     }
+    Value name = Value::constant(key);
     if (!value && object == Py_None) value = Value::none();
-    // __dict__ and __weakref__ are the class's own.
-    if (!value) value = translator.make<OpaqueVariable>(Py_TYPE(object));
-    made.madeNames.push_back(Value::constant(key));
+    if (!value) {
+      value = translator.make<MadeDescriptorVariable>(made.variable, name, Py_TYPE(object));
+    }
+    made.madeNames.push_back(std::move(name));
     made.attributes->set(translator, made.madeNames.back(), value);
   }
 }

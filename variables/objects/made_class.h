@@ -21,13 +21,13 @@
 #include "core/ref.h"
 #include "heap/heap.h"
 #include "variables/containers/sequence.h"
+#include "variables/objects/user_defined.h"
 #include "variables/translator.h"
 #include "variables/value.h"
 
 namespace armature {
 
 class DictVariable;
-class UserClassVariable;
 
 struct MadeClass {
   Ref<> prototype;
@@ -46,6 +46,20 @@ struct MadeClass {
   DictVariable* attributes = nullptr;
   // The instruction that made it was taken back.
   bool isUndone = false;
+};
+
+// What type.__new__ puts into the dict of a class by itself: the descriptors of its slots, of
+// __dict__ and of __weakref__.
+class MadeDescriptorVariable : public OpaqueVariable {
+ public:
+  static bool classof(const VariableTracker* tracker) {
+    return OpaqueVariable::classof(tracker) && !tracker->existing() &&
+           (tracker->type() == &PyMemberDescr_Type || tracker->type() == &PyGetSetDescr_Type);
+  }
+  MadeDescriptorVariable(UserClassVariable* owner, Value name, PyTypeObject* type)
+      : OpaqueVariable(type), owner(owner), name(std::move(name)) {}
+  UserClassVariable* const owner;
+  const Value name;
 };
 
 class MadeClasses {

@@ -11,6 +11,7 @@
 #include "variables/containers/iterators.h"
 #include "variables/functions/library_calls.h"
 #include "variables/kind_slots.h"
+#include "variables/objects/address.h"
 #include "variables/objects/exception.h"
 #include "variables/objects/instance_dict.h"
 #include "variables/protocol/attribute_protocol.h"
@@ -258,7 +259,13 @@ Value objectConversion(Translator& translator, const Value& self, PyObject* spec
 }  // namespace
 
 Value checkInt(Translator& translator, Value result, const char* message) {
-  return requireType(translator, translator.realized(std::move(result)), &PyLong_Type, message);
+  result = requireType(translator, translator.realized(std::move(result)), &PyLong_Type, message);
+  // Each call makes another object, of which this is the address.
+  if (trackerOf<AddressVariable>(result)) {
+    throw GraphBreak(GraphBreakKind::UnsupportedBuiltin, "id()",
+                     "What the function makes has another id() in each call.");
+  }
+  return result;
 }
 
 Value checkFloat(Translator& translator, const Value& self, Value result) {
