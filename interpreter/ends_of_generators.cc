@@ -263,10 +263,13 @@ void InstructionTranslator::forgetFinished() {
 KeepingInstruction InstructionTranslator::keepingInstruction() const {
   const Frame& frame = *frame_;
   const Instruction& instruction = frame.instruction();
-  KeepingInstruction result{&frame, frame.pc + 1};
+  KeepingInstruction result{&frame, frame.pc + 1, effects.changeCount()};
+  auto operand = [&](int32_t n) -> const Value& {
+    return frame.slots[frame.localCount + frame.depth - n];
+  };
   // An operand that a local variable holds, too, stays where it is.
-  auto isKept = [&](int32_t operand) {
-    const Value& value = frame.slots[frame.localCount + frame.depth - operand];
+  auto isKept = [&](int32_t n) {
+    const Value& value = operand(n);
     if (!newObject(value)) return true;
     llvm::ArrayRef<Value> locals(frame.slots.data(), frame.localCount);
     return llvm::any_of(locals, [&](const Value& local) { return local.sameAs(value); });
@@ -282,6 +285,9 @@ KeepingInstruction InstructionTranslator::keepingInstruction() const {
     case Opcode::LOAD_GLOBAL:
     case Opcode::COPY:
     case Opcode::SWAP:
+    case Opcode::BUILD_TUPLE:
+    case Opcode::BUILD_LIST:
+    case Opcode::MAKE_FUNCTION:
       return result;
     case Opcode::STORE_FAST:
       return newObject(frame.slots[instruction.argument]) ? KeepingInstruction() : result;
@@ -296,11 +302,27 @@ KeepingInstruction InstructionTranslator::keepingInstruction() const {
       return isKept(1) && isKept(2) ? result : KeepingInstruction();
     case Opcode::POP_JUMP_IF_TRUE:
     case Opcode::POP_JUMP_IF_FALSE: {
-      const Value& condition = frame.slots[frame.localCount + frame.depth - 1];
+      const Value& condition = operand(1);
       bool isTrue = condition.is(Py_True);
       if (!isTrue && !condition.is(Py_False)) return {};
       bool jumps = isTrue == (instruction.opcode == Opcode::POP_JUMP_IF_TRUE);
       if (jumps) result.next = instruction.argument;
+      return result;
+    }
+    // What they do to existing objects is a change; others may lose what they held.
+    case Opcode::BINARY_OP:
+    case Opcode::UNARY_NEGATIVE:
+    case Opcode::UNARY_NOT:
+    case Opcode::BUILD_SLICE:
+    case Opcode::BUILD_STRING:
+    case Opcode::FORMAT_VALUE:
+    case Opcode::GET_ITER:
+    case Opcode::FOR_ITER:
+    case Opcode::CALL: {
+      Operands operands = operandsOf(instruction);
+      for (int32_t n = operands.taken + operands.borrowed; n > 0; --n) {
+        if (newObject(operand(n))) return {};
+      }
       return result;
     }
     default:
@@ -317,6 +339,7 @@ void InstructionTranslator::endGenerators(bool ranCode, const Frame* leaving, co
     FrameSearch search(frame_);
     // The last is the innermost frame's, mostly.
     for (GeneratorVariable* generator : llvm::reverse(cleanUps_)) {
+      if (generator->state == GeneratorVariable::State::Running) continue;
       // Code of C that runs this code may hold what is older than that.
       if (generator->serial() < runStart_) continue;
       // One that is not begun needs no end yet, but the way to it is known when it does.

@@ -20,12 +20,15 @@ namespace armature {
 class GeneratorVariable;
 
 // An instruction that lets go of nothing that the trace has made, if all it does is to go on to the
-// next one of its frame, or to jump without asking anything.
+// next one of its frame, or to jump without asking anything, and changes nothing.
 struct KeepingInstruction {
   const Frame* frame = nullptr;  // null: not known to be one
   int32_t next = 0;
+  uint64_t changes = 0;  // SideEffects::changeCount
 
-  bool isDone(const Frame& running) const { return frame == &running && running.pc == next; }
+  bool isDone(const Frame& running, uint64_t changesNow) const {
+    return frame == &running && running.pc == next && changes == changesNow;
+  }
 };
 
 // How the program reaches an object that the trace has made: from a place in a frame, or from an

@@ -296,7 +296,9 @@ Value InstructionTranslator::run(Frame* entry) {
     bool hasCleanUps = !cleanUps_.empty();
     if (hasCleanUps) [[unlikely]] {
       bool ranCode = runs_ != runsBefore;
-      if (ranCode || !keeping.isDone(*frame_)) endGenerators(ranCode, nullptr, Value());
+      if (ranCode || !keeping.isDone(*frame_, effects.changeCount())) {
+        endGenerators(ranCode, nullptr, Value());
+      }
       hasCleanUps = !cleanUps_.empty();
       keeping = hasCleanUps ? keepingInstruction() : KeepingInstruction();
     }
