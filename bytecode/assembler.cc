@@ -49,6 +49,7 @@ std::string Assembler::freshName(const char* name) {
   while (localNames_.count(candidate)) {
     candidate = std::string(name) + "_" + std::to_string(localNames_[name]++);
   }
+  localNames_.try_emplace(candidate, 1);
   return candidate;
 }
 
@@ -102,7 +103,6 @@ void Assembler::nameLocals() {
     // No other local may have the name of a cell (see lower()).
     if (shown && (i > shown->local || shown->variable.kind != LocalKind::Local)) {
       code_.locals[i].name = internedString(freshName(printable(name).c_str()).c_str());
-      localNames_.try_emplace(printable(code_.locals[i].name), 1);
       shown = nullptr;
     }
     if (!shown && i < setLocals_) hidden.insert(code_.locals[i].name.get());

@@ -70,6 +70,7 @@ class Assembler {
   CodePtr finish();
 
  private:
+  // One that no local has; it counts as taken from then on.
   std::string freshName(const char* name);
   void putParametersFirst();
   void nameLocals();
@@ -83,13 +84,13 @@ class Assembler {
     int32_t depth;
     bool pushLasti;
   };
-  Code code_;
-  Position position_;
-  std::vector<int32_t> parameters_;
   struct ShownLocal {
     LocalVariable variable;
     int32_t local;
   };
+  Code code_;
+  Position position_;
+  std::vector<int32_t> parameters_;
   std::vector<ShownLocal> shown_;
   bool isFrame_ = false;
   int32_t setLocals_ = 0;  // in a frame: the locals behind them are never set

@@ -94,14 +94,6 @@ void InstructionTranslator::forEachPart(VariableTracker* tracker, PartVisitor vi
   visitParts(tracker, nullptr, visit);
 }
 
-void InstructionTranslator::reach(ReachedObjects& reached, const Value& value,
-                                  const ReachedObjects::Origin& origin) const {
-  VariableTracker* tracker = newObject(value);
-  if (tracker && reached.origins.try_emplace(tracker, origin).second) {
-    reached.pending.push_back(tracker);
-  }
-}
-
 // Some of what the running frame reaches, or its caller where it is leaving: mostly, a generator
 // that has gone elsewhere has not gone far.
 ReachedObjects InstructionTranslator::nearObjects(const Frame* leaving) {
@@ -109,10 +101,13 @@ ReachedObjects InstructionTranslator::nearObjects(const Frame* leaving) {
   ReachedObjects reached;
   const Frame* frame = leaving ? leaving->back : frame_;
   size_t count = frame ? ownSlots(*frame, leaving) : 0;
-  for (size_t i = count; i > 0; --i) reach(reached, frame->slots[i - 1], {nullptr, frame, i - 1});
+  for (size_t i = count; i > 0; --i) {
+    reached.reach(newObject(frame->slots[i - 1]), {nullptr, frame, i - 1});
+  }
   for (size_t i = 0; i < reached.pending.size() && reached.pending.size() < kMost; ++i) {
     VariableTracker* tracker = reached.pending[i];
-    visitParts(tracker, leaving, [&](const Value& part) { reach(reached, part, {tracker}); });
+    visitParts(tracker, leaving,
+               [&](const Value& part) { reached.reach(newObject(part), {tracker}); });
   }
   return reached;
 }
@@ -120,7 +115,7 @@ ReachedObjects InstructionTranslator::nearObjects(const Frame* leaving) {
 ReachedObjects InstructionTranslator::reachedObjects(const Frame* leaving, const Value& result) {
   ReachedObjects reached;
   auto reach = [&](const Value& value, const ReachedObjects::Origin& origin) {
-    this->reach(reached, value, origin);
+    reached.reach(newObject(value), origin);
   };
   const Frame* inner = nullptr;
   for (const Frame* frame = frame_; frame; inner = frame, frame = frame->back) {

@@ -2,8 +2,8 @@
 // where one dies, CPython closes it there and then, and its `finally` and `with` run.
 //
 // A trace counts no references. While it has generators with clean-up to do, it looks after each
-// instruction whether the program still reaches them: from its frames, from what it handles, and
-// from what it has stored in objects that existed before.
+// instruction that may have let go of one whether the program still reaches them: from its frames,
+// from what it handles, and from what it has stored in objects that existed before.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -48,19 +48,21 @@ class FrameSearch {
   // `inner` is left with the frame that it has called.
   bool find(const Frame* frame, const Frame*& inner) {
     const Frame* start = at_;
-    for (; at_; inner_ = at_, at_ = at_->back) {
-      if (at_ == frame) break;
-    }
+    walk(frame, nullptr);
     if (!at_) {
-      for (at_ = innermost_, inner_ = nullptr; at_ != start; inner_ = at_, at_ = at_->back) {
-        if (at_ == frame) break;
-      }
+      at_ = innermost_;
+      inner_ = nullptr;
+      walk(frame, start);
     }
     inner = inner_;
     return at_ == frame;
   }
 
  private:
+  void walk(const Frame* frame, const Frame* end) {
+    for (; at_ != end && at_ != frame; at_ = at_->back) inner_ = at_;
+  }
+
   const Frame* innermost_;
   const Frame* at_;
   const Frame* inner_ = nullptr;
@@ -77,6 +79,10 @@ struct ReachedObjects {
   llvm::DenseMap<VariableTracker*, Origin> origins;
   std::vector<VariableTracker*> pending;
 
+  // Null is nothing.
+  void reach(VariableTracker* tracker, const Origin& origin) {
+    if (tracker && origins.try_emplace(tracker, origin).second) pending.push_back(tracker);
+  }
   bool contains(VariableTracker* tracker) const { return origins.count(tracker) > 0; }
   PathToObject pathTo(VariableTracker* tracker) const;
 };

@@ -285,8 +285,6 @@ class InstructionTranslator : public Translator {
   // --- Ends of generators (ends_of_generators.cc).
   void visitParts(VariableTracker* tracker, const Frame* leaving, PartVisitor visit);
   void forEachPart(VariableTracker* tracker, PartVisitor visit) override;
-  void reach(ReachedObjects& reached, const Value& value,
-             const ReachedObjects::Origin& origin) const;
   ReachedObjects nearObjects(const Frame* leaving);
   ReachedObjects reachedObjects(const Frame* leaving, const Value& result);
   bool stands(const PathToObject& path, const Frame* leaving, FrameSearch& search);

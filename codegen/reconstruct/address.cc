@@ -26,7 +26,7 @@ class AddressReconstructor : public Reconstructor {
  public:
   void needs(Translator&, VariableTracker* tracker, PartVisitor visit) const override {
     auto* address = llvm::cast<AddressVariable>(tracker);
-    if (!address->isOfData() || !address->place) visit(address->object);
+    if (!address->place) visit(address->object);
   }
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     auto* address = llvm::cast<AddressVariable>(tracker);
@@ -38,7 +38,7 @@ class AddressReconstructor : public Reconstructor {
     // An input that is a literal of the code, too, is so in each call: see load().
     PyObject* constant = address->object.objectOrNull();
     bool isLiteral = constant && codegen.translator().isLiteral(constant);
-    if (address->isOfData() && address->place && !isLiteral) {
+    if (address->place && !isLiteral) {
       codegen.loadSource(address->place);
     } else {
       codegen.load(address->object);

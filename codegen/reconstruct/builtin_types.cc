@@ -207,9 +207,36 @@ void prepareMethodCall(PyCodegen& codegen, VariableTracker* self, const char* na
 
 namespace {
 
+// own_attribute(class, name)
+PyObject* ownAttributeOf(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
+  PyObject* attribute = cpython::ownAttribute(type, arguments[1]);
+  if (!attribute) PyErr_SetObject(PyExc_AttributeError, arguments[1]);
+  return Py_XNewRef(attribute);
+}
+
+}  // namespace
+
+void loadMadeDescriptor(PyCodegen& codegen, const MadeClass& made, PyObject* name) {
+  Value held = made.attributes->get(codegen.translator(), name);
+  auto* descriptor = trackerOf<MadeDescriptorVariable>(held);
+  bool isItsOwn = descriptor && descriptor->owner == made.variable &&
+                  PyUnicode_Compare(descriptor->name.object(), name) == 0;
+  if (!isItsOwn) throw UnsupportedReconstruction("a descriptor that its class has lost");
+  codegen.prepareCall(privateFunction<ownAttributeOf>("own_attribute"));
+  codegen.load(made.variable);
+  codegen.load(descriptor->name);
+  codegen.call(2);
+}
+
+namespace {
+
 // The code keeps no class alive: the descriptor is found again in each call.
 void loadDescriptor(PyCodegen& codegen, PyObject* descriptor) {
   PyTypeObject* owner = PyDescr_TYPE(descriptor);
+  if (MadeClass* made = codegen.translator().madeClasses().find(owner)) {
+    return loadMadeDescriptor(codegen, *made, PyDescr_NAME(descriptor));
+  }
   if (cpython::isHeapType(owner)) {
     Found found = codegen.translator().heap.lookup(owner, PyDescr_NAME(descriptor));
     if (found.object == descriptor && found.source) return codegen.loadSource(found.source);
@@ -222,17 +249,7 @@ void loadDescriptor(PyCodegen& codegen, PyObject* descriptor) {
 void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object,
                           const Value& value) {
   codegen.prepareCall(builtinAttribute(Py_TYPE(descriptor), "__set__"));
-  if (MadeClass* made = codegen.translator().madeClasses().find(PyDescr_TYPE(descriptor))) {
-    // That of the class which stands for the prototype in this call.
-    PyObject* name = PyDescr_NAME(descriptor);
-    if (!trackerOf<MadeDescriptorVariable>(made->attributes->get(codegen.translator(), name))) {
-      throw UnsupportedReconstruction(describe(Value(object)));
-    }
-    codegen.load(made->variable);
-    codegen.assembler().emitName(Opcode::LOAD_ATTR, name);
-  } else {
-    loadDescriptor(codegen, descriptor);
-  }
+  loadDescriptor(codegen, descriptor);
   codegen.load(object);
   codegen.load(value);
   codegen.call(3);

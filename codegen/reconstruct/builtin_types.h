@@ -9,6 +9,8 @@
 
 namespace armature {
 
+struct MadeClass;
+
 // An attribute of the static type that the layout of `type` comes from: a function or a descriptor.
 // Borrowed; null if it is missing.
 PyObject* builtinAttribute(PyTypeObject* type, const char* name);
@@ -16,6 +18,10 @@ PyObject* builtinAttribute(PyTypeObject* type, const char* name);
 // Begins a call of the method that the builtin type of `self` has, and loads self: further
 // arguments are loaded next, then call(1 + count).
 void prepareMethodCall(PyCodegen& codegen, VariableTracker* self, const char* name);
+
+// The descriptor that type.__new__ has put into a class which the trace makes, out of the class
+// that this call makes.
+void loadMadeDescriptor(PyCodegen& codegen, const MadeClass& made, PyObject* name);
 
 // `descriptor.__set__(object, value)` and `descriptor.__delete__(object)` of a C descriptor.
 void setThroughDescriptor(PyCodegen& codegen, PyObject* descriptor, VariableTracker* object,

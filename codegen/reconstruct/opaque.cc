@@ -1,11 +1,10 @@
 // Objects that existed before the trace; weak references that it makes, tokens of context
 // variables, and the descriptors of a made class's slots.
-#include "bytecode/private_function.h"
 #include "codegen/py_codegen.h"
+#include "codegen/reconstruct/builtin_types.h"
 #include "codegen/reconstruct/reconstructor.h"
 #include "codegen/unsupported.h"
 #include "cpython/type_lookup.h"
-#include "variables/containers/dict.h"
 #include "variables/objects/context_variable.h"
 #include "variables/objects/made_class.h"
 #include "variables/objects/weak_reference.h"
@@ -13,14 +12,6 @@
 namespace armature {
 
 namespace {
-
-// own_attribute(class, name)
-PyObject* ownAttributeOf(PyObject*, PyObject* const* arguments, Py_ssize_t) {
-  auto* type = reinterpret_cast<PyTypeObject*>(arguments[0]);
-  PyObject* attribute = cpython::ownAttribute(type, arguments[1]);
-  if (!attribute) PyErr_SetObject(PyExc_AttributeError, arguments[1]);
-  return Py_XNewRef(attribute);
-}
 
 class OpaqueReconstructor : public Reconstructor {
  public:
@@ -38,7 +29,7 @@ class OpaqueReconstructor : public Reconstructor {
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {
     if (auto* token = llvm::dyn_cast<ContextTokenVariable>(tracker)) return set(codegen, token);
     if (auto* descriptor = llvm::dyn_cast<MadeDescriptorVariable>(tracker)) {
-      return find(codegen, descriptor);
+      return loadMadeDescriptor(codegen, *descriptor->owner->made(), descriptor->name.object());
     }
     auto* made = llvm::dyn_cast<NewWeakReferenceVariable>(tracker);
     if (!made) return Reconstructor::build(codegen, tracker);
@@ -68,18 +59,6 @@ class OpaqueReconstructor : public Reconstructor {
     codegen.prepareCall(cpython::ownAttribute(&PyContextVar_Type, "set"));
     codegen.load(Value(token->variable));
     codegen.load(token->value);
-    codegen.call(2);
-  }
-  // In the class that this call makes, as long as that holds it.
-  static void find(PyCodegen& codegen, MadeDescriptorVariable* descriptor) {
-    DictVariable* attributes = descriptor->owner->made()->attributes;
-    Value held = attributes->get(codegen.translator(), descriptor->name.object());
-    if (trackerOf<MadeDescriptorVariable>(held) != descriptor) {
-      throw UnsupportedReconstruction("a descriptor that its class has lost");
-    }
-    codegen.prepareCall(privateFunction<ownAttributeOf>("own_attribute"));
-    codegen.load(Value(descriptor->owner));
-    codegen.load(descriptor->name);
     codegen.call(2);
   }
 };

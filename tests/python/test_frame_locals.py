@@ -9,6 +9,7 @@ import inspect
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 import armature
@@ -27,12 +28,15 @@ def told(value: Any) -> str:
     return type(value).__name__
 
 
-def look(depth: int) -> None:
-    frame = sys._getframe(depth)
+def record(frame: FrameType | None) -> None:
     while frame is not None and frame.f_code.co_filename == "<program>":
         told_here = {name: told(value) for name, value in frame.f_locals.items()}
         seen.append((frame.f_code.co_name, told_here))
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
+
+
+def look(depth: int) -> None:
+    record(sys._getframe(depth))
 
 
 def spy() -> None:
@@ -45,9 +49,7 @@ def hidden_spy() -> None:
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename != "<program>":
         frame = frame.f_back
-    while frame is not None and frame.f_code.co_filename == "<program>":
-        seen.append((frame.f_code.co_name, {n: told(v) for n, v in frame.f_locals.items()}))
-        frame = frame.f_back
+    record(frame)
 
 
 @contextlib.contextmanager
