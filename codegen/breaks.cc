@@ -174,7 +174,7 @@ int32_t PyCodegen::moveBehind(int32_t local) {
 void PyCodegen::storeFrame(const FrameState& frame, size_t index) {
   StoredFrame& stored = storedFrames_.emplace_back();
   auto store = [&](const Value& value, const char* name, bool mayTakeOver = true) {
-    if (const ConstructionPlan::Part* part = plan_.find(value); part && part->isLate) {
+    if (const ConstructionPlan::Part* part = plan_.find(value); part && part->isLate()) {
       lateStores_.emplace_back(value, assembler_.addFreshLocal(name));
       return lateStores_.back().second;
     }

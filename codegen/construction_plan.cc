@@ -3,6 +3,7 @@
 #include <llvm/ADT/SCCIterator.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/py_codegen.h"
 #include "codegen/reconstruct/reconstructor.h"
@@ -82,9 +83,9 @@ void ConstructionPlan::require(const Value& value) {
   }
 }
 
-void ConstructionPlan::requireForEffects(const Value& value) {
+void ConstructionPlan::requireForEffect(const Value& value, int32_t number) {
   require(value);
-  if (Part* part = known(value)) part->isStored = true;
+  if (Part* part = known(value)) part->storedBy = std::min(part->storedBy, number);
 }
 
 void ConstructionPlan::expand(Part* part) {
@@ -120,12 +121,16 @@ void ConstructionPlan::breakCycles() {
   }
 }
 
-// What leads to a late part is late itself.
+// What leads to a late part is at least as late.
 void ConstructionPlan::findLate() {
-  std::vector<Part*> pending;
+  const SideEffects& effects = codegen_.translator().effects;
+  std::vector<std::pair<Part*, int32_t>> pending;
   for (Part& part : parts_) {
     const Reconstructor& reconstructor = reconstructorOf(part.tracker->kind());
-    if (reconstructor.showsReplayed(codegen_.translator(), part.tracker)) pending.push_back(&part);
+    VariableTracker* shown = reconstructor.showsReplayed(codegen_.translator(), part.tracker);
+    if (!shown) continue;
+    int32_t last = effects.last(shown);
+    pending.emplace_back(&part, last == SideEffects::kNone ? effects.size() : last);
   }
   if (pending.empty()) return;
   llvm::DenseMap<Part*, llvm::SmallVector<Part*, 2>> users;
@@ -134,14 +139,14 @@ void ConstructionPlan::findLate() {
     for (Part* other : part.holds) users[other].push_back(&part);
   }
   while (!pending.empty()) {
-    Part* part = pending.back();
+    auto [part, behind] = pending.back();
     pending.pop_back();
-    if (part->isLate) continue;
-    part->isLate = true;
-    if (part->isStored) {
+    if (part->behind >= behind) continue;
+    part->behind = behind;
+    if (part->storedBy <= behind) {
       throw UnsupportedReconstruction(describe(part->tracker) + ", which is stored before");
     }
-    llvm::append_range(pending, users.lookup(part));
+    for (Part* user : users.lookup(part)) pending.emplace_back(user, behind);
   }
 }
 
@@ -196,16 +201,16 @@ void ConstructionPlan::place(Step root) {
     for (const Part* needed : part->needs) {
       if (!needed->hasLocal) part->depth = std::max(part->depth, needed->depth + 1);
     }
-    part->hasLocal = part->twoSteps || part->isLate || part->references > 1 ||
+    part->hasLocal = part->twoSteps || part->isLate() || part->references > 1 ||
                      part->depth >= kDeepest || reconstructorOf(part->tracker->kind()).showsState();
   }
 }
 
 // All that are made, then what is left to fill of them, in the order in which they are.
-void ConstructionPlan::placeAll(bool late) {
+void ConstructionPlan::placeAll(int32_t behind) {
   size_t first = order_.size();
   for (Part& part : parts_) {
-    if (part.isLate == late) place({&part, false});
+    if (part.behind == behind) place({&part, false});
   }
   for (size_t i = first, end = order_.size(); i < end; ++i) {
     Step step = order_[i];
@@ -221,9 +226,13 @@ void ConstructionPlan::finish() {
   }
   breakCycles();
   findLate();
-  placeAll(false);
+  placeAll(-1);
   firstLate_ = order_.size();
-  placeAll(true);
+  std::set<int32_t> moments;
+  for (const Part& part : parts_) {
+    if (part.isLate()) moments.insert(part.behind);
+  }
+  for (int32_t behind : moments) placeAll(behind);
 }
 
 }  // namespace armature

@@ -7,6 +7,7 @@
 #include <llvm/ADT/SetVector.h>
 
 #include <deque>
+#include <limits>
 #include <vector>
 
 #include "graph/graph.h"
@@ -30,10 +31,12 @@ class ConstructionPlan {
     bool twoSteps = false;
     // Kept in a local from where it is made; others are made where they are used, once.
     bool hasLocal = false;
-    // An effect stores it.
-    bool isStored = false;
-    // It is, or leads to, what can be made only when the effects were replayed.
-    bool isLate = false;
+    // The first effect that stores it.
+    int32_t storedBy = std::numeric_limits<int32_t>::max();
+    // The effect behind which it is made, as it shows what that one leaves, or leads to what does;
+    // -1: it is made before the effects are replayed.
+    int32_t behind = -1;
+    bool isLate() const { return behind >= 0; }
     // How many objects are made within each other where this one is used.
     int32_t depth = 0;
     enum class Mark : uint8_t { New, Entered, Placed };
@@ -50,16 +53,16 @@ class ConstructionPlan {
 
   // The value has to exist.
   void require(const Value& value);
-  // It has to when the effects are replayed.
-  void requireForEffects(const Value& value);
+  // It has to when the effect of that number is replayed.
+  void requireForEffect(const Value& value, int32_t number);
   // Orders what was required. Throws UnsupportedReconstruction where a cycle passes only through
   // objects that cannot be made before their parts are, and where an effect stores what can be made
-  // only when it was replayed.
+  // only behind it.
   void finish();
 
   // Every step behind those that it needs. Valid once finished, like the rest.
   llvm::ArrayRef<Step> early() const { return llvm::ArrayRef(order_).take_front(firstLate_); }
-  // Those that come when the effects were replayed.
+  // Those that come behind effects, in the order of these (Part::behind).
   llvm::ArrayRef<Step> late() const { return llvm::ArrayRef(order_).drop_front(firstLate_); }
   // Null for what exists already.
   const Part* find(VariableTracker* tracker) const;
@@ -76,7 +79,7 @@ class ConstructionPlan {
   void findLate();
   std::vector<Part*> filledBefore(const Part* part) const;
   void place(Step root);
-  void placeAll(bool late);
+  void placeAll(int32_t behind);
 
   PyCodegen& codegen_;
   std::deque<Part> parts_;

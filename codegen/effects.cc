@@ -2,6 +2,7 @@
 #include <llvm/ADT/DenseSet.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "codegen/graph_failure.h"
 #include "codegen/py_codegen.h"
@@ -64,6 +65,9 @@ bool isPure(const Node& node) {
   const Library* library = findLibrary(node.library);
   return library && library->isPure(node);
 }
+
+// What an iterator holds in the end may show other effects.
+bool comesLast(const Effect& effect) { return effect.kind == EffectKind::IteratorRewrite; }
 
 // Have the arrays that are passed for the graph no memory in common? Then that is guarded.
 bool inputsAreApart(InstructionTranslator& translator) {
@@ -357,7 +361,7 @@ void PyCodegen::requireEffects() {
     const Effect& effect = effects[i];
     if (effect.kind == EffectKind::Cancelled) continue;
     reconstructorOf(effect.target->kind()).storedBy(translator_, effect, [&](const Value& value) {
-      plan_.requireForEffects(value);
+      comesLast(effect) ? plan_.require(value) : plan_.requireForEffect(value, i);
     });
     const Source* source = effect.target->source();
     if (source && source->kind() == SourceKind::LocalCell) writtenCells_.insert(source->index());
@@ -366,9 +370,20 @@ void PyCodegen::requireEffects() {
 
 void PyCodegen::replayEffects() {
   const SideEffects& effects = translator_.effects;
+  llvm::SmallVector<int32_t, 4> last;
   for (int32_t i = 0; i < effects.size();) {
-    bool isVoid = effects[i].kind == EffectKind::Cancelled;
-    i = isVoid ? i + 1 : reconstructorOf(effects[i].target->kind()).replayRun(*this, effects, i);
+    makeLateObjects(i);
+    if (comesLast(effects[i])) last.push_back(i);
+    bool isDone = effects[i].kind == EffectKind::Cancelled || comesLast(effects[i]);
+    i = isDone ? i + 1 : reconstructorOf(effects[i].target->kind()).replayRun(*this, effects, i);
+  }
+  makeLateObjects(std::numeric_limits<int32_t>::max());
+  for (const auto& [value, local] : lateStores_) {
+    load(value);
+    assembler_.emit(Opcode::STORE_FAST, local);
+  }
+  for (int32_t number : last) {
+    reconstructorOf(effects[number].target->kind()).replay(*this, effects[number]);
   }
   if (PyObject* setter = translator_.errorOnGraphBreakSetter()) {
     prepareCall(setter);

@@ -125,7 +125,7 @@ GeneratedCode PyCodegen::generate() {
     if (!staysInside) endInterruptible();
     if (!isBreak && !plain) {
       const ConstructionPlan::Part* made = plan_.find(outcome_.result);
-      bool isLate = made && made->isLate;
+      bool isLate = made && made->isLate();
       int32_t result = -1;
       if (!isLate && (!translator_.effects.empty() || translator_.errorOnGraphBreakSetter())) {
         // Loaded before the effects, which may replace what a source leads to.
@@ -136,7 +136,6 @@ GeneratedCode PyCodegen::generate() {
         assembler_.emit(Opcode::LOAD_FAST, result);
       } else {
         replayEffects();
-        finishObjects();
         load(outcome_.result);
       }
       if (entry.isShown) {
@@ -148,7 +147,6 @@ GeneratedCode PyCodegen::generate() {
     } else {
       for (size_t i = 0; i < outcome_.frames.size(); ++i) storeFrame(outcome_.frames[i], i);
       replayEffects();
-      finishObjects();
       if (staysInside) endInterruptible();
       FrameCode(assembler_, environment_, outcome_.frames, storedFrames_).emit(plain, [&] {
         releaseLocals();

@@ -134,7 +134,7 @@ class PyCodegen {
 
   // --- Values (values.cc).
   void makeObjects(llvm::ArrayRef<ConstructionPlan::Step> steps);
-  void finishObjects();
+  void makeLateObjects(int32_t before);
 
   // --- Effects (effects.cc).
   void callGraph();
@@ -207,6 +207,7 @@ class PyCodegen {
   llvm::DenseMap<VariableTracker*, int32_t> made_;
   // What the frames have of objects that come when the effects were replayed, with their locals.
   std::vector<std::pair<Value, int32_t>> lateStores_;
+  size_t lateCount_ = 0;  // how many of the plan's late steps are made
 
   // Locals that hold the stack and the live locals of the frames at a break.
   std::vector<StoredFrame> storedFrames_;

@@ -183,13 +183,13 @@ void PyCodegen::makeObjects(llvm::ArrayRef<ConstructionPlan::Step> steps) {
   }
 }
 
-// What shows the effects comes behind them, and goes where the frames have it.
-void PyCodegen::finishObjects() {
-  makeObjects(plan_.late());
-  for (const auto& [value, local] : lateStores_) {
-    load(value);
-    assembler_.emit(Opcode::STORE_FAST, local);
-  }
+// Those that show what effects before that number have left.
+void PyCodegen::makeLateObjects(int32_t before) {
+  llvm::ArrayRef<ConstructionPlan::Step> steps = plan_.late().drop_front(lateCount_);
+  auto ready = steps.take_while(
+      [&](const ConstructionPlan::Step& step) { return step.part->behind < before; });
+  lateCount_ += ready.size();
+  makeObjects(ready);
 }
 
 bool PyCodegen::isMadeInTwoSteps(VariableTracker* tracker) const {

@@ -31,10 +31,11 @@ class DequeIteratorReconstructor : public Reconstructor {
     visit(iteratorOf(tracker)->deque);
   }
   bool showsState() const override { return true; }
-  bool showsReplayed(Translator& translator, VariableTracker* tracker) const override {
+  VariableTracker* showsReplayed(Translator& translator, VariableTracker* tracker) const override {
     DequeVariable* deque = iteratorOf(tracker)->deque;
     bool isOlder = iteratorOf(tracker)->moves == 0;
-    return deque->existing() && !isOlder && translator.effects.isWritten(deque);
+    bool isBehind = deque->existing() && !isOlder && translator.effects.isWritten(deque);
+    return isBehind ? deque : nullptr;
   }
 
   // _deque_iterator(deque, position)

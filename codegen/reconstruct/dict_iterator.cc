@@ -107,8 +107,10 @@ class DictIteratorReconstructor : public Reconstructor {
     visit(dict && dict->owner() ? dict->owner() : iterator->container);
   }
   bool showsState() const override { return true; }
-  bool showsReplayed(Translator& translator, VariableTracker* tracker) const override {
-    return momentOf(translator, iteratorOf(tracker)) == Moment::BehindEffects;
+  VariableTracker* showsReplayed(Translator& translator, VariableTracker* tracker) const override {
+    DictIteratorVariable* iterator = iteratorOf(tracker);
+    bool isBehind = momentOf(translator, iterator) == Moment::BehindEffects;
+    return isBehind ? iterator->container : nullptr;
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

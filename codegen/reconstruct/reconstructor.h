@@ -35,8 +35,8 @@ class Reconstructor {
   virtual void filledBefore(VariableTracker*, PartVisitor) const {}
   // It shows the state of an existing object, so it is made before the effects are replayed.
   virtual bool showsState() const { return false; }
-  // It shows the state that an existing object has when they were.
-  virtual bool showsReplayed(Translator&, VariableTracker*) const { return false; }
+  // The object whose state it shows when the effects on that one were replayed; null: none.
+  virtual VariableTracker* showsReplayed(Translator&, VariableTracker*) const { return nullptr; }
 
   // --- Build.
   // Leaves the whole object on the stack. The default throws UnsupportedReconstruction.

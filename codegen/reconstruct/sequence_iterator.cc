@@ -14,13 +14,14 @@ SequenceIteratorVariable* iteratorOf(VariableTracker* tracker) {
   return llvm::cast<SequenceIteratorVariable>(tracker);
 }
 
-// At a place that an existing list gets only when the effects are replayed: it is made then.
-bool isBeyondList(SequenceIteratorVariable* iterator) {
+// The existing list that gets the iterator's place only when its effects are replayed, or null.
+VariableTracker* listThatGrows(SequenceIteratorVariable* iterator) {
   auto* list = trackerOf<ListVariable>(iterator->sequence);
-  if (!list || !list->existing()) return false;
+  if (!list || !list->existing()) return nullptr;
   Py_ssize_t size = PyList_GET_SIZE(list->existing());
   // Forwards, the place behind the last item is one as well.
-  return iterator->step < 0 ? iterator->index >= size : iterator->index > size;
+  bool isBeyond = iterator->step < 0 ? iterator->index >= size : iterator->index > size;
+  return isBeyond ? list : nullptr;
 }
 
 // make_reversed(sequence, index)
@@ -52,8 +53,8 @@ class SequenceIteratorReconstructor : public Reconstructor {
     }
   }
   bool showsState() const override { return true; }
-  bool showsReplayed(Translator&, VariableTracker* tracker) const override {
-    return isBeyondList(iteratorOf(tracker));
+  VariableTracker* showsReplayed(Translator&, VariableTracker* tracker) const override {
+    return listThatGrows(iteratorOf(tracker));
   }
 
   void build(PyCodegen& codegen, VariableTracker* tracker) const override {

@@ -299,6 +299,7 @@ def test_order_of_sets() -> None:
 
 def test_what_an_effect_stores_exists_before(caplog: pytest.LogCaptureFixture) -> None:
     def program(world: World, x: Any) -> Any:
+        world.object.iterator = None  # type: ignore[attr-defined]
         world.dict["new"] = 1
         world.object.iterator = iter(world.dict)  # type: ignore[attr-defined]
         armature.graph_break()
