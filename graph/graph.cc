@@ -160,6 +160,7 @@ Graph::Subgraph Graph::outline(size_t first, Argument output, const Parameters& 
   output.replaceNodes(inside);
   body.output_ = std::move(output);
   std::move(moved.begin(), moved.end(), std::back_inserter(body.nodes_));
+  askAgainFrom(0);
   std::erase(nodes_, nullptr);
   for (Graph* graph : {this, &body}) {
     for (size_t i = 0; i < graph->nodes_.size(); ++i) {
@@ -225,6 +226,7 @@ void Graph::finish(const std::vector<Node*>& outputs, bool (*isPure)(const Node&
 }
 
 void Graph::finishWith(Argument returned, bool (*isPure)(const Node&), bool isSubgraph) {
+  askAgainFrom(0);
   auto output = std::make_unique<Node>();
   output->operation = NodeOperation::Output;
   output->arguments.push_back(std::move(returned));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -106,8 +107,8 @@ class Node {
   NodeOperation operation;
   int32_t index;  // position in the graph
   // Position in the trace: how many nodes were added before it, those of calls included that raised
-  // and were dropped. Stays when finish() renumbers, and is the same in another trace of the same
-  // call.
+  // and were dropped, and those that were moved into a subgraph. Stays when finish() renumbers, and
+  // is the same in another trace of the same call.
   int32_t ordinal;
   Ref<> target;                    // callable, or str
   const Source* source = nullptr;  // Placeholder of the outermost graph only
@@ -165,6 +166,9 @@ class Node {
   // Is it known only inside of a transform of functions? Noted by the library when it was asked.
   enum class TransformRelation : uint8_t { Unknown, Outside, Inside };
   mutable TransformRelation transformRelation = TransformRelation::Unknown;
+  // Calls only. Does it change one of its arguments? Noted likewise.
+  enum class Change : uint8_t { Unknown, None, Argument };
+  mutable Change change = Change::Unknown;
   // Placeholder only: the object that the traced call passed, for a backend's example inputs.
   // Dropped when the graph is compiled.
   Ref<> example;
@@ -204,9 +208,10 @@ class Graph {
   // Drops the nodes from `size` on (what a rewind does).
   void truncate(size_t size) {
     if (size < nodes_.size()) nodes_.resize(size);
+    askAgainFrom(size);
   }
   int32_t nextOrdinal() const { return static_cast<int32_t>(nodes_.size()) + dropped_; }
-  // How many ordinals are those of nodes that were dropped, because their call raised.
+  // How many ordinals are those of nodes that were dropped, because their call raised, or moved.
   int32_t& dropped() { return dropped_; }
 
   // A graph inside of a graph, and the nodes outside that it uses, in the order in which it does:
@@ -257,6 +262,16 @@ class Graph {
   void nameNodes() const;
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
+  // What is asked of one node after the other, and answered the same as long as the node is there.
+  enum class Question : uint8_t { SaysGradients, ChangesWithGradients };
+  // The nodes from the first one on for which the answer is yes. Asks each node before once, so
+  // that where there is none, to ask behind each call costs no more than the calls.
+  template <class Predicate>
+  llvm::ArrayRef<std::unique_ptr<Node>> from(Question question, Predicate isIt) const {
+    size_t& others = others_[static_cast<size_t>(question)];
+    while (others < nodes_.size() && !isIt(*nodes_[others])) ++others;
+    return llvm::ArrayRef(nodes_).drop_front(others);
+  }
   size_t size() const { return nodes_.size(); }
   // Visits the objects that the nodes hold, for the garbage collector.
   int traverse(visitproc visit, void* arg) const;
@@ -275,10 +290,16 @@ class Graph {
   void numberBodies(llvm::StringMap<int32_t>& numbers) const;
   void nameOwnNodes() const;
 
+  // The nodes from there on are other ones.
+  void askAgainFrom(size_t first) const {
+    for (size_t& others : others_) others = std::min(others, first);
+  }
+
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  Argument output_ = nullptr;           // of a subgraph, until it is finished
-  mutable std::vector<Node*> unnamed_;  // of a finished graph: all nodes, in program order
+  mutable std::array<size_t, 2> others_{};  // by Question: how many nodes at the front answer no
+  Argument output_ = nullptr;               // of a subgraph, until it is finished
+  mutable std::vector<Node*> unnamed_;      // of a finished graph: all nodes, in program order
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t dropped_ = 0;
   int32_t breakAt_ = -1;

@@ -128,10 +128,15 @@ void Translator::holdNumbers(size_t firstNode) {
 Graph::Subgraph Translator::outline(size_t firstNode, Argument output,
                                     const Graph::Parameters& parameters) {
   holdNumbers(firstNode);  // What a body is given are arrays.
+  int32_t next = graph->nextOrdinal();
   Graph::Subgraph subgraph = graph->outline(firstNode, std::move(output), parameters);
+  // No call behind it gets the ordinal of one that was moved.
+  assignTrailed(trail, graph->dropped(), graph->dropped() + next - graph->nextOrdinal());
   graphRecordedIn_ = 0;  // it has shrunk
   recordGraphGrowth();
-  if (withoutChange_ > firstNode) assignTrailed(trail, withoutChange_, firstNode);
+  for (size_t* without : {&unchanged_, &withoutChange_}) {
+    if (*without > firstNode) assignTrailed(trail, *without, firstNode);
+  }
   return subgraph;
 }
 

@@ -70,11 +70,12 @@ bool isInPlaceCall(const Node& node) {
   return false;
 }
 
-bool changesArgument(const Node& node) {
+namespace {
+
+bool findChange(const Node& node) {
   if (node.operation == NodeOperation::CallMethod) {
     return changesByName(stringView(node.target)) || isInPlaceCall(node);
   }
-  if (node.operation != NodeOperation::CallFunction) return false;
   if (std::optional<OperatorSchema> schema = operatorSchema(node.target)) {
     return !schema->changed.empty() || isInPlaceCall(node);
   }
@@ -82,6 +83,16 @@ bool changesArgument(const Node& node) {
   bool isInPlace =
       isOperator(callable) ? isInPlaceOperator(callable.name) : changesByName(callable.name);
   return isInPlace || isInPlaceCall(node);
+}
+
+}  // namespace
+
+bool changesArgument(const Node& node) {
+  if (!node.isCall()) return false;
+  if (node.change == Node::Change::Unknown) {
+    node.change = findChange(node) ? Node::Change::Argument : Node::Change::None;
+  }
+  return node.change == Node::Change::Argument;
 }
 
 llvm::SmallVector<Node*, 4> changedArrays(const Node& node) {

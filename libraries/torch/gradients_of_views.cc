@@ -15,7 +15,9 @@ namespace armature {
 namespace {
 
 bool saysGradients(const Node& node) {
-  return node.isCall() && (nameOf(node) == "requires_grad_" || nameOf(node) == "detach_");
+  if (!node.isCall()) return false;
+  std::string_view name = nameOf(node);
+  return name == "requires_grad_" || name == "detach_";
 }
 
 bool isView(const Node& node) {
@@ -60,7 +62,7 @@ bool dependsOnViewOf(Node* node, Node* base, const Node& call) {
 }  // namespace
 
 bool mayFollowBase(const Node& node, const Graph& graph) {
-  return llvm::any_of(graph.nodes(), [&](const auto& call) {
+  return llvm::any_of(graph.from(Graph::Question::SaysGradients, saysGradients), [&](auto& call) {
     Node* base = saysGradients(*call) ? inputAt(*call, 0) : nullptr;
     return base && dependsOnViewOf(const_cast<Node*>(&node), base, *call);
   });

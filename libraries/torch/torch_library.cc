@@ -111,8 +111,9 @@ bool TorchLibrary::mayHaveChanged(const Node& node, std::string_view attribute, 
       attribute == "requires_grad" || attribute == "is_leaf" || isKnownOfLeaves(attribute);
   if (!isOfGradients) return false;
   if (mayFollowBase(node, graph)) return true;
-  for (const auto& other : graph.nodes()) {
-    if (other.get() == &node || !hasGradients(other->mode) || !changesArgument(*other)) continue;
+  auto changes = [](const Node& call) { return hasGradients(call.mode) && changesArgument(call); };
+  for (const auto& other : graph.from(Graph::Question::ChangesWithGradients, changes)) {
+    if (other.get() == &node || !changes(*other)) continue;
     auto changed = armature::changedArrays(*other);
     bool failed = false;
     auto hasGradients = [&](Node* input) {

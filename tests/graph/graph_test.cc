@@ -55,6 +55,42 @@ TEST_F(GraphTest, KeepsProgramOrderAndPutsInputsFirst) {
   EXPECT_EQ(sum->index, 2);
 }
 
+TEST_F(GraphTest, AsksEachNodeOnceUntilOneIsFound) {
+  int asked = 0;
+  auto firstSubtraction = [&] {
+    auto isOne = [&](const Node& node) {
+      ++asked;
+      return node.target.get() == operatorFunction("sub");
+    };
+    auto found = graph.from(Graph::Question::SaysGradients, isOne);
+    return found.empty() ? -1 : found.front()->index;
+  };
+  Node* x = addInput("x");
+  addCall("add", {x, x});
+  EXPECT_EQ(firstSubtraction(), -1);
+  addCall("mul", {x, x});
+  EXPECT_EQ(firstSubtraction(), -1);
+  EXPECT_EQ(asked, 3);
+  graph.truncate(2);
+  addCall("sub", {x, x});
+  EXPECT_EQ(firstSubtraction(), 2);
+  EXPECT_EQ(asked, 4);
+  graph.truncate(1);
+  EXPECT_EQ(firstSubtraction(), -1);
+}
+
+TEST_F(GraphTest, AsksAgainWhereCallsWereMoved) {
+  auto isProduct = [](const Node& node) { return node.target.get() == operatorFunction("mul"); };
+  auto count = [&] { return graph.from(Graph::Question::SaysGradients, isProduct).size(); };
+  Node* x = addInput("x");
+  Node* sum = addCall("add", {x, x});
+  addCall("add", {sum, x});
+  EXPECT_EQ(count(), 0u);
+  graph.outline(1, sum, {});
+  addCall("mul", {x, x});
+  EXPECT_EQ(count(), 1u);
+}
+
 TEST_F(GraphTest, DropsWhatIsDead) {
   Node* x = addInput("x");
   addInput("unused");

@@ -452,3 +452,33 @@ def test_the_layout_of_a_bodys_result(ask, body, requires_grad):
 
     x = torch.randn(3, 4, requires_grad=requires_grad)
     assert armature.compile(program)(x) == program(x)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 12])
+def test_effects_of_a_call_that_fails_behind_a_body(turns: int) -> None:
+    def body(y: torch.Tensor) -> torch.Tensor:
+        for _ in range(turns):
+            y = y.sin()
+        return y + 1
+
+    def program(x: Any, y: Any, index: Any, log: list[Any]) -> Any:
+        doubled = y * 2
+        result = checkpoint(body, y, use_reentrant=False)
+        x.add_(1)
+        log.append(doubled)
+        item = y[index]
+        log.clear()
+        return result + item
+
+    def outcome(function: Callable[..., Any], index: int) -> Any:
+        log: list[Any] = []
+        x = torch.zeros(3)
+        try:
+            result = function(x, torch.arange(3.0), torch.tensor([index]), log).tolist()
+        except IndexError as error:
+            result = str(error)
+        return result, x.tolist(), [item.tolist() for item in log]
+
+    compiled = armature.compile(program)
+    for index in (1, 7, 1, 7):
+        assert outcome(compiled, index) == outcome(program, index)
