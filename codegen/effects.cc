@@ -373,9 +373,10 @@ void PyCodegen::replayEffects() {
   llvm::SmallVector<int32_t, 4> last;
   for (int32_t i = 0; i < effects.size();) {
     makeLateObjects(i);
-    if (comesLast(effects[i])) last.push_back(i);
-    bool isDone = effects[i].kind == EffectKind::Cancelled || comesLast(effects[i]);
-    i = isDone ? i + 1 : reconstructorOf(effects[i].target->kind()).replayRun(*this, effects, i);
+    bool isLast = comesLast(effects[i]);
+    if (isLast) last.push_back(i);
+    bool isPassed = isLast || effects[i].kind == EffectKind::Cancelled;
+    i = isPassed ? i + 1 : reconstructorOf(effects[i].target->kind()).replayRun(*this, effects, i);
   }
   makeLateObjects(std::numeric_limits<int32_t>::max());
   for (const auto& [value, local] : lateStores_) {
