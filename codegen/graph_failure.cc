@@ -1,11 +1,14 @@
 #include "codegen/graph_failure.h"
 
 #include <frameobject.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallVector.h>
 
 #include <utility>
 
 #include "bytecode/private_function.h"
 #include "core/pending_python_exception.h"
+#include "graph/eager_code.h"
 
 namespace armature {
 
@@ -39,25 +42,62 @@ PyTracebackObject* entryOf(BorrowedRef<> traceback, BorrowedRef<> code) {
   return nullptr;
 }
 
+// Is `code` that of a body of the graph with the code `graph`, or of a body in that?
+bool isBodyOf(BorrowedRef<> graph, BorrowedRef<> code) {
+  PyObject* constants = reinterpret_cast<PyCodeObject*>(graph.get())->co_consts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
+    PyObject* constant = PyTuple_GET_ITEM(constants, i);
+    if (!isEagerFunction(constant)) continue;
+    PyObject* body = PyFunction_GetCode(constant);
+    if (body == code.get() || isBodyOf(body, code)) return true;
+  }
+  return false;
+}
+
+// Where the code of graphs stands: the ordinal of a node; -1 if that is not known.
+int32_t ordinalAt(BorrowedRef<> code, const PyTracebackObject* entry) {
+  int line, column, endLine, endColumn;
+  bool isKnown = PyCode_Addr2Location(reinterpret_cast<PyCodeObject*>(code.get()), entry->tb_lasti,
+                                      &line, &column, &endLine, &endColumn);
+  return isKnown ? column : -1;
+}
+
+// The entries of a traceback, those of the bodies of `graph` with their code.
+struct Entry {
+  Ref<> entry;
+  Ref<> body;  // null for another's
+};
+llvm::SmallVector<Entry, 8> entriesIn(BorrowedRef<> graph, PyTracebackObject* first) {
+  llvm::SmallVector<Entry, 8> entries;
+  for (PyTracebackObject* entry = first; entry; entry = entry->tb_next) {
+    Ref<> code = Ref<>::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(entry->tb_frame)));
+    if (!isBodyOf(graph, code)) code = nullptr;
+    entries.push_back({Ref<>::create(reinterpret_cast<PyObject*>(entry)), std::move(code)});
+  }
+  return entries;
+}
+
 PyObject* record(PyObject* self, PyObject* exception) {
   auto* recorder = static_cast<Recorder*>(PyCapsule_GetPointer(self, kRecorderName));
   if (!recorder) return nullptr;
   Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception));
   PyTracebackObject* entry = entryOf(traceback, recorder->code);
   if (!entry) Py_RETURN_FALSE;
-  int line, column, endLine, endColumn;
-  auto* code = reinterpret_cast<PyCodeObject*>(recorder->code.get());
-  if (!PyCode_Addr2Location(code, entry->tb_lasti, &line, &column, &endLine, &endColumn)) {
-    Py_RETURN_FALSE;
-  }
-  if (column < recorder->firstEffect) Py_RETURN_TRUE;
+  int32_t failed = ordinalAt(recorder->code, entry);
+  if (failed < 0) Py_RETURN_FALSE;
+  if (failed < recorder->firstEffect) Py_RETURN_TRUE;
   std::shared_ptr<const Graph> graph = recorder->graph.lock();
   if (!graph) Py_RETURN_FALSE;  // the entry was dropped during the call
   Ref<> locals = Ref<>::steal(PyFrame_GetLocals(entry->tb_frame));
   if (!locals) return nullptr;
   auto failure = std::make_unique<GraphFailure>();
   failure->graph = graph;
-  failure->failed = column;
+  failure->failed = failed;
+  for (const Entry& inner : entriesIn(recorder->code, entry->tb_next)) {
+    if (!inner.body) continue;
+    failure->failedInBody =
+        ordinalAt(inner.body, reinterpret_cast<PyTracebackObject*>(inner.entry.get()));
+  }
   failure->exception = Ref<>::create(exception);
   failure->code = recorder->code;
   for (const auto& node : graph->nodes()) {
@@ -109,11 +149,27 @@ void GraphFailure::clearFrames() const {
   }
 }
 
-Ref<> GraphFailure::exceptionOfOperation() const {
+Ref<> GraphFailure::exceptionOfOperation(Frames inBody) const {
   Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception.get()));
   PyTracebackObject* entry = entryOf(traceback, code);
-  PyObject* inner = entry ? reinterpret_cast<PyObject*>(entry->tb_next) : nullptr;
-  if (PyException_SetTraceback(exception.get(), inner ? inner : Py_None) < 0) return nullptr;
+  llvm::SmallVector<Entry, 8> entries = entriesIn(code, entry ? entry->tb_next : nullptr);
+  auto outermost = llvm::find_if(entries, [](const Entry& inner) { return inner.body; });
+  // Those behind the first body from the innermost on, without other bodies.
+  Ref<> shown;
+  for (auto inner = entries.end(); inner != entries.begin();) {
+    --inner;
+    if (inner == outermost) {
+      shown = inBody(std::move(shown));
+      if (!shown && PyErr_Occurred()) return nullptr;
+    } else if (!inner->body) {
+      if (outermost != entries.end() && PyObject_SetAttrString(inner->entry.get(), "tb_next",
+                                                               shown ? shown.get() : Py_None) < 0) {
+        return nullptr;
+      }
+      shown = std::move(inner->entry);
+    }
+  }
+  if (PyException_SetTraceback(exception.get(), shown ? shown.get() : Py_None) < 0) return nullptr;
   Ref<> list = Ref<>::steal(PyList_New(1));
   if (!list) return nullptr;
   PyList_SET_ITEM(list.get(), 0, Py_NewRef(exception.get()));

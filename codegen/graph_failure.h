@@ -16,6 +16,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 #include <memory>
 
@@ -31,6 +32,7 @@ PyObject* graphFailure();
 struct GraphFailure {
   std::shared_ptr<const Graph> graph;
   int32_t failed = 0;                     // the ordinal of the node that raised
+  int32_t failedInBody = -1;              // of the one in a body of that node which did, if any
   llvm::DenseMap<int32_t, Ref<>> values;  // of nodes, by ordinal: those the frame still had
   Ref<> exception;                        // as the graph raised it, with its traceback
   Ref<> code;                             // the graph's
@@ -38,9 +40,12 @@ struct GraphFailure {
   // Lets go of what the frames still hold that have ended, the graph's and that of the generated
   // code: what is known of the inputs may be that nothing else holds them.
   void clearFrames() const;
+  // Puts the traceback entries of frames before others. Null with an exception set.
+  using Frames = llvm::function_ref<Ref<>(Ref<> traceback)>;
   // A callable that gives, once, the exception as the operation raised it, called by nobody yet.
-  // Null with an exception set on failure.
-  Ref<> exceptionOfOperation() const;
+  // `inBody`: the frames that its traceback shows in the place of the operation's bodies. Null with
+  // an exception set on failure.
+  Ref<> exceptionOfOperation(Frames inBody) const;
 };
 
 // The failure behind the marker that this thread's generated code has just returned; null if the

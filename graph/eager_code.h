@@ -18,6 +18,9 @@ using InlinedLocals = llvm::DenseMap<const Node*, int32_t>;
 void inlineGraph(const Graph& graph, Assembler& assembler, const InlinedLocals& locals,
                  BorrowedRef<> filename);
 
+// Is it a function that toFunction() has made, of a graph or, for that, of a body?
+bool isEagerFunction(BorrowedRef<> function);
+
 // In the place of `target`, a function that does little but call another one, the eager backend
 // calls `eager`. It takes the target's arguments and does what the target does, whatever the
 // program has changed meanwhile. Both are kept for good.

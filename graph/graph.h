@@ -194,10 +194,14 @@ class Graph {
   void breakAt(int32_t ordinal) { breakAt_ = ordinal; }
   // As `first`, whose call of that ordinal failed, up to that call: another trace of the program
   // with other inputs, among which one object may stand for two. Kept alive by the caller.
-  void makeAgain(const Graph& first, int32_t failed) {
+  // `failedInBody`: the call that failed, where it is in a body of that one; else -1.
+  void makeAgain(const Graph& first, int32_t failed, int32_t failedInBody) {
     first_ = &first;
     breakAt_ = failed;
+    failedInBody_ = failedInBody;
   }
+  // Is the next call the one which failed in a body?
+  bool comesToFailureInBody() const { return nextOrdinal() == failedInBody_; }
   // Has the graph that is made again an input for each of the sources?
   bool keepsApart(const Source* one, const Source* other) const;
   // A call of that ordinal may fail and be gone on with (codegen/graph_failure.h): what comes
@@ -263,7 +267,7 @@ class Graph {
 
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   // What is asked of one node after the other, and answered the same as long as the node is there.
-  enum class Question : uint8_t { SaysGradients, ChangesWithGradients };
+  enum class Question : uint8_t { SaysGradients, ChangesWithGradients, HasEffect };
   // The nodes from the first one on for which the answer is yes. Asks each node before once, so
   // that where there is none, to ask behind each call costs no more than the calls.
   template <class Predicate>
@@ -297,12 +301,12 @@ class Graph {
 
   std::shared_ptr<SourceTable> sources_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  mutable std::array<size_t, 2> others_{};  // by Question: how many nodes at the front answer no
+  mutable std::array<size_t, 3> others_{};  // by Question: how many nodes at the front answer no
   Argument output_ = nullptr;               // of a subgraph, until it is finished
   mutable std::vector<Node*> unnamed_;      // of a finished graph: all nodes, in program order
   std::vector<Ref<PyCodeObject>> codes_;
   int32_t dropped_ = 0;
-  int32_t breakAt_ = -1;
+  int32_t breakAt_ = -1, failedInBody_ = -1;
   int32_t keptUntil_ = 0;
   const Graph* first_ = nullptr;  // see makeAgain()
 };

@@ -394,6 +394,12 @@ Ref<> fileOf(const Graph& graph) {
   return file ? Ref<>::create(file) : nullptr;
 }
 
+// By which they are known. Borrowed, null with an exception set.
+PyObject* moduleOfEagerFunctions() {
+  static PyObject* const name = PyUnicode_InternFromString("armature.graph");
+  return name;
+}
+
 Ref<> makeFunction(const Graph& graph, int32_t keepFrom, const ModeState& mode) {
   Ref<> name = Ref<>::steal(PyUnicode_InternFromString("graph"));
   Ref<> filename = fileOf(graph);
@@ -418,7 +424,13 @@ Ref<> makeFunction(const Graph& graph, int32_t keepFrom, const ModeState& mode) 
   if (!globals || PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()) < 0) {
     return nullptr;
   }
-  return Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
+  Ref<> function =
+      Ref<>::steal(PyFunction_New(reinterpret_cast<PyObject*>(code.get()), globals.get()));
+  if (!function ||
+      PyObject_SetAttrString(function.get(), "__module__", moduleOfEagerFunctions()) < 0) {
+    return nullptr;
+  }
+  return function;
 }
 
 }  // namespace
@@ -433,6 +445,11 @@ BorrowedRef<> valueName(int32_t index) {
     names->push_back(text);
   }
   return (*names)[static_cast<size_t>(index)];
+}
+
+bool isEagerFunction(BorrowedRef<> function) {
+  return PyFunction_Check(function.get()) &&
+         PyFunction_GetModule(function.get()) == moduleOfEagerFunctions();
 }
 
 Ref<> toFunction(const Graph& graph, int32_t keepFrom) { return makeFunction(graph, keepFrom, {}); }

@@ -63,6 +63,16 @@ const Frame* InstructionTranslator::brokenWhole() const {
   return outermost;
 }
 
+std::vector<FramePlace> InstructionTranslator::placesOfFrames() const {
+  std::vector<FramePlace> places;
+  for (const Frame* frame = frame_; frame; frame = frame->back) {
+    PyObject* globals = frame->globals->existing();
+    if (!globals) globals = rootGlobals();
+    places.push_back({frame->code, Ref<>::create(globals), frame->pc});
+  }
+  return places;
+}
+
 Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
   Outcome outcome;
   outcome.reason = describeBreak(reason);
@@ -96,12 +106,11 @@ Outcome InstructionTranslator::breakAt(const GraphBreak& reason) {
     return outcome;
   }
 
-  if (reason.kind() == GraphBreakKind::FailedOperation && !failureCanGoOn()) {
-    for (const Frame* frame = frame_; frame; frame = frame->back) {
-      PyObject* globals = frame->globals->existing();
-      if (!globals) globals = rootGlobals();
-      outcome.left.push_back({frame->code, Ref<>::create(globals), frame->pc});
-    }
+  if (reason.kind() == GraphBreakKind::FailedOperation) {
+    std::vector<FramePlace> places = placesOfFrames();
+    outcome.leftInBody = std::move(placesAtFailureInBody_);
+    outcome.leftInBody.resize(std::max(outcome.leftInBody.size(), places.size()) - places.size());
+    if (!failureCanGoOn()) outcome.left = std::move(places);
   }
 
   trail.rewind();

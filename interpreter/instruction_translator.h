@@ -58,6 +58,9 @@ struct Outcome {
   // all frames that the exception leaves, the one that called the operation first. Nothing in them
   // waits for it, nor has the trace an effect that comes before the operation.
   std::vector<FramePlace> left;
+  // Where the operation that failed is in a body of that graph: the frames that the exception
+  // leaves before it comes to those that the break has, the one that called the operation first.
+  std::vector<FramePlace> leftInBody;
   // SkipFrame: because the calls were nested too deep.
   bool reachedRecursionLimit = false;
   // The trace ended where the function raises, or handles what was raised in the trace.
@@ -126,6 +129,7 @@ class InstructionTranslator : public Translator {
   Value runningFirstArgument() override;
   NewCellVariable* runningClassCell() override;
   ProgramLocation location() const override;
+  void noteFramesInBody() override { placesAtFailureInBody_ = placesOfFrames(); }
   DictVariable* runningGlobals() override { return frame_->globals; }
   // What a call is given is its caller's; what a frame had is its own.
   bool keepsExisting() const override {
@@ -160,6 +164,8 @@ class InstructionTranslator : public Translator {
   // The generator at the end of the path is the trace's to end. False if the trace does not see it.
   bool own(const Value& input, const PartPath& path);
   Frame* pushFrame(CodePtr code, DictVariable* globals, UserFunctionVariable* function);
+  // Of all that run, the innermost first.
+  std::vector<FramePlace> placesOfFrames() const;
   // Leaves the frame: a traceback that goes through it keeps what it holds now.
   void popFrame();
   // Forgets the frame, of which nothing is seen any more. Allocates nothing.
@@ -342,6 +348,7 @@ class InstructionTranslator : public Translator {
   bool raisedAgain_ = false;
   bool framesAreRead_ = false;  // see Outcome
   bool leftSuspended_ = false;
+  std::vector<FramePlace> placesAtFailureInBody_;
   std::vector<Value> leftLocals_;  // of the root frame, once it has returned: see Outcome::locals
   uint64_t instructionCount_ = 0;
   uint64_t nextSignalCheck_ = 0;

@@ -16,7 +16,7 @@
 namespace armature {
 
 class RuntimeEnvironment;
-struct FramePlace;
+struct LeftFrames;
 
 class CodeCache {
  public:
@@ -132,9 +132,9 @@ class CodeCache {
   TraceToFailure traceToFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
                                 const CacheEntry& first);
   // Null if the call can't be gone on. Else the function to call, with the inputs and `captures`.
-  // Null with `left` filled: nobody can go on there, and the exception leaves these frames.
+  // Null with frames in `left`: nobody can go on there, and the exception leaves these.
   Ref<> functionBehindFailure(const FrameLocalsMapping& inputs, const GraphFailure& failure,
-                              std::vector<Ref<>>& captures, std::vector<FramePlace>& left);
+                              std::vector<Ref<>>& captures, LeftFrames& left);
   // Of the calls in the entry's graph that may fail, the first behind a change of which
   // traceToFailure() would not do; empty if there is none. For inputs that the entry holds for.
   std::string whyNotGoneOn(const FrameLocalsMapping& inputs, const CacheEntry& entry);

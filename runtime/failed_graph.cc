@@ -125,14 +125,30 @@ bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failu
   return anyOut;
 }
 
+// Before the traceback, the entries of these frames, which stands for what the first of them
+// called. Null with an exception set.
+Ref<> withFrames(Ref<> traceback, llvm::ArrayRef<FramePlace> frames) {
+  for (const FramePlace& place : frames) {
+    const Position& position = place.code->positions[place.pc];
+    const auto& code = place.code->original;
+    traceback = cpython::makeTraceback(traceback, code, place.globals,
+                                       cpython::offsetOf(code, position.line, position.endLine,
+                                                         position.column, position.endColumn),
+                                       position.line);
+    if (!traceback) return nullptr;
+  }
+  return traceback;
+}
+
 // Gives the values that are there instead of computing them.
 class FailureEnvironment : public RuntimeEnvironment {
  public:
   FailureEnvironment(std::shared_ptr<const Settings> settings,
                      std::shared_ptr<CodeCache::Family> family, bool answersAsPython,
-                     const GraphFailure& failure)
+                     const GraphFailure& failure, llvm::ArrayRef<FramePlace> leftInBody)
       : RuntimeEnvironment(std::move(settings), std::move(family), answersAsPython),
-        failure_(failure) {}
+        failure_(failure),
+        leftInBody_(leftInBody) {}
 
   // What the operation has raised is raised again; it is not run again.
   void raiseAgain() { raisesAgain_ = true; }
@@ -141,7 +157,9 @@ class FailureEnvironment : public RuntimeEnvironment {
     bool changes = llvm::any_of(failure_.graph->nodes(), [&](const auto& node) {
       return node->ordinal == failure_.failed && changesArrays(*node);
     });
-    return changes || raisesAgain_ ? checked(failure_.exceptionOfOperation().release()) : nullptr;
+    if (!changes && !raisesAgain_) return nullptr;
+    auto inBody = [&](Ref<> traceback) { return withFrames(std::move(traceback), leftInBody_); };
+    return checked(failure_.exceptionOfOperation(inBody).release());
   }
 
   CompiledGraph compileGraph(const Graph& graph, const Node*, GraphUse) override {
@@ -221,10 +239,17 @@ class FailureEnvironment : public RuntimeEnvironment {
   }
 
   const GraphFailure& failure_;
+  llvm::ArrayRef<FramePlace> leftInBody_;
   bool raisesAgain_ = false;
 };
 
 }  // namespace
+
+// What an exception leaves, the frame that called the operation first; and before them, those of
+// the operation's bodies.
+struct LeftFrames {
+  std::vector<FramePlace> all, inBody;
+};
 
 struct CodeCache::TraceToFailure {
   std::unique_ptr<InstructionTranslator> translator;
@@ -244,14 +269,14 @@ CodeCache::TraceToFailure CodeCache::traceToFailure(const FrameLocalsMapping& in
   std::unique_ptr<InstructionTranslator> translator =
       newTrace(inputs, first.profile, first.answersAsPython, first.leavesVarying, first.skipped);
   startGlobalState(*translator);
-  translator->graph->makeAgain(*failure.graph, failure.failed);
+  translator->graph->makeAgain(*failure.graph, failure.failed, failure.failedInBody);
   Outcome outcome = translator->translate();
   return {std::move(translator), std::move(outcome)};
 }
 
 Ref<> CodeCache::functionBehindFailure(const FrameLocalsMapping& inputs,
                                        const GraphFailure& failure, std::vector<Ref<>>& captures,
-                                       std::vector<FramePlace>& left) {
+                                       LeftFrames& left) {
   CompilingScope scope;
   cpython::DeferredSignals deferred;
   NoInjectedBreaks noBreaks;
@@ -261,11 +286,11 @@ Ref<> CodeCache::functionBehindFailure(const FrameLocalsMapping& inputs,
   // The second trace must see what the first one saw: no shape has changed, say.
   if (!first || first->graph != failure.graph) return nullptr;
   std::optional<TraceToFailure> trace = traceToFailure(inputs, failure, *first);
-  left = std::move(trace->outcome.left);
-  if (!left.empty() || !trace->isToFailure(failure)) return nullptr;
+  left = {std::move(trace->outcome.left), std::move(trace->outcome.leftInBody)};
+  if (!left.all.empty() || !trace->isToFailure(failure)) return nullptr;
   InstructionTranslator& translator = *trace->translator;
   std::optional<OperationModesAway> modesAway(std::in_place);
-  FailureEnvironment environment(settings_, family_, first->answersAsPython, failure);
+  FailureEnvironment environment(settings_, family_, first->answersAsPython, failure, left.inBody);
   if (takeOutDropped(translator, failure, trace->outcome.frames)) environment.raiseAgain();
   GeneratedCode generated = PyCodegen(translator, trace->outcome, environment).generate();
   if (!generated.code) return nullptr;
@@ -307,20 +332,13 @@ std::string CodeCache::whyNotGoneOn(const FrameLocalsMapping& inputs, const Cach
 namespace {
 
 // Raises what the operation has raised, out of these frames.
-void leaveFrames(const GraphFailure& failure, llvm::ArrayRef<FramePlace> left) {
-  Ref<> take = failure.exceptionOfOperation();
+void leaveFrames(const GraphFailure& failure, const LeftFrames& left) {
+  Ref<> take = failure.exceptionOfOperation(
+      [&](Ref<> traceback) { return withFrames(std::move(traceback), left.inBody); });
   Ref<> exception = take ? Ref<>::steal(PyObject_CallNoArgs(take.get())) : Ref<>();
   if (!exception) return;
-  Ref<> traceback = Ref<>::steal(PyException_GetTraceback(exception.get()));
-  for (const FramePlace& place : left) {
-    const Position& position = place.code->positions[place.pc];
-    const auto& code = place.code->original;
-    traceback = cpython::makeTraceback(traceback, code, place.globals,
-                                       cpython::offsetOf(code, position.line, position.endLine,
-                                                         position.column, position.endColumn),
-                                       position.line);
-    if (!traceback) return;
-  }
+  Ref<> traceback = withFrames(Ref<>::steal(PyException_GetTraceback(exception.get())), left.all);
+  if (!traceback) return;
   PyErr_Restore(Py_NewRef(Py_TYPE(exception.get())), Py_NewRef(exception.get()),
                 traceback.release());
 }
@@ -332,7 +350,7 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
   std::vector<PyObject*> arguments(inputs.slots, inputs.slots + entry_.argumentCount());
   Ref<> function;
   std::vector<Ref<>> captures;
-  std::vector<FramePlace> left;
+  LeftFrames left;
   try {
     function = functionBehindFailure(inputs, failure, captures, left);
     for (const Ref<>& capture : captures) arguments.push_back(capture.get());
@@ -340,7 +358,7 @@ PyObject* CodeCache::goOn(const FrameLocalsMapping& inputs, const GraphFailure& 
     std::string message;
     if (isForUser(message)) return nullptr;
   }
-  if (!left.empty()) {
+  if (!left.all.empty()) {
     leaveFrames(failure, left);
     return nullptr;
   }

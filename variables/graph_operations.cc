@@ -286,6 +286,7 @@ Value Translator::callGraphOperation(const Library& library, NodeOperation opera
 
   recordGraphGrowth();
   usedLibraries_ = true;
+  if (graph->comesToFailureInBody()) noteFramesInBody();
   Node* node =
       graph->addCall(operation, target, std::move(positional), std::move(keywords), location());
   node->library = library.kind();
@@ -420,6 +421,10 @@ void requireOwnConversions(Translator& translator, llvm::ArrayRef<Value> argumen
 void Translator::dropFailedCall(size_t size) {
   int32_t next = graph->nextOrdinal();
   graph->truncate(size);
+  keepOrdinalsBelow(next);
+}
+
+void Translator::keepOrdinalsBelow(int32_t next) {
   int32_t& dropped = graph->dropped();
   assignTrailed(trail, dropped, dropped + next - graph->nextOrdinal());
 }
@@ -440,35 +445,26 @@ Value Translator::callMixture(const Library& mixer, const Library& called, Node*
   return result;
 }
 
-namespace {
-
-// The first node of the graph of which it is true, or null. `without`: of so many nodes it is known
-// to be false. Trailed.
-template <class Predicate>
-const Node* firstNode(Trail& trail, const Graph& graph, size_t& without, Predicate isIt) {
-  size_t i = without;
-  while (i < graph.size() && !isIt(*graph.nodes()[i])) ++i;
-  if (i > without) assignTrailed(trail, without, i);
-  return i < graph.size() ? graph.nodes()[i].get() : nullptr;
-}
-
-}  // namespace
-
 bool Translator::hasChanged() {
-  return firstNode(trail, *graph, unchanged_, [](const Node& node) {
+  auto hasEffect = [](const Node& node) {
     NodeEffect effect = effectOf(node);
     return effect == NodeEffect::Other || effect == NodeEffect::Random;
-  });
+  };
+  return !graph->from(Graph::Question::HasEffect, hasEffect).empty();
 }
 
 const Node* Translator::firstChange() {
-  return firstNode(trail, *graph, withoutChange_, [this](const Node& node) {
-    NodeEffect effect = effectOf(node);
+  // Trailed, as what is noted of random numbers is.
+  size_t i = withoutChange_;
+  for (; i < graph->size(); ++i) {
+    NodeEffect effect = effectOf(*graph->nodes()[i]);
+    if (effect == NodeEffect::Other) break;
     if (effect == NodeEffect::Random && !restoresRandomNumbers_) {
       assignTrailed(trail, restoresRandomNumbers_, true);
     }
-    return effect == NodeEffect::Other;
-  });
+  }
+  if (i > withoutChange_) assignTrailed(trail, withoutChange_, i);
+  return i < graph->size() ? graph->nodes()[i].get() : nullptr;
 }
 
 // In a handler, whether it runs must be known now; behind effects that a failure would lose, that

@@ -130,13 +130,10 @@ Graph::Subgraph Translator::outline(size_t firstNode, Argument output,
   holdNumbers(firstNode);  // What a body is given are arrays.
   int32_t next = graph->nextOrdinal();
   Graph::Subgraph subgraph = graph->outline(firstNode, std::move(output), parameters);
-  // No call behind it gets the ordinal of one that was moved.
-  assignTrailed(trail, graph->dropped(), graph->dropped() + next - graph->nextOrdinal());
+  keepOrdinalsBelow(next);
   graphRecordedIn_ = 0;  // it has shrunk
   recordGraphGrowth();
-  for (size_t* without : {&unchanged_, &withoutChange_}) {
-    if (*without > firstNode) assignTrailed(trail, *without, firstNode);
-  }
+  if (withoutChange_ > firstNode) assignTrailed(trail, withoutChange_, firstNode);
   return subgraph;
 }
 

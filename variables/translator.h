@@ -368,6 +368,9 @@ class Translator : public Observer, public Heap::Dependencies {
   virtual Value runningFirstArgument() = 0;
   virtual NewCellVariable* runningClassCell() = 0;
   virtual ProgramLocation location() const = 0;
+  // The next call is the one that has failed in a body (Graph::makeAgain): the frames that its
+  // exception leaves are those that run here.
+  virtual void noteFramesInBody() = 0;
   virtual DictVariable* runningGlobals() = 0;
   // Is all that existed before the trace alive still: has the program had no way to let go of it?
   virtual bool keepsExisting() const { return effects.written().empty(); }
@@ -402,7 +405,6 @@ class Translator : public Observer, public Heap::Dependencies {
   llvm::DenseMap<const Source*, int> comparisons_;  // counts those of rewound regions, too
   std::vector<Guard> guards_;
   bool layoutChanged_ = false;  // did an operation change what an array is?
-  size_t unchanged_ = 0;        // so many nodes have no effect
   size_t withoutChange_ = 0;    // so many nodes change nothing but what they have made themselves
   bool failureIsHandled_ = false;  // a node that may fail on data is inside of a handler
   uint64_t guardsRecordedIn_ = 0, graphRecordedIn_ = 0, apartRecordedIn_ = 0;  // recordGrowth
@@ -421,6 +423,8 @@ class Translator : public Observer, public Heap::Dependencies {
   // The call that was added when there were `size` nodes has raised, and is not one of the graph's.
   // Another trace of the program counts it, too.
   void dropFailedCall(size_t size);
+  // The graph has lost nodes since this was its next ordinal: no other call gets theirs.
+  void keepOrdinalsBelow(int32_t next);
   // The call of an operation on arrays of several libraries, which the node stands for: a function
   // of the library that is called, tried out by another. `leaves`: what is in the arguments.
   Value callMixture(const Library& mixer, const Library& called, Node* node,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -482,3 +483,50 @@ def test_effects_of_a_call_that_fails_behind_a_body(turns: int) -> None:
     compiled = armature.compile(program)
     for index in (1, 7, 1, 7):
         assert outcome(compiled, index) == outcome(program, index)
+
+
+def items_at(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return values[index].sum()
+
+
+def body_in_a_body(values: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return checkpoint(lambda v: items_at(v, index) + v, values * 2, use_reentrant=False)
+
+
+def index_in_a_lambda(t: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return checkpoint(lambda v: v[index].sum() + v, t, use_reentrant=False)
+
+
+def index_in_a_function_that_the_body_calls(t: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return checkpoint(lambda v: items_at(v, index) + v, t, use_reentrant=False)
+
+
+def index_in_a_body_of_a_body(t: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    return checkpoint(body_in_a_body, t, index, use_reentrant=False)
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [index_in_a_lambda, index_in_a_function_that_the_body_calls, index_in_a_body_of_a_body],
+)
+def test_the_traceback_of_a_body_that_fails_behind_a_change(fails: Callable[..., Any]) -> None:
+    def program(x: Any, y: Any, index: Any) -> Any:
+        drawn = torch.rand(3) + x
+        dropped = y * 2  # noqa: F841 - the frame holds what the graph does not
+        result = fails(drawn, index)
+        drawn.mul_(2)
+        return result, drawn
+
+    def outcome(function: Callable[..., Any], index: int) -> Any:
+        torch.manual_seed(1)
+        try:
+            return [t.tolist() for t in function(torch.ones(3), torch.ones(3), torch.tensor(index))]
+        except IndexError as error:
+            places = traceback.extract_tb(error.__traceback__)
+            own = [(place.name, place.lineno) for place in places if place.filename == __file__]
+            return str(error), own, torch.rand(1).item()
+
+    compiled = armature.compile(program)
+    for index in ([1], [7], [2], [7]):
+        assert outcome(compiled, index) == outcome(program, index)
+    assert not break_reasons(compiled)

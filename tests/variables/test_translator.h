@@ -41,6 +41,7 @@ class TestTranslator : public Translator {
   bool isHeldByFrames(const Value& object) override;
   void holdValuesForFailure() override {}
   ProgramLocation location() const override { return {}; }
+  void noteFramesInBody() override {}
   DictVariable* runningGlobals() override;
 };
 
