@@ -24,6 +24,10 @@ constexpr auto kOfOperands = std::to_array<std::string_view>(
      "ne",          "not_equal",  "pow",       "remainder",     "sub",          "subtract",
      "true_divide", "where",      "xlogy"});
 
+// Those of random numbers, in place: others take sizes, too, or refuse the zeros that stand for what
+// the numbers are.
+constexpr auto kDraws = std::to_array<std::string_view>({"bernoulli_", "normal_", "uniform_"});
+
 constexpr auto kBinaryOperators = std::to_array<std::string_view>(
     {"add",       "and_",    "eq",      "floordiv", "ge",   "getitem", "gt",   "iadd",    "iand",
      "ifloordiv", "ilshift", "imatmul", "imod",     "imul", "ior",     "ipow", "irshift", "isub",
@@ -32,6 +36,7 @@ constexpr auto kBinaryOperators = std::to_array<std::string_view>(
 
 static_assert(std::ranges::is_sorted(kMakers));
 static_assert(std::ranges::is_sorted(kOfOperands));
+static_assert(std::ranges::is_sorted(kDraws));
 static_assert(std::ranges::is_sorted(kBinaryOperators));
 
 bool holds(const auto& names, std::string_view name) {
@@ -46,6 +51,17 @@ bool readsFirstArgument(const Node& node) {
   for (const auto& [name, argument] : node.keywordArguments) {
     bool isFirst = stringView(name) == "data" || stringView(name) == "obj";
     if (!isFirst && mentionsNode(argument)) return false;
+  }
+  return true;
+}
+
+// Is the only node what a tensor is filled with, and none of its sizes?
+bool readsFillValue(const Node& node) {
+  for (size_t i = 0; i < node.arguments.size(); ++i) {
+    if (i != 1 && mentionsNode(node.arguments[i])) return false;
+  }
+  for (const auto& [name, argument] : node.keywordArguments) {
+    if (stringView(name) != "fill_value" && mentionsNode(argument)) return false;
   }
   return true;
 }
@@ -82,8 +98,11 @@ bool torchTakesForeign(const Node& node, std::string_view name, bool isOperator)
   if (node.operation == NodeOperation::CallFunction && holds(kMakers, name)) {
     return readsFirstArgument(node);
   }
+  if (!foreignAreScalars(node)) return false;
+  if (node.operation == NodeOperation::CallFunction && name == "full") return readsFillValue(node);
+  if (node.operation == NodeOperation::CallMethod && holds(kDraws, name)) return true;
   if (name.ends_with('_')) name.remove_suffix(1);
-  return holds(kOfOperands, name) && foreignAreScalars(node);
+  return holds(kOfOperands, name);
 }
 
 }  // namespace armature

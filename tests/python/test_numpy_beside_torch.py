@@ -96,6 +96,12 @@ torch.as_tensor(a, dtype=torch.float32).matmul(x.T)
 torch.as_tensor(f)
 torch.tensor(f)
 torch.tensor([f, f])
+torch.full((2,), f)
+torch.full((2,), fill_value=n, dtype=torch.float32)
+x.uniform_(-f, f)
+torch.empty(2).uniform_(-np.log(f), np.log(f)).exp()
+x.normal_(f, n)
+x.t().bernoulli_(np.float64(0.5)), x
 torch.tensor(a, dtype=torch.float64, requires_grad=True)
 torch.from_numpy(x.numpy()).add_(1), x
 torch.from_numpy(a).mul_(2), a
@@ -106,6 +112,9 @@ RAISES = """
 a * x
 g * a
 x < a
+x.uniform_(f, -f)
+x.normal_(0, -n)
+x.mul_(2).bernoulli_(f)
 a @ x.T
 np.array(2.0) + x
 np.sum(x)
@@ -124,6 +133,8 @@ torch.from_numpy(3)
 BREAKS = """
 x[m]
 torch.zeros(n)
+torch.full((n,), f)
+x.exponential_(f)
 x.sum(n)
 torch.mul(x, a)
 np.linalg.inv(x[:, :2])
@@ -161,6 +172,7 @@ def function(text: str) -> tuple[Callable[..., Any], list[Callable[[], Any]]]:
 
 def outcome(call: Callable[..., Any], makers: list[Callable[[], Any]]) -> tuple[Any, ...]:
     arguments = [make() for make in makers]
+    torch.manual_seed(0)
     try:
         return call(*arguments), arguments
     except Exception as error:
