@@ -4,6 +4,7 @@
 #include "cpython/function_layout.h"
 #include "interpreter/instruction_translator.h"
 #include "variables/containers/dict.h"
+#include "variables/containers/dict_methods.h"
 #include "variables/functions/builtin_handlers.h"
 #include "variables/objects/exception.h"
 #include "variables/protocol/object_protocol.h"
@@ -91,7 +92,9 @@ bool InstructionTranslator::loadGlobal(Frame& frame, PyObject* name, bool push) 
 bool InstructionTranslator::storeGlobal(Frame& frame, const Instruction& instruction) {
   PyObject* name = frame.code->names[instruction.argument].get();
   Value key = Value::constant(name);
-  if (instruction.opcode == Opcode::STORE_GLOBAL) {
+  bool isStore = instruction.opcode == Opcode::STORE_GLOBAL;
+  requireHeardOf(*this, frame.globals, key, isStore ? frame.peek(1) : Value());
+  if (isStore) {
     if (!frame.globals->set(*this, key, frame.peek(1))) return false;
     frame.drop(1);
     return true;

@@ -24,8 +24,8 @@ constexpr auto kOfOperands = std::to_array<std::string_view>(
      "ne",          "not_equal",  "pow",       "remainder",     "sub",          "subtract",
      "true_divide", "where",      "xlogy"});
 
-// Those of random numbers, in place: others take sizes, too, or refuse the zeros that stand for what
-// the numbers are.
+// Those of random numbers, in place: others take sizes, too, or refuse the zeros that stand for
+// what the numbers are.
 constexpr auto kDraws = std::to_array<std::string_view>({"bernoulli_", "normal_", "uniform_"});
 
 constexpr auto kBinaryOperators = std::to_array<std::string_view>(

@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import types
 
 import armature
 import pytest
@@ -308,3 +309,81 @@ def test_large_orders_cost_what_they_cost_in_python():
         assert list(caches[0].items) == list(caches[1].items)
     guards = [guard for each in entries(compiled) for guard in each["guards"]]
     assert guards and not any("DICT_KEYS_MATCH" in str(guard) for guard in guards)
+
+
+class Holder:
+    pass
+
+
+class Itself(collections.OrderedDict):
+    def __init__(self, *items):
+        super().__init__(*items)
+        self.__dict__ = self
+
+
+def add(holder, x):
+    holder.w = x
+    return x + 1
+
+
+def replace(holder, x):
+    holder.y = 2
+    return x + holder.y
+
+
+def delete(holder, x):
+    del holder.y
+    return x + 1
+
+
+def add_twice(holder, x):
+    holder.w = 1
+    del holder.w
+    holder.w = 2
+    return x + holder.w
+
+
+@pytest.mark.parametrize("function", [add, replace, delete, add_twice])
+@pytest.mark.parametrize("kind", [collections.OrderedDict, Plain, Itself])
+def test_attributes_that_lie_in_one(kind, function):
+    def outcome(call):
+        holder = Holder()
+        holder.__dict__ = kind([("x", 5), ("y", 6)])
+        result = call(holder, torch.ones(1))
+        try:
+            items = list(holder.__dict__.items())
+        except KeyError as error:
+            items = str(error)
+        return result, items, len(holder.__dict__), list(dict.items(holder.__dict__))
+
+    compiled = armature.compile(function)
+    for _ in range(2):
+        assert outcome(compiled) == outcome(function)
+
+
+def test_one_that_holds_its_own_attributes_made_in_a_trace():
+    def program(x):
+        made = Itself([("x", 5)])
+        made.y = x
+        return list(made), list(made.__dict__.values()), len(made), made.x
+
+    assert armature.compile(program)(torch.ones(1)) == program(torch.ones(1))
+
+
+@pytest.mark.parametrize("statement", ["q = 1", "p = 1", "del p", "q = 1; del q"])
+def test_globals_that_lie_in_one(statement):
+    source = f"def function(x):\n    global p, q\n    {statement}\n    return x + 1\n"
+
+    def outcome(compiled):
+        namespace = collections.OrderedDict(__builtins__=__builtins__, p=0)
+        defined = {}
+        exec(source, defined)
+        function = types.FunctionType(defined["function"].__code__, namespace, "function")
+        (armature.compile(function) if compiled else function)(torch.ones(1))
+        try:
+            items = list(namespace)
+        except KeyError as error:
+            items = str(error)
+        return items, len(namespace), list(dict.keys(namespace))
+
+    assert outcome(True) == outcome(False)

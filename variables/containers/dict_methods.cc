@@ -212,6 +212,13 @@ void registerDicts() {
 
 }  // namespace
 
+void requireHeardOf(Translator& translator, DictVariable* dict, const Value& key,
+                    const Value& value) {
+  if (!dict->isOrdered() || (value && dict->has(translator, key))) return;
+  throw GraphBreak(GraphBreakKind::UnsupportedInstanceDict, describe(Value(dict)),
+                   "An OrderedDict does not hear of the names that come and go.");
+}
+
 bool storeItem(Translator& translator, DictVariable* dict, const Value& key, Value value) {
   if (!dict->instance || !dict->isOrdered()) return dict->set(translator, key, std::move(value));
   return setItem(translator, dict->instance, key, std::move(value));

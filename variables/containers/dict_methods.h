@@ -35,6 +35,11 @@ bool updateFromArguments(Translator& translator, DictVariable* dict, const char*
 // OrderedDict.update(other).
 bool updateOrderedDict(Translator& translator, DictVariable* dict, Value other);
 
+// Before PyDict_SetItem, or PyDict_DelItem for a null value, which go past the type of the dict:
+// breaks for an OrderedDict, which does not hear so of a key that comes or goes.
+void requireHeardOf(Translator& translator, DictVariable* dict, const Value& key,
+                    const Value& value);
+
 // The items that ** takes of a mapping, as a dict of the trace; null for what is no mapping, with
 // the exception pending or without one. `once`: breaks for one that names a key twice.
 DictVariable* unpackedMapping(Translator& translator, const Value& mapping, bool once);

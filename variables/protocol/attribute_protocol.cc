@@ -1,5 +1,6 @@
 // Attribute access: PyObject_GenericGetAttr, type_getattro's binding, and LOAD_METHOD.
 #include "variables/protocol/attribute_protocol.h"
+#include "variables/containers/dict_methods.h"
 
 #include <algorithm>
 #include <cstring>
@@ -452,6 +453,7 @@ bool genericSetAttribute(Translator& translator, const Value& object, PyObject* 
   }
   if (DictVariable* dict = instanceDictOf(translator, object)) {
     Value key = Value::constant(name);
+    requireHeardOf(translator, dict, key, value);
     if (value) return dict->set(translator, key, value);
     if (dict->remove(translator, key)) return true;
     // Where the object has its attributes inline, it has a dict only if somebody asked for it.
