@@ -270,6 +270,10 @@ BorrowedRef<> frameOfEntry(BorrowedRef<> traceback) {
   return reinterpret_cast<PyObject*>(entry(traceback)->tb_frame);
 }
 
+BorrowedRef<> keptCallerOf(BorrowedRef<> traceback) {
+  return reinterpret_cast<PyObject*>(entry(traceback)->tb_frame->f_back);
+}
+
 int32_t offsetOfEntry(BorrowedRef<> traceback) { return entry(traceback)->tb_lasti; }
 
 void setOffsetOfEntry(BorrowedRef<> traceback, int32_t offset) {

@@ -49,6 +49,9 @@ BorrowedRef<PyCodeObject> codeOfEndedFrame(BorrowedRef<> traceback);
 // go of. False, without an exception, if it has no room for the locals of `code`.
 bool showAs(BorrowedRef<> traceback, BorrowedRef<PyCodeObject> code, int32_t offset);
 
+// The frame that called the one of the entry, as far as that keeps it alive; null where it does
+// not.
+BorrowedRef<> keptCallerOf(BorrowedRef<> traceback);
 // The entry of a traceback: its frame, its offset, the next one (null after the last).
 BorrowedRef<> frameOfEntry(BorrowedRef<> traceback);
 int32_t offsetOfEntry(BorrowedRef<> traceback);

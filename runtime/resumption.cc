@@ -374,7 +374,7 @@ void showHandledFrame(const EntryPoint& entry, PyObject* const* inputs) {
   auto count = llvm::count(entry.stackIsNull, false);
   if (count == 0 || !PyExceptionInstance_Check(inputs[count - 1])) return;
   Ref<> traceback = Ref<>::steal(PyException_GetTraceback(inputs[count - 1]));
-  showProgramsFrames(traceback);
+  showProgramsFrames(inputs[count - 1], traceback);
 }
 
 // `hooks`: how many frame hooks there were when the frame began. One that starts a hook is Python's

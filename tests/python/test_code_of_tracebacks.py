@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from typing import Any
 import armature
 import pytest
 import torch
+from differential import breaking_every
 
 
 class Unhashable:
@@ -253,3 +255,103 @@ def test_the_code_of_a_running_frame_can_be_looked_up() -> None:
     compiled(1)
     compiled(1)
     assert found == plain * 2
+
+
+FOUND: list[BaseException] = []
+
+
+def raises_in_handlers(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        try:
+            x[index]
+        except IndexError:
+            raise ValueError(2)  # noqa: B904
+    except ValueError:
+        raise KeyError(1)  # noqa: B904
+
+
+def raises_from_one_before(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        x[index]
+    except IndexError:
+        pass
+    try:
+        [][len(x)]
+    except IndexError as error:
+        raise KeyError(1) from error
+
+
+def keeps_one_and_raises_another(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        x[index]
+    except IndexError as error:
+        FOUND.append(error)
+    int("q")
+
+
+def keeps_two_and_raises_another(x: torch.Tensor, index: torch.Tensor) -> Any:
+    for i in range(2):
+        try:
+            x[index + i]
+            print(end="")
+        except IndexError as error:
+            FOUND.append(error)
+    raise KeyError(1)
+
+
+def has_it_in_a_variable(x: torch.Tensor, index: torch.Tensor) -> Any:
+    found = None
+    try:
+        x[index]
+    except IndexError as error:
+        found = error
+    print(end="")
+    try:
+        raise ValueError(1) from found
+    finally:
+        x[index]
+
+
+def calls_what_fails(x: torch.Tensor, index: torch.Tensor) -> Any:
+    try:
+        keeps_one_and_raises_another(x, index)
+    except ValueError:
+        print(end="")
+        raises_in_handlers(x, index)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        raises_in_handlers,
+        raises_from_one_before,
+        keeps_one_and_raises_another,
+        keeps_two_and_raises_another,
+        has_it_in_a_variable,
+        calls_what_fails,
+    ],
+)
+@pytest.mark.parametrize("breaks", [False, True])
+def test_places_of_exceptions_that_were_handled(function: Callable[..., Any], breaks: bool) -> None:
+    def outcome(call: Callable[..., Any]) -> list[list[Any]]:
+        FOUND.clear()
+        try:
+            call(torch.ones(3), torch.tensor([4]))
+        except Exception as error:
+            FOUND.append(error)
+        for found in FOUND:
+            causes = (found.__context__, found.__cause__)
+            FOUND.extend(c for c in causes if c is not None and c not in FOUND)
+        return [
+            [
+                (entry.f_code.co_name, line)
+                for entry, line in traceback.walk_tb(found.__traceback__)
+                if entry.f_code.co_filename == __file__ and entry.f_code.co_name != "outcome"
+            ]
+            for found in FOUND
+        ]
+
+    compiled = armature.compile(function)
+    with breaking_every(1) if breaks else contextlib.nullcontext():
+        for _ in range(3):
+            assert outcome(compiled) == outcome(function)
