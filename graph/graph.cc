@@ -81,6 +81,19 @@ int Graph::traverse(visitproc visit, void* arg) const {
   return 0;
 }
 
+namespace {
+
+// The placeholder of that input; null if the graph does not use it.
+const Node* inputOf(const Graph& graph, const Source* source) {
+  if (!source) return nullptr;
+  auto found = llvm::find_if(graph.nodes(), [&](const auto& node) {
+    return node->source && node->source->name() == source->name();
+  });
+  return found == graph.nodes().end() ? nullptr : found->get();
+}
+
+}  // namespace
+
 Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
   faultSite();
   auto node = std::make_unique<Node>();
@@ -89,17 +102,15 @@ Node* Graph::addPlaceholder(const Source* source, BorrowedRef<> example) {
   node->ordinal = nextOrdinal();
   node->source = source;
   node->example = Ref<>::create(example);
+  // What the graph that failed has made of the input by now is none of the trace's business.
+  if (const Node* first = first_ ? inputOf(*first_, source) : nullptr) {
+    node->metadata = first->metadata;
+  }
   return nodes_.emplace_back(std::move(node)).get();
 }
 
 bool Graph::keepsApart(const Source* one, const Source* other) const {
-  if (!first_ || !one || !other || one == other) return false;
-  auto hasInput = [&](const Source* source) {
-    return llvm::any_of(first_->nodes(), [&](const auto& node) {
-      return node->source && node->source->name() == source->name();
-    });
-  };
-  return hasInput(one) && hasInput(other);
+  return first_ && one != other && inputOf(*first_, one) && inputOf(*first_, other);
 }
 
 Node* Graph::addCall(NodeOperation operation, BorrowedRef<> target, std::vector<Argument> arguments,

@@ -93,6 +93,29 @@ bool isObserved(InstructionTranslator& translator, const GraphFailure& failure) 
   return failed == failure.graph->nodes().end() || dataErrorsAreObserved(translator, **failed);
 }
 
+// May a generator that has not ended yet see something when it does?
+bool anyGenerator(InstructionTranslator& translator, llvm::ArrayRef<FrameState> frames) {
+  if (!translator.hasGenerators()) return false;
+  bool any = false;
+  auto look = [&](const Value& value) {
+    any = any || (value && leadsTo(translator, value, [](const VariableTracker* part) {
+                    auto* generator = llvm::dyn_cast<GeneratorVariable>(part);
+                    return generator && generator->state != GeneratorVariable::State::Finished;
+                  }));
+  };
+  for (const FrameState& frame : frames) {
+    for (const Value& local : frame.locals) look(local);
+    for (const Value& entry : frame.stack) look(entry);
+  }
+  for (int32_t i = 0; i < static_cast<int32_t>(translator.effects.size()); ++i) {
+    const Effect& effect = translator.effects[i];
+    if (effect.kind != EffectKind::Cancelled) {
+      reconstructedParts().ofEffect(translator, effect, look);
+    }
+  }
+  return any;
+}
+
 // Where no handler waits for such an exception, it ends the frames, and nobody sees again what they
 // hold: what leads to a value that the graph has dropped is taken out of them, but for generators,
 // which have an end of their own, and what they may see then. True if anything does.
@@ -108,7 +131,7 @@ bool takeOutDropped(InstructionTranslator& translator, const GraphFailure& failu
     const Node* node = isMade ? nodeThatGives(part) : nullptr;
     return node && !failure.values.lookup(node->ordinal);
   };
-  bool hasGenerators = translator.hasGenerators();
+  bool hasGenerators = anyGenerator(translator, frames);
   auto isSeenByGenerators = [](const VariableTracker* part) {
     return llvm::isa<GeneratorVariable, NewCellVariable>(part);
   };
@@ -281,10 +304,11 @@ Ref<> CodeCache::functionBehindFailure(const FrameLocalsMapping& inputs,
   cpython::DeferredSignals deferred;
   NoInjectedBreaks noBreaks;
   Walk walk(*this);  // The trace refers to the entry.
-  const CacheEntry* first = nullptr;
-  visitEntry(inputs, [&](const CacheEntry& entry) { first = &entry; });
-  // The second trace must see what the first one saw: no shape has changed, say.
-  if (!first || first->graph != failure.graph) return nullptr;
+  // Whose guards have held: what its graph has changed since is not asked again.
+  auto found =
+      llvm::find_if(entries_, [&](const auto& entry) { return entry->graph == failure.graph; });
+  if (found == entries_.end()) return nullptr;
+  const CacheEntry* first = found->get();
   std::optional<TraceToFailure> trace = traceToFailure(inputs, failure, *first);
   left = {std::move(trace->outcome.left), std::move(trace->outcome.leftInBody)};
   if (!left.all.empty() || !trace->isToFailure(failure)) return nullptr;
@@ -296,8 +320,9 @@ Ref<> CodeCache::functionBehindFailure(const FrameLocalsMapping& inputs,
   if (!generated.code) return nullptr;
   modesAway.reset();
   addFinalGuards(translator);
-  CheckFunctionManager guards(translator.sources, translator.takeGuards(), generated.captures,
-                              inputs);
+  std::vector<Guard> held = translator.takeGuards();
+  llvm::erase_if(held, [](const Guard& guard) { return guard.type == GuardType::TENSOR_MATCH; });
+  CheckFunctionManager guards(translator.sources, std::move(held), generated.captures, inputs);
   trace.reset();  // That nothing else holds an input may be among the guards.
   std::vector<PyObject*> borrowed(generated.captures.size() + 1);
   if (!guards.check(inputs, borrowed.data())) return nullptr;

@@ -366,7 +366,7 @@ Value VariableBuilder::buildArray(const Library& library) {
   }
   guardType();
   Node* node = translator_.addInput(source_, object_);
-  node->metadata = std::move(metadata);
+  if (!node->metadata) node->metadata = std::move(metadata);
   translator_.observe(node, ObservedDispatchKeys);
   return translator_.make<TensorVariable>(Py_TYPE(object_.get()), node, &library, source_, object_);
 }
