@@ -1,18 +1,100 @@
 #include "libraries/torch/checkpoint.h"
 
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+
+#include <string>
+#include <vector>
+
 #include "core/checked.h"
 #include "core/text.h"
+#include "cpython/c_functions.h"
 #include "cpython/imported_modules.h"
 #include "libraries/torch/function_transforms.h"
 #include "variables/functions/library_calls.h"
 #include "variables/library.h"
 #include "variables/outside_exceptions.h"
 #include "variables/protocol/object_protocol.h"
+#include "variables/tensors/tensor.h"
 #include "variables/translator.h"
 
 namespace armature {
 
 namespace {
+
+// --- Run eagerly: the program's own function, which is given what the program gives it. Of that it
+// keeps the arrays, and refuses a backward pass once one was changed. What the body takes from
+// outside comes to the body past it.
+
+// What the eager function is bound to, a tuple: the program's function; and a bytes, of which each
+// byte says for an input of the body whether it is an argument that the program passes.
+constexpr Py_ssize_t kProgramsFunction = 0, kPassed = 1;
+
+// body_with(*passed), bound to the body, the bytes, and the other inputs.
+PyObject* runBody(PyObject* self, PyObject* const* arguments, Py_ssize_t count) {
+  PyObject *passed = PyTuple_GET_ITEM(self, 1), *others = PyTuple_GET_ITEM(self, 2);
+  Py_ssize_t inputs = PyBytes_GET_SIZE(passed);
+  if (count + PyTuple_GET_SIZE(others) != inputs) {
+    PyErr_SetString(PyExc_TypeError, "a checkpointed body is given other arguments");
+    return nullptr;
+  }
+  llvm::SmallVector<PyObject*, 8> all;
+  Py_ssize_t other = 0;
+  for (Py_ssize_t i = 0; i < inputs; ++i) {
+    bool isPassed = PyBytes_AS_STRING(passed)[i];
+    all.push_back(isPassed ? *arguments++ : PyTuple_GET_ITEM(others, other++));
+  }
+  return PyObject_Vectorcall(PyTuple_GET_ITEM(self, 0), all.data(), all.size(), nullptr);
+}
+
+// checkpoint(body, *inputs, **options)
+PyObject* runCheckpoint(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                        PyObject* names) {
+  static PyMethodDef bodyMethod = {"body", cpython::asMethod(runBody), METH_FASTCALL, nullptr};
+  PyObject* passed = PyTuple_GET_ITEM(self, kPassed);
+  if (count != 1 + PyBytes_GET_SIZE(passed)) {
+    PyErr_SetString(PyExc_TypeError, "a checkpoint is given other inputs than were traced");
+    return nullptr;
+  }
+  Ref<> others = Ref<>::steal(PyList_New(0));
+  if (!others) return nullptr;
+  llvm::SmallVector<PyObject*, 8> given = {nullptr};
+  for (Py_ssize_t i = 1; i < count; ++i) {
+    if (PyBytes_AS_STRING(passed)[i - 1]) {
+      given.push_back(arguments[i]);
+    } else if (PyList_Append(others.get(), arguments[i]) < 0) {
+      return nullptr;
+    }
+  }
+  Ref<> tuple = Ref<>::steal(PyList_AsTuple(others.get()));
+  Ref<> bound = Ref<>::steal(tuple ? PyTuple_Pack(3, arguments[0], passed, tuple.get()) : nullptr);
+  Ref<> body = Ref<>::steal(bound ? PyCFunction_New(&bodyMethod, bound.get()) : nullptr);
+  if (!body) return nullptr;
+  given[0] = body.get();
+  size_t positional = given.size();
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
+    given.push_back(arguments[count + i]);
+  }
+  return PyObject_Vectorcall(PyTuple_GET_ITEM(self, kProgramsFunction), given.data(), positional,
+                             names);
+}
+
+// For the inputs of the operation behind its body.
+Ref<> eagerCheckpoint(BorrowedRef<> function, const Node& operation,
+                      const llvm::SmallPtrSetImpl<const Node*>& passed) {
+  static PyMethodDef method = {"checkpoint", cpython::asMethod(runCheckpoint),
+                               METH_FASTCALL | METH_KEYWORDS, nullptr};
+  std::string marks;
+  for (const Argument& input : llvm::drop_begin(operation.arguments)) {
+    marks.push_back(passed.contains(input.node()));
+  }
+  Ref<> bytes = checked(PyBytes_FromStringAndSize(marks.data(), marks.size()));
+  Ref<> self = checked(PyTuple_Pack(2, function.get(), bytes.get()));
+  return checked(PyCFunction_New(&method, self.get()));
+}
+
+// --- Traced.
 
 [[noreturn]] void refuse(const char* reason) {
   throw GraphBreak(GraphBreakKind::UnsupportedLibraryFunction, "torch.utils.checkpoint.checkpoint",
@@ -28,7 +110,7 @@ bool isOwnKeyword(PyObject* name) {
   return false;
 }
 
-HigherOrderOperation checkpointOperation(PyObject* function) {
+HigherOrderOperation checkpointOperation() {
   static PyObject* const target = [] {
     Ref<> torch = checked(cpython::importModule("torch"));
     Ref<> operations = checked(PyObject_GetAttrString(torch.get(), "ops"));
@@ -37,15 +119,25 @@ HigherOrderOperation checkpointOperation(PyObject* function) {
         .release();
   }();
   static PyObject* const bodyName = staticName("wrap_body");
-  // The operation only marks what a compiler may compute twice. Run eagerly, the program's own
-  // function saves the memory that it is called for.
-  return {Ref<>::create(target), Ref<>::create(function), Ref<>::create(bodyName), {}};
+  return {Ref<>::create(target), Ref<>(), Ref<>::create(bodyName), {}};
+}
+
+// The operation only marks what a compiler may compute twice. Run eagerly, the program's own
+// function saves the memory that it is called for.
+void runProgramsFunction(Translator& translator, const HigherOrderOperation& operation,
+                         BorrowedRef<> function, size_t before,
+                         const llvm::SmallPtrSetImpl<const Node*>& passed) {
+  for (size_t i = translator.graph->size(); i-- > before;) {
+    Node& node = *translator.graph->nodes()[i];
+    if (node.target.get() != operation.target.get()) continue;
+    node.eagerTarget = eagerCheckpoint(function, node, passed);
+    return;
+  }
 }
 
 Value callCheckpoint(Translator& translator, const Value& callable, CallArguments& arguments) {
   requireNoTransform(translator, callable);
-  HigherOrderOperation operation = checkpointOperation(
-      callable.isTracker() ? callable.tracker()->existing() : callable.object());
+  HigherOrderOperation operation = checkpointOperation();
   CallArguments inner;
   Ref<> innerNames = checked(PyList_New(0));
   bool isReentrant = true;
@@ -80,8 +172,20 @@ Value callCheckpoint(Translator& translator, const Value& callable, CallArgument
   if (PyTuple_GET_SIZE(names.get()) > 0) inner.keywordNames = names.get();
   Value function = inner.values[0];
   inner.values.erase(inner.values.begin());
-  return translator.callInSubgraph(*findLibrary(ArrayLibraryKind::Torch), operation, function,
-                                   inner);
+  std::vector<Value> given(inner.values.begin(), inner.values.begin() + arguments.positionalCount() - 1);
+  size_t before = translator.graph->size();
+  Value result =
+      translator.callInSubgraph(*findLibrary(ArrayLibraryKind::Torch), operation, function, inner);
+  PyObject* programs = callable.isTracker() ? callable.tracker()->existing() : callable.object();
+  if (!result) return result;
+  // The body has looked at them, and changed none.
+  llvm::SmallPtrSet<const Node*, 4> passed;
+  for (const Value& value : given) {
+    Value known = translator.realized(value);
+    if (auto* tensor = trackerOf<TensorVariable>(known)) passed.insert(tensor->node);
+  }
+  runProgramsFunction(translator, operation, programs, before, passed);
+  return result;
 }
 
 // By it, what a backward pass computes again ends as soon as it has all that was saved.

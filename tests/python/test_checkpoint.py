@@ -530,3 +530,107 @@ def test_the_traceback_of_a_body_that_fails_behind_a_change(fails: Callable[...,
     for index in ([1], [7], [2], [7]):
         assert outcome(compiled, index) == outcome(program, index)
     assert not break_reasons(compiled)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+        self.register_buffer("scale", torch.ones(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = checkpoint(lambda t: torch.relu(self.linear(t) * self.scale), x, use_reentrant=False)
+        self.scale.mul_(0.9)
+        return y
+
+
+def takes_from_outside(x: Any, v: Any, w: Any) -> Any:
+    y = checkpoint(lambda t: t * v.exp() * w, x, use_reentrant=False)
+    v.sub_(1)
+    return y
+
+
+def takes_and_is_given(x: Any, v: Any, w: Any) -> Any:
+    y = checkpoint(lambda a, b: a * v.exp() * b * w, w, x, use_reentrant=False)
+    v.sub_(1)
+    return y
+
+
+def is_given_what_it_takes(x: Any, v: Any, w: Any) -> Any:
+    y = checkpoint(lambda t, u: t * v.exp() * u, x, v, use_reentrant=False)
+    v.sub_(1)
+    return y
+
+
+def is_given_by_name(x: Any, v: Any, w: Any) -> Any:
+    y = checkpoint(lambda t, u: t * u.exp() * w, x, u=v, use_reentrant=False)
+    v.sub_(1)
+    return y
+
+
+def is_given_a_list(x: Any, v: Any, w: Any) -> Any:
+    y = checkpoint(lambda t: t[0] * t[1].exp() * w, [x, v], use_reentrant=False)
+    v.sub_(1)
+    return y
+
+
+def is_a_partial(x: Any, v: Any, w: Any) -> Any:
+    y = checkpoint(functools.partial(torch.mul, v), x, use_reentrant=False)
+    v.sub_(1)
+    return y * w
+
+
+def is_given_what_changes(x: Any, v: Any, w: Any) -> Any:
+    doubled = w * 2
+    y = checkpoint(lambda t: (t * x).sin(), doubled, use_reentrant=False)
+    doubled.add_(1)
+    return y
+
+
+def is_in_another(x: Any, v: Any, w: Any) -> Any:
+    def inner(t: Any) -> Any:
+        return checkpoint(lambda u: (u * v).sin() * w, t * 2, use_reentrant=False)
+
+    y = checkpoint(inner, x, use_reentrant=False)
+    v.sub_(1)
+    return y
+
+
+def of_a_module(x: Any, v: Any, w: Any) -> Any:
+    return SCALED[0](x) * v * w
+
+
+SCALED: list[Any] = []
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        takes_from_outside,
+        takes_and_is_given,
+        is_given_what_it_takes,
+        is_given_by_name,
+        is_given_a_list,
+        is_a_partial,
+        is_given_what_changes,
+        is_in_another,
+        of_a_module,
+    ],
+)
+def test_arrays_that_change_before_the_backward_pass(program: Callable[..., Any]) -> None:
+    def outcome(call: Callable[..., Any]) -> Any:
+        torch.manual_seed(0)
+        SCALED[:] = [Scaled()]
+        found = []
+        for _ in range(2):
+            x, w = (torch.ones(3, requires_grad=True) for _ in range(2))
+            try:
+                call(x, torch.ones(3), w).sum().backward()
+                found.append((x.grad.tolist(), w.grad.tolist()))
+            except RuntimeError as error:
+                found.append(str(error))
+        return found
+
+    compiled = armature.compile(program)
+    assert outcome(compiled) == outcome(program)
+    assert not break_reasons(compiled)
